@@ -194,7 +194,8 @@ def _in_words(
     if told is None:
         source = binaries.source
         if agreed is not None and source == agreed.source:
-            source = f"as {agreed.value} in {source}, which the binaries may be newer than"
+            key = (METADATA_VERSION if has_kraft else INTER_BROKER_PROTOCOL)[1]
+            source = f"{key} {agreed.value}, {source}; the binaries may be newer"
         parts.append(f"Kafka {binaries.value} ({source})")
         cures.append(KAFKA_VERSION)
     if not is_mode_shown and not mode.source.startswith(_ONLY_MODE):

@@ -79,11 +79,11 @@ def test_a_version_that_the_features_contradict_is_refused(version: str, says: s
 def test_an_agreed_version_may_be_older_than_the_binaries() -> None:
     cluster = read("metadata.version=3.9-IV0\nmin.insync.replicas=2\n")
     assert cluster.assumed[0] == (
-        "Kafka 3.9 (as 3.9-IV0 in f1:1, which the binaries may be newer than); give --kafka-version"
+        "Kafka 3.9 (metadata.version 3.9-IV0, f1:1; the binaries may be newer); give --kafka-version"
     )
     cluster = read("broker.id=1\ninter.broker.protocol.version=2.4\nlog.dirs=/d\n")
     assert cluster.assumed[0] == (
-        "Kafka 2.4 (as 2.4 in f1:2, which the binaries may be newer than); give --kafka-version"
+        "Kafka 2.4 (inter.broker.protocol.version 2.4, f1:2; the binaries may be newer); give --kafka-version"
     )
     cluster = read("broker.id=1\ninter.broker.protocol.version=3.1\nlog.dirs=/d\n", version="3.1")
     assert cluster.assumed[0] == (
