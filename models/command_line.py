@@ -69,13 +69,14 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise UsageError for a value that resembles one of the choices; argparse refuses any other."""
-        choices = [] if action.choices is None else [str(one) for one in action.choices]
-        close = alike(str(value), choices)
-        if close is not None and str(value) not in choices:
-            what = "/".join(action.option_strings) or str(action.metavar or action.dest).lower()
-            raise UsageError(f"there is no {what} {value!r}; did you mean {close}?")
-        super()._check_value(action, value)
+        """Refuse a value that is none of the choices. Raises UsageError, with the choice that was meant, if any was."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            close = alike(str(value), map(str, action.choices or ()))
+            if close is None:
+                raise
+            raise UsageError(f"{error}; did you mean {close}?") from None
 
     def add_subparsers(self, **more: Any) -> Any:
         """Add the subcommands, and store their parsers by name, since `refuse` looks them up."""

@@ -22,6 +22,7 @@ from isrcheck.models.version import product
 from isrcheck.traces import cli as trace
 
 FISH = shutil.which("fish")
+WORDS = "choose from 'check', 'trace', 'conform', 'doctor', 'atlas', 'examples', 'completion'"
 
 HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
 
@@ -120,10 +121,15 @@ def test_bad_arguments_are_one_line(words: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("docter server.properties", "isrcheck: there is no command 'docter'; did you mean doctor?"),
-        ("chek kafka", "isrcheck: there is no command 'chek'; did you mean check?"),
-        ("completion fishy", "isrcheck: there is no shell 'fishy'; did you mean fish?"),
-        ("trace shw FILE", "trace: there is no command 'shw'; did you mean show?"),
+        (
+            "docter server.properties",
+            f"isrcheck: argument COMMAND: invalid choice: 'docter' ({WORDS}); did you mean doctor?",
+        ),
+        ("chek kafka", f"isrcheck: argument COMMAND: invalid choice: 'chek' ({WORDS}); did you mean check?"),
+        (
+            "completion fishy",
+            "isrcheck: argument shell: invalid choice: 'fishy' (choose from 'bash', 'zsh', 'fish'); did you mean fish?",
+        ),
         ("check docter FILE", "check: there is no model and no form docter of check; did you mean doctor?"),
         ("check swep", "check: there is no model and no form swep of check; did you mean sweep?"),
         (
