@@ -275,7 +275,7 @@ def left_out(cluster: Cluster) -> list[str]:
     found = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.is_told]
     unknown = [one for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.is_told]
     if unknown:
-        names = listed([f"{one.key} ({one.source})" for one in unknown])
+        names = listed([one.key for one in unknown])
         found.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {names}")
     return found
 

@@ -124,7 +124,11 @@ def _described(found: Found, topic: str | None) -> Described:
         ),
         evidence=tuple(_evidence(found)),
         eligible_replicas=next(iter(found.eligible_replicas), None),
-        remarks=(*_remarks(found, {name: len(partitions[name]) for name in names}), *_moving(partitions, names)),
+        remarks=(
+            *_remarks(found, {name: len(partitions[name]) for name in names}),
+            *_moving(partitions, names),
+            *_strange(partitions, names),
+        ),
     )
 
 
@@ -179,6 +183,18 @@ def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str])
     elif moving:
         partitions_named = listed([one.name for one in moving])
         yield f"{len(moving):,} partitions are being reassigned ({partitions_named}): {_AFTER_IT}"
+
+
+def _strange(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
+    """Say which partitions have brokers in their ELR that are no replicas of them."""
+    strange = [one for name in names for one in partitions[name] if one.strangers]
+    if strange:
+        ids = ", ".join(map(str, strange[0].strangers))
+        more = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
+        yield (
+            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{more}; a reassignment"
+            " leaves them there, and they keep the last known leader from being elected"
+        )
 
 
 def _now(one: Partition) -> str:

@@ -34,7 +34,7 @@ class Partition:
     """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
 
     `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
-    a reassignment under way.
+    a reassignment under way. `strangers` are brokers in the ELR that are no replicas: a reassignment has removed them.
     """
 
     topic: str
@@ -47,6 +47,7 @@ class Partition:
     last_known_elr: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    strangers: tuple[int, ...] = ()
 
     @property
     def target(self) -> tuple[int, ...]:
@@ -241,9 +242,10 @@ class Reader:
                 raise self._error(f"broker {broker} is in the ISR, but not a replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
-        elr, last_known = self._elr(labels, replicas, isr)
+        named, last_known = self._elr(labels, isr)
+        elr, strangers = (tuple(one for one in named if (one in replicas) == is_in) for is_in in (True, False))
         adding, removing = self._reassigned(labels, ADDING, replicas), self._reassigned(labels, REMOVING, replicas)
-        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing)
+        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
         old = self.found.partitions.get((topic, number))
@@ -261,19 +263,15 @@ class Reader:
                 raise self._error(f"broker {broker} is in {label}, but not a replica")
         return brokers
 
-    def _elr(
-        self, labels: dict[str, str], replicas: Sequence[int], isr: Sequence[int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
 
-        Kafka never keeps a broker in both the ISR and the ELR.
+        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are no replicas.
         """
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for label, brokers in known.items():
             for broker in brokers:
-                if broker not in replicas:
-                    raise self._error(f"broker {broker} is in {label}, but not a replica")
                 if label == "Elr" and broker in isr:
                     raise self._error(f"broker {broker} is both in the ISR and in the Elr")
         if shown:

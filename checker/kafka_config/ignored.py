@@ -269,5 +269,5 @@ def _meant(key: str) -> str:
     if key in known:
         return ""
     plain = re.sub(r"[_-]", ".", key.lower())
-    like = difflib.get_close_matches(plain, known, 1, cutoff=0.9)
+    like = difflib.get_close_matches(plain, known, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
     return plain if plain in known else without_prefix(plain) or next(iter(like), "")

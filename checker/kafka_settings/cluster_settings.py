@@ -337,7 +337,9 @@ class Settings:
     def lacking(self, setting: GivenSetting) -> list[str]:
         """The brokers or clients that lack a setting that others of their kind give, and have it in no layer below."""
         below = [each for each in self if (each.role, each.key) == (setting.role, setting.key)]
-        if any(each.layer < setting.layer and each.value == setting.value for each in below):
+        if setting.key in OF_ONE_MEMBER or any(
+            each.layer < setting.layer and each.value == setting.value for each in below
+        ):
             return []
         return [one for one in self._members[setting.file_role, setting.layer] if one not in setting.members]
 

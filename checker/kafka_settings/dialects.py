@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.checker.kafka_settings.cluster_settings import Section, printable, shown
+from isrcheck.checker.kafka_settings.cluster_settings import READERS, Section, printable, shown
 from isrcheck.checker.kafka_settings.keys import Role, roles_that_know
 from isrcheck.checker.kafka_settings.properties_file import (
     LINE_END,
@@ -103,7 +103,7 @@ def file_section(role: Role | None, path: Path) -> Section:
     """Read a property file as a section. Raises PropertiesError, also for another shape of file or another dialect."""
     _refuse_shape(path, read_text(path))
     properties = tuple(read_properties(path))
-    _refuse_dialect(properties)
+    _refuse_dialect(properties, role)
     return Section(role, str(path), properties)
 
 
@@ -162,11 +162,13 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 # --- The keys ---------------------------------------------------------------------------------------------------------
 
 
-def _refuse_dialect(properties: Sequence[Property]) -> None:
-    is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
+def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
+    """Refuse a file by the first key that shows whose it is; of a container or a framework, by one that counts."""
     for one in properties:
         if one.key in _DIALECT_OF:
             raise _refusal(one, _DIALECT_OF[one.key], _SAME_AS.get(one.key, ""))
+    is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
+    for one in sorted(properties, key=lambda one: _meant(one) not in READERS):
         if roles_that_know(one.key):
             continue
         if variable := _variable(one):
@@ -181,6 +183,16 @@ def _refuse_dialect(properties: Sequence[Property]) -> None:
             )
         if one.key.startswith(_SPRING) or (not is_of_broker and without_prefix(one.key)):
             raise _with_prefix(one)
+    if role in _CLIENTS and properties and not any(roles_that_know(one.key) for one in properties):
+        raise PropertiesError(
+            f"{properties[0].place}: {printable(properties[0].key)} and all other keys of this file are none of Kafka's"
+            f" Java clients; give what counts, such as acks, {_OWN_FILE}"
+        )
+
+
+def _meant(one: Property) -> str:
+    """The key of Kafka that a variable or a longer key stands for."""
+    return without_prefix(one.key) or _of_variable(_variable(one))
 
 
 def _refusal(one: Property, dialect: str, same: str) -> PropertiesError:

@@ -413,6 +413,13 @@ def test_a_setting_of_some_brokers_alone_is_told() -> None:
     assert read_clusters(overridden, "3.9").remarks == ()
 
 
+def test_the_roles_of_several_processes_are_their_own() -> None:
+    """Each of two files gives its own, so neither lacks that of the other."""
+    both = ("process.roles=broker,controller", "log.dirs=/d")
+    files = [(None, file(name, *both, f"node.id={name[-1]}")) for name in ("b1", "b2")]
+    assert read_clusters(files, "3.9").remarks == ()
+
+
 def test_two_values_of_an_irrelevant_key_are_an_error_too() -> None:
     assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
         "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "
@@ -1697,7 +1704,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
-        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
     ],
 )
 def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None, reason: str) -> None:
@@ -1713,6 +1720,8 @@ def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None,
         ("unclean.leader.election.enabled=true", "4.1", "unclean.leader.election.enable"),
         ("Acks=1", "3.9", "acks"),
         ("min-insync-replicas=1", "3.9", "min.insync.replicas"),
+        ("retires=0", "3.9", "retries"),
+        ("ack=1", "3.9", "acks"),
         ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
         ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
         ("a.plugins.own.key=1", "3.9", ""),

@@ -117,6 +117,16 @@ def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
             " not read yet; give its settings with their own names, as in unclean.leader.election.enable=...",
         ),
         (
+            "KAFKA_NODE_ID=1\nKAFKA_MIN_INSYNC_REPLICAS=2\n",
+            "f:2: KAFKA_MIN_INSYNC_REPLICAS is an environment variable of a container, which isrcheck does not read"
+            " yet; give its settings with their own names, as in min.insync.replicas=...",
+        ),
+        (
+            "spring.kafka.bootstrap-servers=a:9092\nspring.kafka.producer.acks=1\n",
+            "f:2: spring.kafka.producer.acks=1 is a setting of Spring, which isrcheck does not read yet; give acks=1"
+            f" and what else counts {OWN}",
+        ),
+        (
             "KAFKA_HEAP_OPTS=-Xmx1g\n",
             "f:1: KAFKA_HEAP_OPTS is an environment variable of a container, which isrcheck does not read yet; give its"
             " settings with their own names",
@@ -137,6 +147,20 @@ def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
 def test_another_dialect_is_refused_by_name(text: str, says: str) -> None:
     assert refusal(text) == says
     assert refusal(text, role=Role.PRODUCER) == says
+
+
+def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
+    """Whatever it says would be ignored, and the defaults of a Java client asserted."""
+    text = "Producer.RequiredAcks=1\nProducer.Retry.Max=3\n"
+    for role in (Role.PRODUCER, Role.CONSUMER):
+        assert refusal(text, role=role) == (
+            "f:1: Producer.RequiredAcks and all other keys of this file are none of Kafka's Java clients; give what"
+            f" counts, such as acks, {OWN}"
+        )
+    Path("f").write_text(f"{text}acks=1\n")
+    assert len(file_section(Role.PRODUCER, Path("f")).properties) == 3
+    Path("f").write_text("")
+    assert file_section(Role.PRODUCER, Path("f")).properties == ()
 
 
 @pytest.mark.parametrize(
