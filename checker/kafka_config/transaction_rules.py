@@ -84,12 +84,16 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
         lines.append(brokers.line(TRANSACTION_VERSION, level, meaning))
     keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
-    assumed = _assumed(level, is_given=brokers.given(TRANSACTION_VERSION) is not None) if has_tv2 else ""
+    assumed = ""
+    if release.has(_FIRST_WITH_TV2):
+        assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
     return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed)
 
 
-def _assumed(level: Setting[int], *, is_given: bool) -> str:
-    """Return what is assumed with transaction.version=2, which only clients of 4.0 or newer use (KIP-890)."""
+def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
+    """Return what is assumed of transaction.version; only clients of 4.0 or newer use 2 (KIP-890)."""
+    if not has_tv2:
+        return "" if is_given else f"{TRANSACTION_VERSION}={level.value}, {level.source}"
     clients = f"clients of {_FIRST_WITH_TV2} or newer, without which {TRANSACTION_VERSION}=2 has no effect"
     return clients if is_given else f"{TRANSACTION_VERSION}=2, {level.source}; and {clients}"
 

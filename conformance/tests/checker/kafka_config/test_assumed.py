@@ -198,5 +198,9 @@ def test_transactions_need_newer_clients_and_a_feature() -> None:
     for version in ("4.0", "4.1"):
         assert f"{assumed}; and {clients}" in read("acks=all\ntransactional.id=t\n", version=version).assumed
     assert clients in read("acks=all\ntransactional.id=t\n", "transaction.version=2\n", version="4.1").assumed
+    older = read("acks=all\ntransactional.id=t\n", version="4.0", metadata_version="3.9")
+    assert (
+        "transaction.version=0, off with metadata.version 3.9; give transaction.version=2 if it is on" in older.assumed
+    )
     for files in (("acks=all\ntransactional.id=t\n", "transaction.version=0\n"), ("acks=all\n",)):
         assert not any("transaction" in one for one in read(*files, version="4.1").assumed)

@@ -288,9 +288,7 @@ def test_a_removed_replica_may_be_left_in_the_elr() -> None:
     assert reading.remarks == (f"brokers in the Elr of t-0 are no replicas of it: 1, 2; {left}",)
     several = read_all(SINCE_2_8.splitlines()[0].replace("1\t", "2\t", 1) + "\n" + line + line.replace("n: 0", "n: 1"),
                        version="4.1")  # fmt: skip
-    assert several.remarks == (
-        "brokers in the Elr of t-0 are no replicas of it: 1, 2 (the same in 1 more); " + left,
-    )
+    assert several.remarks == ("brokers in the Elr of t-0 are no replicas of it: 1, 2 (the same in 1 more); " + left,)
 
 
 def test_each_partition_has_its_own_elr() -> None:
