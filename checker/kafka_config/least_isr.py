@@ -52,7 +52,12 @@ def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, sho
         return _given(of_topic)
     if shown_default is not None:
         why = f"kafka-topics shows the values of brokers as well, and none in {shown_default}"
-        return _of_default(versions, f"{shown_default} shows no other value", why_not_the_brokers=why)
+        other = next((one for one in settings if (one.role, one.key) == OF_BROKER and one.value != 1), None)
+        assumed = ""
+        if other is not None:
+            inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
+            assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
+        return _of_default(versions, f"{shown_default} shows no other value", assumed, why)
     if not has_elr:
         of_brokers = settings.get(*OF_BROKER)
         return _given(of_brokers) if of_brokers is not None else _of_default(versions)

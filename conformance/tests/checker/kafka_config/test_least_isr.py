@@ -181,6 +181,11 @@ def test_a_described_topic_shows_what_it_inherits(version: str) -> None:
     assert overridden(cluster) == [
         ("min.insync.replicas=2", "f1:3", "kafka-topics shows the values of brokers as well, and none in d:1")
     ]
+    assert about_least(cluster) == [
+        "min.insync.replicas=1, not 2 as in f1:3: kafka-topics shows what a topic inherits from brokers, and shows no"
+        " value"
+    ]
+    assert about_least(read(COMBINED, described=topic.format(""), version=version)) == []
     cluster = read(COMBINED + TWO, described=topic.format("min.insync.replicas=3"), version=version)
     assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (3, "d:1")
 
