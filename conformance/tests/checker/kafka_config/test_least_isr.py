@@ -138,6 +138,21 @@ def test_a_described_value_of_the_cluster_decides(described: str, value: int) ->
     ]
 
 
+def test_only_the_value_of_the_cluster_is_described() -> None:
+    cluster = read(described=DEFAULT_2)
+    assert cluster.min_insync_replicas.value == 2
+    assert cluster.assumed[-1] == (
+        "Kafka's defaults of the topic (no settings of its own; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)"
+    )
+
+
+def test_the_feature_alone_turns_them_on() -> None:
+    """Also in 4.0, where it is off by default."""
+    cluster = read(BROKER + TWO + "eligible.leader.replicas.version=1\n", version="4.0")
+    assert (cluster.min_insync_replicas.value, len(about_least(cluster))) == (1, 1)
+
+
 def test_values_of_running_brokers_that_contradict_that_of_the_cluster_are_refused() -> None:
     with pytest.raises(PropertiesError) as refusal:
         read(described=DEFAULT_2 + IN_EFFECT_1)
