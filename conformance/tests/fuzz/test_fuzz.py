@@ -202,7 +202,7 @@ def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) ->
     outcomes: Counter[str] = Counter()
     for program in programs:
         for one, loops in judged_by_networkx(program):
-            found = loops.loops()
+            found = loops.loops
             kinds[one.kind] += 1
             outcomes["violated"] += bool(found.violating)
             outcomes["permitted"] += bool(found.permitted)
