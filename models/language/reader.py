@@ -658,15 +658,11 @@ class FunctionReader:
             self._refuse(
                 call, f"{call.func.id} is an action or another declaration", "move what both need into a helper"
             )
-        for parameter, argument in zip(named.__code__.co_varnames, call.args, strict=False):
-            if (
-                isinstance(argument, ast.Name)
-                and argument.id in self.subsets
-                and parameter not in named.__annotations__
-            ):
-                kind = self.subsets[argument.id].__name__
-                what = f"`{argument.id}` is a subset, and {call.func.id} does not say that `{parameter}` is one"
-                self._refuse(argument, what, f"annotate the parameter: {parameter}: {kind}")
+        for name, argument in zip(named.__code__.co_varnames, call.args, strict=False):
+            kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
+            if kind is not None and name not in named.__annotations__:
+                what = f"`{shown(argument)}` is a subset, and {call.func.id} does not say that `{name}` is one"
+                self._refuse(argument, what, f"annotate the parameter: {name}: {kind.__name__}")
         callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
