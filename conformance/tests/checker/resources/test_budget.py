@@ -18,7 +18,10 @@ from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.simulation.group import SimulationRequest
+from isrcheck.checker.simulation.walks import simulate
 from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
 
 SECONDS = 1
 LATE = 2.0
@@ -248,15 +251,16 @@ def grows(s):
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_kernel_that_is_compiled_in_the_middle_of_a_search_keeps_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
+@pytest.fixture
+def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, kernels.Kernel]:
+    """An instance that leaves its range, and its kernel; the careful kernel is ready to be compiled after 2.1 s."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
     (tmp_path / "leaves.py").write_text(LEAVES)
     instance = registry.load_file(tmp_path / "leaves.py").instance()
     quick = kernels.kernel_of(instance)
-    explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)  # compiles what every search needs
+    for threads in (1, 2):  # this compiles what every search needs
+        explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)
+    simulate(instance, quick, SimulationRequest(1, 2, 0))
     lowered = kernels.lower_carefully
 
     def late(*arguments: object) -> str:
@@ -265,8 +269,19 @@ def test_a_kernel_that_is_compiled_in_the_middle_of_a_search_keeps_the_limit(
 
     monkeypatch.setattr(kernels, "lower_carefully", late)
     monkeypatch.setattr(compiling, "code_of", lambda *arguments: pytest.fail("it is compiled without a limit"))
+    return instance, quick
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_kernel_that_is_compiled_in_the_middle_of_a_search_keeps_the_limit(leaving, threads: int) -> None:
+    instance, quick = leaving
     found = explore(instance, Limits(None, 1 << 28, 2, threads), kernel=quick)
     assert (found.stopped, found.judged) == ("seconds", 9)
+
+
+def test_a_kernel_that_is_compiled_in_the_middle_of_a_walk_keeps_the_limit(leaving) -> None:
+    found = simulate(*leaving, SimulationRequest(10, 30, 0), time.monotonic() + 2)
+    assert (found.stopped, found.walks) == ("seconds", 0)
 
 
 @pytest.mark.exhaustive
