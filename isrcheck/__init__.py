@@ -17,23 +17,27 @@ if TYPE_CHECKING:
     from isrcheck.certified_trace import recheck as recheck
     from isrcheck.certified_trace import trace as trace
     from isrcheck.checking import check as check
+    from isrcheck.checking import simulate as simulate
     from isrcheck.loading import load as load
     from isrcheck.models.language.model import Instance as Instance
     from isrcheck.models.language.model import Model as Model
     from isrcheck.models.messages.errors import UsageError as UsageError
     from isrcheck.result import PropertyResult as PropertyResult
     from isrcheck.result import Result as Result
+    from isrcheck.result import SimulationResult as SimulationResult
 
 _MODULES = {
     "Instance": "isrcheck.models.language.model",
     "Model": "isrcheck.models.language.model",
     "PropertyResult": "isrcheck.result",
     "Result": "isrcheck.result",
+    "SimulationResult": "isrcheck.result",
     "Trace": "isrcheck.certified_trace",
     "UsageError": "isrcheck.models.messages.errors",
     "check": "isrcheck.checking",
     "load": "isrcheck.loading",
     "recheck": "isrcheck.certified_trace",
+    "simulate": "isrcheck.checking",
     "trace": "isrcheck.certified_trace",
 }
 """The module that defines each public name."""
@@ -43,11 +47,13 @@ __all__ = [
     "Model",
     "PropertyResult",
     "Result",
+    "SimulationResult",
     "Trace",
     "UsageError",
     "check",
     "load",
     "recheck",
+    "simulate",
     "trace",
 ]
 

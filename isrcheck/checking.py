@@ -1,34 +1,39 @@
-"""Searches one model from Python: the command `check MODEL` without a command line.
+"""Searches one model from Python, or takes random walks: the command `check MODEL` without a command line.
 
 In:  a model, its configuration, and limits.
-Out: a `Result`. Files are written only if `out` is given, and nothing is printed unless `progress` is set.
+Out: a `Result` or a `SimulationResult`. Files are written only if `out` is given, and nothing is printed unless
+     `progress` is set.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from isrcheck.certified_trace import Trace
 from isrcheck.checker.command.console import interrupts
+from isrcheck.checker.command.option_values import count, steps
 from isrcheck.checker.command.option_values import memory as memory_of
 from isrcheck.checker.command.option_values import seconds as seconds_of
-from isrcheck.checker.command.option_values import steps
+from isrcheck.checker.command.option_values import seed as seed_of
 from isrcheck.checker.command.option_values import threads as threads_of
+from isrcheck.checker.forms import simulation
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.checker.simulation.group import SimulationRequest
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.result import Result
+from isrcheck.result import Result, SimulationResult
 
 ENGINES = ("local", "z3", "all")
 
@@ -58,6 +63,8 @@ def check(
     prove: bool = False,
     count_all: bool = False,
     deadlock: bool = True,
+    symmetry: bool = False,
+    reduction: bool = True,
     seconds: float | None = None,
     memory: str | None = None,
     threads: int = 1,
@@ -77,41 +84,113 @@ def check(
 
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
     need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. Without `deadlock`,
-    states without a step are not reported. `seconds`, `memory` (such as "8G") and `threads` limit the search. `out` is
-    a folder for trace files; without it none are written. `progress` prints the progress on stderr.
+    states without a step are not reported. `symmetry` visits one state of each group of alike ones, for every domain
+    whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears dead cells and
+    uses the symmetries that the model declares, unless `prove` or `count_all` needs every state. `seconds`, `memory`
+    (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are written.
+    `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """
     instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
     _refuse(engine, bound, prove=prove, count_all=count_all)
-    limits = Limits(
-        None if bound is None else steps("bound", str(bound)),
+    how = _reduction(engine, symmetry=symmetry, reduction=reduction, prove=prove, count_all=count_all)
+    depth = None if bound is None else steps("bound", str(bound))
+    limits = _limits(depth, memory, seconds, threads, deadlock=deadlock)
+    traces = TraceWriter(None if out is None else Path(out))
+    with _session(limits, progress=progress, count_all=count_all) as session:
+        run = _searched(session, instance, target_of(model), traces, engine, prove, how)
+    return Result(run, _traces(traces))
+
+
+def simulate(
+    model: Named,
+    *,
+    walks: int,
+    depth: int,
+    protocol: str | None = None,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    deadlock: bool = True,
+    seconds: float | None = None,
+    memory: str | None = None,
+    threads: int = 1,
+    swaps: Mapping[str, str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    settings: Mapping[str, Value] | None = None,
+    **values: Value,
+) -> SimulationResult:
+    """Take random walks through a model, judge its properties on them, shorten what was found, and return the result.
+
+    `walks` is the number of walks, and `depth` the most steps of each; equal seeds give equal walks. `weights` maps
+    actions to numbers: an action with weight 3 is chosen three times as often as one with weight 1, the default. The
+    other arguments are those of `check`. Walks show failures, and never that there is none.
+
+    Raises UsageError for bad input, and KeyboardInterrupt when the simulation is interrupted.
+    """
+    instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
+    given = [(name, count("weights", str(number))) for name, number in (weights or {}).items()]
+    request = SimulationRequest(
+        count("walks", str(walks)),
+        count("depth", str(depth)),
+        seed_of("seed", str(seed)),
+        deadlock,
+        simulation.weights_of(given, instance),
+    )
+    limits = _limits(None, memory, seconds, threads, deadlock=deadlock)
+    traces = TraceWriter(None if out is None else Path(out))
+    with _session(limits, progress=progress) as session:
+        try:
+            run = simulation.simulated(instance, target_of(model), request, session, traces)
+        except Spent as spent:
+            raise UsageError(f"the simulation did not begin: the limit of {spent.why} is too low; raise it") from None
+        if run.simulation.stopped == "interrupt":
+            raise KeyboardInterrupt
+    return SimulationResult(run, _traces(traces))
+
+
+def _limits(depth: int | None, memory: str | None, seconds: float | None, threads: int, *, deadlock: bool) -> Limits:
+    return Limits(
+        depth,
         machine_memory() // 2 if memory is None else memory_of("memory", memory),
         None if seconds is None else seconds_of("seconds", str(seconds)),
         threads_of("threads", str(threads)),
         deadlock,
     )
-    traces = TraceWriter(None if out is None else Path(out))
+
+
+@contextmanager
+def _session(limits: Limits, *, progress: bool, count_all: bool = False) -> Iterator[SearchSession]:
     with interrupts() as seen:
         try:
             line = ProgressLine if progress else _Silent
             budget = Budget(limits.seconds, limits.memory)
-            session = SearchSession(limits, budget, seen, count_all=count_all, progress_line=line)
-            run = _searched(session, instance, target_of(model), traces, engine, prove)
+            yield SearchSession(limits, budget, seen, count_all=count_all, progress_line=line)
         finally:
             Memory.lift()
+
+
+def _traces(traces: TraceWriter) -> dict[str, Trace]:
+    """The trace of each property that fails. Raises UsageError if a file was not written."""
     if traces.failure:
         raise UsageError(traces.failure)
-    return Result(run, {name: Trace(trace) for name, trace in traces.shortest.items()})
+    return {name: Trace(trace) for name, trace in traces.shortest.items()}
 
 
 def _searched(
-    session: SearchSession, instance: Instance, target: str, traces: TraceWriter, engine: str, prove: bool
+    session: SearchSession,
+    instance: Instance,
+    target: str,
+    traces: TraceWriter,
+    engine: str,
+    prove: bool,
+    how: AskedReduction,
 ) -> Run:
     if engine == "z3":
         run = session.run_z3(instance, target, traces)
     else:
-        run = session.run(instance, target, traces, limits=session.limits, keep_states=prove)
+        run = session.run(instance, target, traces, limits=session.limits, keep_states=prove, reduction=how)
         if engine == "all":
             run = session.compare_with_z3(run)
         if prove:
@@ -132,3 +211,19 @@ def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> 
         raise UsageError("prove=True needs the explorer; leave engine='z3' out")
     if engine != "local" and count_all:
         raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")
+
+
+def _reduction(engine: str, *, symmetry: bool, reduction: bool, prove: bool, count_all: bool) -> AskedReduction:
+    """Whether and how the search makes its states fewer, as on the command line. Raises UsageError."""
+    needs = {
+        "prove=True compares lemmas with every state": prove,
+        "count_all=True counts every violating state": count_all,
+        "reduction=False visits every state": not reduction,
+        "engine='z3' visits no states": engine == "z3",
+    }
+    whole = next((why for why, is_given in needs.items() if is_given), "")
+    if symmetry and whole:
+        raise UsageError(f"symmetry=True does not go with {whole.partition(' ')[0]}: {whole}; leave one of them out")
+    if not reduction:
+        return AskedReduction.switched_off()
+    return EVERY_STATE if engine == "z3" else AskedReduction.by_default(symmetry=symmetry, whole=whole)

@@ -30,7 +30,7 @@ SKIPPED = ("n/a", "NOT REACHED TO DEPTH")
 """The verdicts for which a test is skipped: they say neither that a property holds nor that it fails."""
 
 NUMBERS = {"bound": int, "threads": int, "seconds": float}
-TRUTHS = ("prove", "count_all")
+TRUTHS = ("prove", "count_all", "deadlock", "symmetry", "reduction")
 OPTIONS = {*NUMBERS, *TRUTHS, "protocol", "engine", "memory", "out"}
 """The arguments of `isrcheck.check` that a user can give, by type; every other name is a configuration entry."""
 

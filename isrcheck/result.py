@@ -1,7 +1,7 @@
 """The result of a search, as Python code and notebooks see it.
 
-In:  a run of `checker.session`, and its traces.
-Out: a `Result`, with a `PropertyResult` for every property.
+In:  a run of `checker.session`, or a simulation, and its traces.
+Out: a `Result` or a `SimulationResult`, with a `PropertyResult` for every property.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.certified_trace import Trace
+from isrcheck.checker.forms.simulation import exit_code_of
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Verdict, exit_code
 from isrcheck.checker.session import text
 from isrcheck.checker.session.naming import configuration_of, title
 from isrcheck.checker.session.text import Run
+from isrcheck.checker.simulation import report
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Result:
     @property
     def properties(self) -> dict[str, PropertyResult]:
         """The result for each property, by its name."""
-        return {verdict.prop.name: self._property(verdict) for verdict in self.run.verdicts}
+        return {verdict.prop.name: _property(verdict, self.traces) for verdict in self.run.verdicts}
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -115,8 +117,8 @@ class Result:
         return found if isinstance(found, Exploration) else None
 
     def as_object(self) -> dict[str, Any]:
-        """The object that `check --json` prints for one run, ready for json.dumps."""
-        return text.as_object(self.run)
+        """The object that `check MODEL --json` prints (docs/json.schema.json), ready for json.dumps."""
+        return {"runs": [text.as_object(self.run)], "verdict": self.verdict}
 
     def show(self) -> None:
         """Print the report, followed by each trace."""
@@ -130,21 +132,75 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The report for a notebook, with the page of each trace folded up."""
-        folded = [
-            f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
-            for name, trace in self.traces.items()
-        ]
-        return "".join([f"<pre>{html.escape(str(self))}</pre>", *folded])
+        return _with_pages(str(self), self.traces)
 
-    def _property(self, verdict: Verdict) -> PropertyResult:
-        name = verdict.prop.name
-        return PropertyResult(
-            name,
-            verdict.prop.kind.value,
-            verdict.word.value,
-            verdict.text,
-            verdict.depth,
-            verdict.violating,
-            self.traces.get(name),
-            self.traces.get(f"{name} (permitted)"),
-        )
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """The result of random walks; `run` is the value that `isrcheck.checker` uses.
+
+    `traces` holds a certified trace for every property that fails on a walk, shortened, but not known to be shortest.
+    """
+
+    run: report.SimulationRun
+    traces: Mapping[str, Trace]
+
+    @property
+    def verdict(self) -> str:
+        """VIOLATED or UNDECIDED: walks do not show that nothing fails."""
+        return self.run.word.value
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `check MODEL --simulate` for this result: 3 (undecided), or that of a violation."""
+        return exit_code_of(self.run, strict=False)
+
+    @property
+    def properties(self) -> dict[str, PropertyResult]:
+        """The result for each property, by its name; `violating` counts the violating states on all walks."""
+        return {verdict.prop.name: _property(verdict, self.traces) for verdict in self.run.verdicts}
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the walks."""
+        return self.run.command
+
+    def as_object(self) -> dict[str, Any]:
+        """The object that `check MODEL --simulate --json` prints (docs/json.schema.json), ready for json.dumps."""
+        return report.as_object(self.run)
+
+    def show(self) -> None:
+        """Print the report, followed by each trace."""
+        print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
+
+    def __str__(self) -> str:
+        return report.text(self.run)
+
+    def __repr__(self) -> str:
+        return f"<SimulationResult of {title(self.run.simulation.instance)}: {report.verdict_line(self.run)}>"
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook, with the page of each trace folded up."""
+        return _with_pages(str(self), self.traces)
+
+
+def _with_pages(text: str, traces: Mapping[str, Trace]) -> str:
+    folded = [
+        f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
+        for name, trace in traces.items()
+    ]
+    return "".join([f"<pre>{html.escape(text)}</pre>", *folded])
+
+
+def _property(verdict: Verdict, traces: Mapping[str, Trace]) -> PropertyResult:
+    name = verdict.prop.name
+    return PropertyResult(
+        name,
+        verdict.prop.kind.value,
+        verdict.word.value,
+        verdict.text,
+        verdict.depth,
+        verdict.violating,
+        traces.get(name),
+        traces.get(f"{name} (permitted)"),
+    )

@@ -112,7 +112,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
-    candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
+    candidates = [one for one, entry in model.entries.items() if entry.is_switch or not is_switch]
     if entry not in candidates:
         what = "switch" if is_switch else "configuration entry"
         there = nearest(name, candidates) if candidates else "leave it out"
@@ -173,7 +173,7 @@ def words_of_values(instance: Instance) -> list[str]:
             entry = instance.model.entries[name]
             text = spell(entry, value)
             words += (
-                [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
+                [entry.option, text] if entry.option else ["--switch" if entry.is_switch else "--set", f"{name}={text}"]
             )
     for action, protocol in instance.swaps.items():
         words += ["--swap", f"{action}={protocol}"]

@@ -19,6 +19,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
@@ -146,9 +147,11 @@ def search_original(
     exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
     found, cut = list[tuple[Candidate, Fate | None]](), ""
     try:
-        with budget.kept():
+        with budget.kept(), compiling_within(budget.left):
             for one in candidates(instance, kernel_of):
                 found.append((one, _settled(one, hunt)))
+    except OutOfTimeError:
+        cut = "seconds"
     except Spent as spent:
         cut = spent.why
     return Original(exploration, failures, found, cut)

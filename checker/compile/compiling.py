@@ -12,6 +12,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,7 +30,8 @@ OPERATIONS = (
     *("store_word", "store_half", "store_quarter", "store_byte"),
 )
 
-_SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
+_DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+"""The value of time.monotonic at which compilations have to end."""
 
 SURELY = 10_000
 """Characters of text a second that are compiled quickly even on a slow machine; usually it is twenty times as many."""
@@ -48,21 +50,24 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def compiling_within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of all compilations in the block (None: no limit)."""
-    before = _SECONDS.set(seconds)
+    """Limit the time of all compilations in the block together (None: no limit but that of a block around it)."""
+    deadline = float("inf") if seconds is None else time.monotonic() + seconds
+    before = _DEADLINE.set(min(deadline, _DEADLINE.get()))
     try:
         yield
     finally:
-        _SECONDS.reset(before)
+        _DEADLINE.reset(before)
 
 
 def compiled(
     text: str, layout: Layout, *, is_quick: bool, exported: Mapping[str, int] = MappingProxyType(PARAMETERS)
 ) -> bytes:
     """The object code of a kernel, or of a text with other exported functions. Raises OutOfTimeError."""
-    seconds = _SECONDS.get()
-    if seconds is None or (is_quick and len(text) < SURELY * seconds):
+    seconds = _DEADLINE.get() - time.monotonic()
+    if seconds == float("inf") or (is_quick and len(text) < SURELY * seconds):
         return code_of(text, layout, is_quick, exported)
+    if seconds <= 0:
+        raise OutOfTimeError
     try:
         child = subprocess.run(  # noqa: S603 - what it runs stands above
             [sys.executable, "-c", CHILD],

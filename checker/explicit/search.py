@@ -19,6 +19,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.visited_set import Full
@@ -46,7 +47,8 @@ class Search:
         """Search, and return the result, also if a limit or Ctrl-C ends the search early."""
         context, result = self.context, self.result
         try:
-            with self.carrier:
+            # Where a declared range is left, the search compiles its kernel anew, more carefully.
+            with compiling_within(context.limits.seconds), self.carrier:
                 self._levels()
                 result.frontier = self.visited.count - context.expanded
                 judge_whole(self.carrier, self.path)
@@ -54,6 +56,8 @@ class Search:
             result.stopped = "interrupt"
         except Full:
             result.stopped = "memory"
+        except OutOfTimeError:
+            result.stopped = "seconds"
         result.frontier = self.visited.count - context.expanded
         if sum(result.levels) < self.visited.count:
             result.levels.append(self.visited.count - sum(result.levels))

@@ -14,6 +14,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -88,7 +89,8 @@ class Threads(Carrier):
 
     def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
         """Run `work` once per number, in parallel; the first error is raised when all are done."""
-        futures = [self.pool.submit(work, number) for number in numbers]
+        # A kernel that is compiled in one of the threads keeps the limit of this one.
+        futures = [self.pool.submit(copy_context().run, work, number) for number in numbers]
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
             raise errors[0]

@@ -16,7 +16,7 @@ from isrcheck.checker.screens.history import look_of_output
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import AskedReduction, SearchSession
+from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.tables.write import Tables
@@ -91,12 +91,14 @@ def _reduction(options: Options) -> AskedReduction:
         ):
             if is_given:
                 raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")
-    if options.no_reduction or options.engine == "z3":
-        return AskedReduction(words=" --no-reduction" if options.no_reduction else "")
+    if options.no_reduction:
+        return AskedReduction.switched_off()
+    if options.engine == "z3":
+        return EVERY_STATE
     needs = {
         "--continue counts every violating state": options.count_all,
         "--prove compares lemmas with every state": options.prove,
         "--tables lists counts of all states": options.tables is not None,
     }
     whole = next((why for why, is_given in needs.items() if is_given), "")
-    return AskedReduction(True, options.symmetry, whole, " --symmetry" if options.symmetry else "")
+    return AskedReduction.by_default(symmetry=options.symmetry, whole=whole)

@@ -36,21 +36,37 @@ SHORTEN = 10.0
 def run(options: Options, instance: Instance, session: SearchSession) -> CommandResult:
     """Walk, shorten what was found, and write traces."""
     assert options.target is not None
-    limits = options.limits
-    weights = _weights(options.own["weight"], instance)
+    weights = weights_of(options.own["weight"], instance)
     request = SimulationRequest(
-        options.own["simulate"], options.own["depth"], options.own["seed"] or 0, limits.deadlock, weights
+        options.own["simulate"], options.own["depth"], options.own["seed"] or 0, options.limits.deadlock, weights
     )
-    command = (
-        f"{command_of(options.target, instance, None, deadlock=limits.deadlock)}"
-        f" --simulate {request.walks} --depth {request.depth} --seed {request.seed}"
-        f"{''.join(f' --weight {name}={weight}' for name, weight in weights.items())}"
-    )
-    progress = session.progress_line(title(instance))
+    traces = TraceWriter(options.out)
     try:
-        kernel = session.begin(instance, progress).kernel
+        result = simulated(instance, options.target, request, session, traces)
     except Spent as spent:
         return CommandResult.without_answer(f"the simulation did not begin: {spent.why}")
+    return CommandResult(
+        report.text(result),
+        report.as_object(result),
+        exit_code_of(result, strict=options.strict),
+        traces.failure,
+        result.simulation.stopped == "interrupt",
+        result,
+    )
+
+
+def simulated(
+    instance: Instance, target: str, request: SimulationRequest, session: SearchSession, traces: TraceWriter
+) -> report.SimulationRun:
+    """Walk through an instance of the model `target`, shorten what was found, and write traces. Raises Spent."""
+    limits = session.limits
+    command = (
+        f"{command_of(target, instance, None, deadlock=limits.deadlock)}"
+        f" --simulate {request.walks} --depth {request.depth} --seed {request.seed}"
+        f"{''.join(f' --weight {name}={weight}' for name, weight in request.weights.items())}"
+    )
+    progress = session.progress_line(title(instance))
+    kernel = session.begin(instance, progress).kernel
     left = session.budget.left
     deadline = float("inf") if left is None else time.monotonic() + left
     simulation = simulate(instance, kernel, request, deadline, progress.tell, threads=limits.threads)
@@ -62,23 +78,18 @@ def run(options: Options, instance: Instance, session: SearchSession) -> Command
             simulation.stopped = "interrupt"
     progress.clear()
     judged = verdicts(simulation, instance.properties)
-    traces = TraceWriter(options.out)
-    files = traces.write(options.target, instance, judged, command=command)
-    own = ["--model", options.target] if options.target.endswith(".py") else []
-    result = report.SimulationRun(simulation, judged, files, found, command, own)
-    failing = [one for one in judged if one.word is Word.VIOLATED or (options.strict and one.word is Word.PERMITTED)]
-    word = Word.VIOLATED if failing else Word.UNDECIDED
-    return CommandResult(
-        report.text(result),
-        report.as_object(result),
-        exit_code(word, strict=options.strict, found=failing),
-        traces.failure,
-        simulation.stopped == "interrupt",
-        result,
-    )
+    files = traces.write(target, instance, judged, command=command)
+    own = ["--model", target] if target.endswith(".py") else []
+    return report.SimulationRun(simulation, judged, files, found, command, own)
 
 
-def _weights(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
+def exit_code_of(result: report.SimulationRun, *, strict: bool) -> int:
+    """The exit code of a simulation: that of what fails, or that of an undecided search."""
+    failing = [one for one in result.verdicts if one.word is Word.VIOLATED or (strict and one.word is Word.PERMITTED)]
+    return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
+
+
+def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
     """Return the weights of actions that the command gives. Raises UsageError for an action that there is not, and for
     one that is given two weights."""
     chosen = zip(instance.model.actions, instance.alternatives, strict=True)

@@ -20,7 +20,7 @@ repeats such a state for ever is a permitted failure. Where P or its premise can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.machine_code import as_machine_code
 from isrcheck.checker.liveness import walks
 from isrcheck.checker.liveness.graph import Graph
-from isrcheck.checker.liveness.reachable import Marks, Reachable
+from isrcheck.checker.liveness.reachable import Marks, Numbers, Reachable
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, judgement
 from isrcheck.models.fair_groups import groups_of
@@ -37,6 +37,10 @@ from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 
 PathTo = Callable[[int], StepPath]
+
+ROOM = 1 << 21
+"""The most pairs of a node and of what is met already that the search for a shortest loop distinguishes, unless the
+component has more nodes; a pair takes 16 bytes."""
 
 
 def fair_loops(
@@ -66,10 +70,9 @@ def fair_loops(
     # A violation repeats no state in which a failure is permitted; a permitted failure repeats one.
     bits = len(groups) + len(visits)
     alive = ways.reached & ~permitted[graph.nodes]
-    begins = fails[graph.nodes]
-    found[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding(begins)
+    found[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding()
     if permitted.any():
-        found[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding(begins)
+        found[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding()
     return found
 
 
@@ -132,13 +135,13 @@ class FairLoops:
         self.is_fair = graph.fair(self.component, needed)[self.component]
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
-    def finding(self, begins: Marks) -> Finding:
-        """The number of nodes that can be repeated for ever, and the lasso of the first; its loop begins in a node of
-        `begins`, of which each fair component has one."""
+    def finding(self) -> Finding:
+        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first of them, unless
+        the path to the first node in which a behaviour can stay is shorter than the whole lasso, or as short."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
-        lassos = [self._lasso(self._first(self.is_fair & begins))]
+        lassos = [self._lasso(self._first(self.is_fair))]
         if self.stays.any():
             node = self._first(self.stays)
             before = self._path_to(node)
@@ -163,56 +166,71 @@ class FairLoops:
         return StepPath(found.initial, (*found.steps, *reversed(steps)))
 
     def _lasso(self, first: int) -> StepPath:
-        """A lasso whose path leads to the node `first`: a loop that meets every requirement, as short as a walk from
-        one requirement to the nearest next one makes it."""
-        before, walk = self._path_to(first), Walk(self.graph, self.component, first)
-        needed = self.needed & ~self.graph.met[first]
-        # The first node that the loop needs: from there on, what the walk meets has to lie in the loop.
-        anchor = 0 if (self.needed & self.graph.met[first]).any() else None
-        while needed.any():
-            given = self.graph.given[self.graph.steps[walk.to_nearest(needed, ())]]
-            if anchor is None:
-                anchor = len(walk.nodes) - (2 if (given & needed).any() else 1)
-            needed &= ~(given | self.graph.met[walk.nodes[-1]])
-        before_anchor = walk.nodes[: (anchor or 0) + 1]
-        if walk.nodes[-1] not in before_anchor:
-            walk.to_nearest(np.zeros_like(needed), before_anchor)
-        start = walk.nodes.index(walk.nodes[-1])
+        """A lasso whose loop begins in the node `first`, and meets every requirement."""
+        before = self._path_to(first)
+        walk = ClosedWalk(self.graph, np.flatnonzero(self.component == self.component[first]), first, self.needed)
         steps = [int(self.graph.steps[edge]) for edge in walk.edges]
-        return StepPath(before.initial, (*before.steps, *steps), before.depth + start)
+        return StepPath(before.initial, (*before.steps, *steps), before.depth)
 
 
-class Walk:
-    """A walk within one component: the nodes, and the edges between them."""
+class ClosedWalk:
+    """A walk within the nodes of a component, from `first` back to it, that meets every requirement of a row.
 
-    def __init__(self, graph: Graph, component: NDArray[np.uint32], first: int) -> None:
+    It is a shortest one, as long as the search has room for all requirements at once: it distinguishes for each node
+    what is met already. Where there is no room, it meets some of the requirements first, and then the others.
+    """
+
+    def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
         self.graph = graph
-        self.component = component
-        self.nodes = [first]
+        self.nodes = np.concatenate(([0], members)).astype(np.uint32)  # places are counted from 1
+        self.places: NDArray[np.uint32] = np.zeros(graph.count, np.uint32)
+        self.places[members] = np.arange(1, len(self.nodes))
         self.edges: list[int] = []
-        self._goals: NDArray[np.uint8] = np.zeros(graph.count, np.uint8)
-        self._reached_by: NDArray[np.int64] = np.zeros(graph.count, np.int64)
-        self._queue, self._parents = (np.zeros(graph.count + 1, np.uint32) for _ in range(2))
+        at_once = max(1, (ROOM // len(self.nodes)).bit_length() - 1)
+        here, missing = first, self._without([], [first], _bits(needed))
+        while missing or here != first:
+            now, later = missing[:at_once], missing[at_once:]
+            taken = self._to(now, here, None if later else first)
+            visited = [int(graph.targets[edge]) for edge in taken]
+            self.edges += taken
+            here, missing = visited[-1], self._without(taken, visited, later)
 
-    def to_nearest(self, needed: NDArray[np.uint64], goals: Iterable[int]) -> int:
-        """Go on to the nearest node or edge that meets one of the bits `needed`, or to the nearest node of `goals`;
-        return the last edge."""
-        graph, here, goals = self.graph, self.nodes[-1], list(goals)
-        self._goals[goals] = 1
-        found = as_machine_code(walks.nearest)(
-            *(here, graph.offsets.ctypes.data, graph.targets.ctypes.data, graph.steps.ctypes.data),
-            *(self.component.ctypes.data, graph.met.ctypes.data, graph.given.ctypes.data, graph.words),
-            *(needed.ctypes.data, self._goals.ctypes.data, self._queue.ctypes.data),
-            *(self._reached_by.ctypes.data, self._parents.ctypes.data),
+    def _without(self, taken: list[int], visited: list[int], bits: list[int]) -> list[int]:
+        """The requirements that neither these edges nor these nodes meet."""
+        rows = [*self.graph.given[self.graph.steps[taken]], *self.graph.met[visited]]
+        return [bit for bit in bits if not _masks(np.array(rows), [bit]).any()]
+
+    def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
+        """The edges of a shortest walk from `here` that meets these requirements, and ends in `goal`."""
+        graph, masks = self.graph, 1 << len(bits)
+        size = masks * len(self.nodes)
+        met, given = _masks(graph.met[self.nodes], bits), _masks(graph.given, bits)
+        queue, parents = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
+        reached_by: NDArray[np.int64] = np.zeros(size, np.int64)
+        place = int(self.places[here])
+        begin = masks * place + int(met[place])
+        pair = as_machine_code(walks.shortest)(
+            *(begin, 0 if goal is None else int(self.places[goal])),
+            *(graph.offsets.ctypes.data, graph.targets.ctypes.data, graph.steps.ctypes.data),
+            *(self.nodes.ctypes.data, self.places.ctypes.data, met.ctypes.data, given.ctypes.data, masks),
+            *(queue.ctypes.data, reached_by.ctypes.data, parents.ctypes.data),
         )
-        assert found, "every node of a component leads to every other"
-        last = found - 1
-        edges, node = [last], int(np.searchsorted(graph.offsets, last, "right")) - 1
-        while node != here:
-            edges.append(int(self._reached_by[node]) - 1)
-            node = int(self._parents[node])
-        self._goals[goals] = 0
-        self._reached_by[:] = 0
-        self.edges += reversed(edges)
-        self.nodes += (int(graph.targets[edge]) for edge in reversed(edges))
-        return last
+        assert pair, "every node of a component leads to every other"
+        edges = []
+        while pair != begin:
+            edges.append(int(reached_by[pair]) - 1)
+            pair = int(parents[pair])
+        return edges[::-1]
+
+
+def _bits(row: NDArray[np.uint64]) -> list[int]:
+    """The numbers of the bits of a row that are 1."""
+    return [bit for bit in range(64 * len(row)) if int(row[bit // 64]) >> bit % 64 & 1]
+
+
+def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
+    """These bits of each row, as the lowest bits of a number."""
+    masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
+    for at, bit in enumerate(bits):
+        masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)
+    return masks

@@ -1,4 +1,4 @@
-"""The inner loops over a stored graph: strongly connected components, and breadth-first search.
+"""The inner loops over a stored graph: strongly connected components, and breadth-first searches.
 
 In:  addresses of arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a
      target and a step. Offsets have 64 bits, nodes and steps 32.
@@ -144,52 +144,47 @@ def spread(
     return end
 
 
-def nearest(
-    node: int,
+def shortest(
+    begin: int,
+    goal: int,
     offsets: int,
     targets: int,
     steps: int,
-    component: int,
+    nodes: int,
+    places: int,
     met: int,
     given: int,
-    words: int,
-    needed: int,
-    goals: int,
+    masks: int,
     queue: int,
     edges: int,
     parents: int,
 ) -> int:
-    """Walk from a node within its component to what is nearest, by breadth-first search: returns the last edge, plus 1.
+    """Find a shortest walk within a component that meets some requirements, and ends in the place `goal`, if that is
+    not 0: a breadth-first search of pairs (place, mask of what is met), as numbers place * masks + mask.
 
-    Sought is a node whose byte in `goals` is not 0, or a node or an edge that meets one of the bits `needed` (`words`
-    words; see `collect`). Every visited node, except the first, has in `edges` (64 bits, 0 elsewhere) the edge by which
-    it was reached, plus 1, and in `parents` the node before. Returns 0 if nothing sought can be reached. The queue
-    holds the visited nodes, followed by a node without edge: the first one.
+    `begin` is the pair with which the walk begins. The component has the `nodes` at the places 1, 2, ...; `places` has
+    the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `given` for each
+    step, both of 32 bits; there are `masks` of them, and the last one is that of all requirements. Each visited pair,
+    except the first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
+    the pair before. Returns the last pair; 0 if there is no such walk.
     """
-    own = load_half(component + 4 * node)
-    store_half(queue, node)
+    store_half(queue, begin)
     end = 1
     place = 0
     while place < end:
         here = load_half(queue + 4 * place)
         place += 1
-        for at in range(load_word(offsets + 8 * here), load_word(offsets + 8 * (here + 1))):
-            to = load_half(targets + 4 * at)
-            if load_half(component + 4 * to) == own:
-                is_new = to != node and load_word(edges + 8 * to) == 0
-                if is_new:
-                    store_word(edges + 8 * to, at + 1)
-                    store_half(parents + 4 * to, here)
-                    store_half(queue + 4 * end, to)
+        node = load_half(nodes + 4 * (here // masks))
+        for at in range(load_word(offsets + 8 * node), load_word(offsets + 8 * (node + 1))):
+            to = load_half(places + 4 * load_half(targets + 4 * at))
+            if to != 0:
+                mask = here % masks | load_half(given + 4 * load_half(steps + 4 * at)) | load_half(met + 4 * to)
+                there = to * masks + mask
+                if there != begin and load_word(edges + 8 * there) == 0:
+                    store_word(edges + 8 * there, at + 1)
+                    store_half(parents + 4 * there, here)
+                    if mask == masks - 1 and (goal == 0 or goal == to):
+                        return there
+                    store_half(queue + 4 * end, there)
                     end += 1
-                is_found = load_byte(goals + to) != 0
-                step = load_half(steps + 4 * at)
-                for word in range(words):
-                    sought = load_word(needed + 8 * word)
-                    has = load_word(met + 8 * (to * words + word)) | load_word(given + 8 * (step * words + word))
-                    is_found = is_found or has & sought != 0
-                if is_found:
-                    store_half(queue + 4 * end, node)
-                    return at + 1
-    store_half(queue + 4 * end, node)
     return 0

@@ -93,15 +93,19 @@ def _is_finalizing(frame: FrameType | None) -> bool:
 
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
-    """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals."""
+    """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals.
+
+    Blocks may be nested: after the inner one, the timer of the outer one goes on.
+    """
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:
         yield
         return
-    signal.setitimer(signal.ITIMER_REAL, SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS)
+    outer = signal.setitimer(signal.ITIMER_REAL, SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *outer)

@@ -70,6 +70,16 @@ class AskedReduction:
     words: str = ""
     dead: bool = True
 
+    @classmethod
+    def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
+        """What `check MODEL` does: dead cells are cleared, and declared symmetries are used, or all of them."""
+        return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
+
+    @classmethod
+    def switched_off(cls) -> AskedReduction:
+        """What `check MODEL --no-reduction` does."""
+        return cls(words=" --no-reduction")
+
 
 EVERY_STATE = AskedReduction()
 

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.simulation.chance import Numbers
@@ -56,6 +57,8 @@ def simulate(
                 break
         else:
             simulation.stopped = "seconds" if simulation.walks < request.walks else None
+    except OutOfTimeError:
+        simulation.stopped = "seconds"
     except KeyboardInterrupt:
         simulation.stopped = "interrupt"
         for tally in walking.rest():
@@ -126,9 +129,11 @@ class _Walking:
         self.pool.shutdown(cancel_futures=True)
 
     def _walk(self, numbers: Numbers) -> Tally:
-        walkers = self.walkers.get()
+        walkers, left = self.walkers.get(), self.deadline - time.monotonic()
         try:
-            return walkers.walk(numbers, self.starts)
+            # Where a declared range is left, a walk compiles its kernel anew, more carefully.
+            with compiling_within(None if left == float("inf") else left):
+                return walkers.walk(numbers, self.starts)
         finally:
             self.walkers.put(walkers)
 

@@ -424,7 +424,7 @@ def _endless(who: str, found: Exploration, loops: FairLoops, *, is_judged: bool)
     name = loops.asked.name
     findings = found.findings[name]
     _expect(f"{who}: judges {loops.asked.kind}", not findings.unjudged, is_judged)
-    expected = loops.loops() if is_judged else None
+    expected = loops.loops if is_judged else None
     for is_permitted, ours in ((False, findings.found), (True, findings.permitted)):
         repeated = () if expected is None else expected.permitted if is_permitted else expected.violating
         _expect(f"{who}: {loops.asked.kind} repeats", (name, ours.count), (name, len(repeated)))

@@ -106,6 +106,11 @@ def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int
         if not isinstance(value, int) or not layout.low <= value <= layout.high:
             raise UsageError(f"observe returned {value!r} for {layout.name}; give {layout.low}..{layout.high}")
         yield int(value)
+    elif layout.field.contents is not None and len(sizes) == 1:
+        try:
+            yield from map(int, layout.field.contents.cells(value, sizes[0]))
+        except ValueError as error:
+            raise UsageError(f"observe returned {value!r} for {layout.name}; {error}") from None
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
         raise UsageError(f"observe returned {value!r} for {layout.name}; give a list of {sizes[0]} values")
     else:

@@ -1,7 +1,7 @@
 """The interface of a system on which traces can be replayed: a driver with three methods.
 
 In:  the path of a user's driver.
-Out: `System`, which the cluster (on_cluster.py) also implements, and the loader of a user's driver.
+Out: `UserSystem`, and the loader of a user's driver; `System`, which the cluster (on_cluster.py) also implements.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ from typing import Any, Protocol
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.readable import ReadableTrace
 
 
 class StepRefusedError(Exception):
     """The system cannot take the model's step here; the message says why."""
 
 
-class System(Protocol):
-    """A driver of a system. It may only do what is possible from outside: send, deliver, drop, delay, crash,
-    restart, request elections.
+class Steps(Protocol):
+    """What every driver of a system does after it has begun. It may only do what is possible from outside: send,
+    deliver, drop, delay, crash, restart, request elections.
     """
-
-    def begin(self, trace: Trace) -> None:
-        """Set the system up in the trace's initial state: configuration and first state. The driver may read the whole
-        trace.
-        """
 
     def take(self, step: Step) -> None:
         """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
@@ -36,12 +32,31 @@ class System(Protocol):
     def observe(self) -> Mapping[str, Any]:
         """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
-        A tuple lists all cells of a variable in a row. Missing variables, and values or lists that are None, are not
-        compared; but at least one value has to be observed during a trace.
+        A set is a set of numbers, and a queue a list of numbers, the oldest first. A tuple lists all cells of a
+        variable in a row. Missing variables, and values or lists that are None, are not compared; but at least one
+        value has to be observed during a trace.
         """
 
 
-def load_driver(path: Path) -> Callable[[], System]:
+class UserSystem(Steps, Protocol):
+    """A user's driver of a system."""
+
+    def begin(self, trace: ReadableTrace) -> None:
+        """Set the system up in the trace's initial state: `trace.configuration` and `trace.states[0]`. The driver may
+        read the whole trace.
+        """
+
+
+class System(Steps, Protocol):
+    """A driver of this project: of a cluster, or of a user's driver (`Guarded`)."""
+
+    def begin(self, trace: Trace) -> None:
+        """Set the system up in the trace's initial state: configuration and first state. The driver may read the whole
+        trace.
+        """
+
+
+def load_driver(path: Path) -> Callable[[], UserSystem]:
     """Execute a user's file and return its class `Driver`. Raises UsageError."""
     try:
         found = run_path(str(path)).get("Driver")
@@ -60,13 +75,13 @@ def load_driver(path: Path) -> Callable[[], System]:
 class Guarded:
     """A user's driver, whose errors are reported as one UsageError with the file and the method."""
 
-    def __init__(self, path: Path, driver: Callable[[], System]) -> None:
+    def __init__(self, path: Path, driver: Callable[[], UserSystem]) -> None:
         self.path = path
-        self.system: System = self._asked("__init__", driver)
+        self.system: UserSystem = self._asked("__init__", driver)
 
     def begin(self, trace: Trace) -> None:
         """Call `begin` of the user's driver."""
-        self._asked("begin", self.system.begin, trace)
+        self._asked("begin", self.system.begin, ReadableTrace(trace))
 
     def take(self, step: Step) -> None:
         """Call `take` of the user's driver."""

@@ -1,6 +1,6 @@
 """A rule-based state machine of Hypothesis: model and system run side by side, and Hypothesis chooses each step.
 
-In:  an `Instance`, and a function that makes a `System` (conformance/replay/system.py).
+In:  an `Instance`, and a function that makes a `UserSystem` (conformance/replay/system.py).
 Out: a `RuleBasedStateMachine` with one rule for each action. After each step, the observed state of the system has to
      equal that of the model, and the watched properties have to hold. `find` runs a machine and returns the shrunk
      failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 
 from isrcheck.certified_trace import Trace
 from isrcheck.conformance.replay.compare import Divergence, compared
-from isrcheck.conformance.replay.system import StepRefusedError, System
+from isrcheck.conformance.replay.system import StepRefusedError, UserSystem
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
 from isrcheck.models.language.declare import WHOLE
@@ -81,7 +81,7 @@ class ModelAndSystem(RuleBasedStateMachine):
 
     instance: Instance
     watched: Sequence[str]
-    new_system: Callable[[], System]
+    new_system: Callable[[], UserSystem]
     enabled: Enabled
     steps_of: Mapping[int, Sequence[Step]]
 
@@ -89,9 +89,13 @@ class ModelAndSystem(RuleBasedStateMachine):
         """Put model and system into the initial state with the number `start`."""
         self.trace = certified.Trace(self.instance, (self.instance.initial_states[start],), (), None, None, "")
         self.system = type(self).new_system()
-        self.system.begin(self.trace)
+        self.begin_system()
         self.possible: dict[int, dict[Step, certified.Trace]] = {}
         self.refused = ""
+
+    def begin_system(self) -> None:
+        """Put the system into the first state of the trace."""
+        self.system.begin(Trace(self.trace))
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
         """The enabled steps of the action with the number `slot`, each with the trace extended by this step."""
@@ -161,7 +165,7 @@ class ModelAndSystem(RuleBasedStateMachine):
 
 def state_machine(
     instance: Instance,
-    driver: Callable[[], System],
+    driver: Callable[[], UserSystem],
     *,
     properties: Sequence[str] = (),
     out: Path = DEFAULT,

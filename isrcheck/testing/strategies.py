@@ -1,4 +1,4 @@
-"""Hypothesis strategies for a model: its configurations, walks through it, and traces of a property.
+"""Hypothesis strategies for a model: its configurations, walks through it, and walks that a property judges.
 
 In:  a model, or an instance of one.
 Out: strategies. They shrink towards the default configuration, and towards few steps.
@@ -101,11 +101,12 @@ def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
     return drawn()
 
 
-def traces(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """Traces of a property: walks that end when it is VIOLATED, PERMITTED or REACHED for the first time.
+def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
+    """Walks with the verdict on a property: one ends where the property is VIOLATED, PERMITTED or REACHED for the first
+    time; on every other walk, the property HOLDS ON THIS PATH.
 
-    Other walks show that a property HOLDS ON THIS PATH; for a property that must be reachable they show nothing, and
-    are drawn again. Raises UsageError if the model has no such property.
+    For a property that must be reachable, the other walks show nothing, and are drawn again. A walk that breaks a
+    promise can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if the model has no such property.
     """
     prop = property_of(instance, property_name)
 

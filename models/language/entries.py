@@ -33,6 +33,7 @@ class Entry:
     option: str | None
     is_budget: bool = False
     is_open: bool = False
+    is_switch: bool = False
 
     def __post_init__(self) -> None:
         for name in ("default", "least", "most"):
@@ -105,9 +106,9 @@ def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
     own, without the actions and fields that only the other values need.
     """
     if isinstance(default, bool):
-        return Entry(default, says, shapes, bool, 0, 1, None)
+        return Entry(default, says, shapes, bool, 0, 1, None, is_switch=True)
     if not isinstance(default, IntEnum):
         what = f"switch({shown(default)}): a switch is on or off, or a member of an IntEnum"
         raise DeclarationError(f"{what}; give True, False or a member")
     kind = type(default)
-    return Entry(default, says, shapes, kind, *ends_of(kind), None)
+    return Entry(default, says, shapes, kind, *ends_of(kind), None, is_switch=True)

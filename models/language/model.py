@@ -257,7 +257,7 @@ class Protocol:
     alternatives: tuple[int | None, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """All declarations of a model, checked."""
 
@@ -286,6 +286,10 @@ class Model:
     """Predicates of a state: steps are taken only from states in which all of them are true."""
     groups: Mapping[str, Group] = field(default_factory=dict)
     """The records, each of which is a field for each of its parts."""
+
+    def __repr__(self) -> str:
+        protocols = f", protocols {', '.join(self.protocols)}" if len(self.protocols) > 1 else ""
+        return f"<Model {self.name}: {len(self.actions)} actions, {len(self.properties)} properties{protocols}>"
 
     @cached_property
     def digest(self) -> str:
@@ -834,7 +838,7 @@ class Step:
     ordinals: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """A model under a configuration: the transition system that the engines explore."""
 
@@ -843,6 +847,17 @@ class Instance:
     configuration: Configuration
     alternatives: tuple[int | None, ...]
     swaps: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        protocol = f"/{self.protocol.name}" if self.protocol.name else ""
+        entries, usual = self.model.entries, self.protocol.switches
+        changed = [
+            f"{name}={spell(entries[name], value)}"
+            for name, value in self.configuration.items()
+            if value != usual.get(name, entries[name].default)
+        ]
+        changed += [f"{action} of {other}" for action, other in self.swaps.items()]
+        return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
     @cached_property
     def digest(self) -> str:

@@ -648,6 +648,9 @@ class FunctionReader:
     def _call(self, call: ast.Call) -> Function:
         assert isinstance(call.func, ast.Name)
         named = self._global(call.func)
+        if type(named) is types.FunctionType and named is not require and _is_of_the_package(named):
+            what = f"`{call.func.id}(...)` is a declaration, which has no value in a function"
+            self._refuse(call, what, "write it outside of functions, as a declaration of its own")
         if type(named) is not types.FunctionType or named is require:
             self._refuse(call, f"`{call.func.id}(...)` cannot be called here", "call helpers written in the language")
         mark = mark_of(named)
@@ -655,6 +658,11 @@ class FunctionReader:
             self._refuse(
                 call, f"{call.func.id} is an action or another declaration", "move what both need into a helper"
             )
+        for name, argument in zip(named.__code__.co_varnames, call.args, strict=False):
+            kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
+            if kind is not None and name not in named.__annotations__:
+                what = f"`{shown(argument)}` is a subset, and {call.func.id} does not say that `{name}` is one"
+                self._refuse(argument, what, f"annotate the parameter: {name}: {kind.__name__}")
         callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
@@ -687,6 +695,11 @@ class _Flow:
 
     written: bool
     ended: bool
+
+
+def _is_of_the_package(python: types.FunctionType) -> bool:
+    """Whether a function is defined by the modelling language itself, and not in a model."""
+    return python.__module__.startswith(f"{__package__}.")
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:

@@ -60,10 +60,12 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
     first = _first_false(trace, prop, loop)
     if first is None:
         raise UsageError(f"{prop.name}: its premise is true in no state after which the property stays false; {CURE}")
+    if prop.kind is Kind.EVENTUALLY_ALWAYS:
+        if all(run.holds(instance, prop, cells) for cells in trace.states[loop:]):
+            raise UsageError(f"{prop.name} is true in every state of the loop; {CURE}")
+        return
     # If it is asked for within the loop, the whole loop comes after that.
     for position in range(min(first, loop), len(trace.states)):
-        if prop.kind is Kind.EVENTUALLY_ALWAYS and position < len(trace.states) - 1:
-            continue
         if run.holds(instance, prop, trace.states[position]):
             raise UsageError(f"{prop.name} is true at {trace.spell_position(position)}; {CURE}")
 

@@ -32,10 +32,13 @@ Edge = tuple[Cells, int, Cells]
 
 @dataclass(frozen=True)
 class Loops:
-    """The states that behaviours which break a property repeat for ever: violations, and permitted failures."""
+    """The states that behaviours which break a property repeat for ever: violations, and permitted failures; and the
+    fewest steps to one of each, with which a loop can begin."""
 
     violating: frozenset[Cells]
     permitted: frozenset[Cells]
+    steps_to_violating: int | None
+    steps_to_permitted: int | None
 
 
 class FairLoops:
@@ -43,6 +46,7 @@ class FairLoops:
 
     def __init__(self, system: PlainSystem, plain: PlainSearch, asked: PlainProperty) -> None:
         self.system = system
+        self.plain = plain
         self.asked = asked
         self.states = list(plain.paths)
         self.groups = list(_groups(system, asked))
@@ -69,27 +73,33 @@ class FairLoops:
             if after is not None and after != cells:
                 yield cells, step.number, after
 
+    @cached_property
     def loops(self) -> Loops:
         """All states that can be repeated for ever."""
-        lasting = set(self.states) if self.asked.kind == "eventually_always" else self.fails
-        reached = self._reached(lasting)
-        violating = self._repeated(reached - self.excused)
-        permitted = self._repeated(reached)
-        return Loops(
+        reached = self._reached()
+        violating = self._repeated(set(reached) - self.excused)
+        permitted = self._repeated(set(reached))
+        repeated = (
             frozenset().union(*(found for found in violating if found & self.fails)),
             frozenset().union(*(found for found in permitted if found & self.excused)),
         )
+        return Loops(*repeated, *(min((reached[cells] for cells in found), default=None) for found in repeated))
 
-    def _reached(self, lasting: set[Cells]) -> set[Cells]:
-        """The states from which the property is broken already, in so far as its kind asks what was before."""
+    def _reached(self) -> dict[Cells, int]:
+        """The states from which the property is broken already, in so far as its kind asks what was before; with the
+        fewest steps to each."""
+        depths = {cells: len(steps) for cells, (_, steps) in self.plain.paths.items()}
         if self.asked.kind == "eventually":
             begins = self.fails & set(self.system.initial)
         elif self.asked.kind == "leads_to":
             begins = {cells for cells in self.fails if self._says(self.asked.premise, cells)}
         else:
-            return lasting
-        drawn = self._drawn(lasting)
-        return begins.union(*(nx.descendants(drawn, cells) for cells in begins))
+            return depths if self.asked.kind == "eventually_always" else {cells: depths[cells] for cells in self.fails}
+        drawn, found = self._drawn(self.fails), dict[Cells, int]()
+        for cells in begins:
+            for after, steps in nx.single_source_shortest_path_length(drawn, cells).items():
+                found[after] = min(found.get(after, depths[cells] + steps), depths[cells] + steps)
+        return found
 
     def _drawn(self, states: set[Cells]) -> Any:
         drawn = nx.DiGraph()
@@ -117,7 +127,10 @@ class FairLoops:
         )
 
     def wrong(self, initial: int, steps: tuple[int, ...], loop: int | None, *, is_permitted: bool) -> str:
-        """What is wrong with a lasso; "" if it breaks the property as it says."""
+        """What is wrong with a lasso; "" if it breaks the property as it says, and its loop begins as early as one can.
+
+        A lasso that stays where it is may be chosen because it is shorter than one whose loop begins earlier.
+        """
         path = [self.system.initial[initial]]
         for number in steps:
             after = self.system.take(path[-1], self.system.steps[number])
@@ -131,7 +144,11 @@ class FairLoops:
             return "it repeats a permitted failure" if not is_permitted else "it repeats no permitted failure"
         if not self.is_fair(repeated, steps[loop:]):
             return "it is not fair"
-        return "" if self._is_broken(path, repeated) else "it does not break the property"
+        if not self._is_broken(path, repeated):
+            return "it does not break the property"
+        loops = self.loops
+        first = loops.steps_to_permitted if is_permitted else loops.steps_to_violating
+        return "" if loop in (first, len(steps)) else f"its loop begins at step {loop} instead of {first}"
 
     def _is_broken(self, path: list[Cells], repeated: set[Cells]) -> bool:
         match self.asked.kind:

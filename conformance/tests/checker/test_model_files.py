@@ -375,6 +375,17 @@ def test_bad_words_beside_a_model(check, words, says):
     assert check(GOOD, *shlex.split(words)) == (2, "", f"check: {says}\n")
 
 
+def test_a_switch_may_be_written_in_small_letters(check):
+    text = GOOD.replace(
+        "\n\nclass Process(", "    steal = switch(False, 'the lock may be stolen')\n\n\nclass Process(", 1
+    )
+    code, out, err = check(text, "--switch", "steal=on", "--json")
+    assert (code, err) == (12, "")
+    (run,) = json.loads(out)["runs"]
+    assert run["configuration"]["steal"] == "on"
+    assert run["command"] == "check model.py --switch steal=on"
+
+
 def test_a_path_that_is_no_file_is_refused(check, tmp_path):
     (tmp_path / "folder.py").mkdir()
     for name in ("missing.py", "folder.py", "no/folder/model.py"):

@@ -202,7 +202,7 @@ def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) ->
     outcomes: Counter[str] = Counter()
     for program in programs:
         for one, loops in judged_by_networkx(program):
-            found = loops.loops()
+            found = loops.loops
             kinds[one.kind] += 1
             outcomes["violated"] += bool(found.violating)
             outcomes["permitted"] += bool(found.permitted)
@@ -234,6 +234,22 @@ def test_a_bug_in_the_search_for_loops_is_detected(monkeypatch: pytest.MonkeyPat
         (difference,) = compare(program).differences
     assert difference.kind == "explorer on 1 threads: eventually repeats"
     assert difference.details == "('is_three', 1) instead of ('is_three', 0)"
+
+
+def test_a_loop_that_begins_later_than_it_could_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The counter goes 0, 1, 2, 0, and never stays: every loop has all three states, and one begins in the first."""
+    text = COUNTER.replace("require(s.count < 3)", "require(s.count < 2)").replace(
+        "return s.count < 3", "return s.count < 2"
+    )
+    text = text.replace("always, between", "any_action, between, eventually_always")
+    program = Program("counter", text.replace("@always", "@eventually_always(fair=any_action)"))
+    first = fair_loops.FairLoops._first
+    with fresh_cache():
+        assert compare(program).differences == []
+        monkeypatch.setattr(fair_loops.FairLoops, "_first", lambda self, marks: 1 + first(self, marks))
+        (difference,) = compare(program).differences
+    assert difference.kind == "explorer on 1 threads: a lasso of eventually_always"
+    assert "its loop begins at step 1 instead of 0" in difference.details
 
 
 def test_a_cell_that_is_not_dead_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:

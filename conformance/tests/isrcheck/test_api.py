@@ -9,6 +9,7 @@ import sys
 from html import unescape
 
 import pytest
+from jsonschema import validate
 
 import isrcheck
 from conformance.tests.support.engine import COUNTER, checking
@@ -16,6 +17,8 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.models.client_settings import Acks
 from isrcheck.traces.cli import main as trace_command
+
+SCHEMA = PROJECT / "docs" / "json.schema.json"
 
 
 @pytest.fixture
@@ -79,19 +82,106 @@ def _names_of_isrcheck(text):
 
 def test_a_search_gives_the_results_of_the_command(counter, capsys):
     code, out, _ = checking(cli.main, capsys)("kafka", "--protocol", "2.1", "--bound", "4", "--acks", "1", "--json")
-    (run,) = json.loads(out)["runs"]
+    expected = json.loads(out)
     result = isrcheck.check("kafka", protocol="2.1", bound=4, acks=1)
     found = result.as_object()
-    for one in (run, found):
-        del one["seconds"]
-        for prop in one["properties"]:
-            assert (prop.pop("trace") is None) == (one is found or prop["name"] != "acked_not_lost")
-    assert found == run
+    validate(found, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for whole in (expected, found):
+        (run,) = whole["runs"]
+        del run["seconds"]
+        for prop in run["properties"]:  # the command writes a file, which the function does on request
+            assert (prop.pop("trace") is None) == (whole is found or prop["name"] != "acked_not_lost")
+    assert found == expected
     assert (result.exit_code, result.is_safe, result.verdict, result.depth) == (code, True, "PERMITTED", 4)
     assert (result.distinct, result.generated, result.is_exhaustive) == (2114, 4902, False)
     assert sum(result.states_per_level) == 2114
     assert result.configuration["acks"] == "1"
     assert result.command == "check kafka --protocol 2.1 --bound 4 --acks 1"
+
+
+@pytest.mark.parametrize(
+    ("values", "command", "distinct"),
+    [
+        ({}, "--resource-managers 4", 353),
+        ({"symmetry": True}, "--resource-managers 4 --symmetry", 55),
+        ({"reduction": False}, "--resource-managers 4 --no-reduction", 1568),
+        ({"deadlock": False}, "--no-deadlock --resource-managers 4", 353),
+    ],
+)
+def test_reductions_and_deadlocks_are_those_of_the_command(values, command, distinct, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = f"examples/two_phase_commit {command}"
+    code, out, _ = checking(cli.main, capsys)(*command.split(), "--json")
+    (expected,) = json.loads(out)["runs"]
+    result = isrcheck.check("examples/two_phase_commit", resource_managers=4, **values)
+    (found,) = result.as_object()["runs"]
+    assert {**found, "seconds": 0} == {**expected, "seconds": 0}
+    assert (result.exit_code, result.command, result.distinct) == (code, f"check {command}", distinct)
+
+
+def test_a_simulation_is_that_of_the_command(counter, capsys):
+    words = "--simulate 20 --depth 5 --seed 3 --weight counter_steps=2"
+    code, out, _ = checking(cli.main, capsys)(str(counter), *words.split(), "--json")
+    expected = json.loads(out)
+    result = isrcheck.simulate(counter, walks=20, depth=5, seed=3, weights={"counter_steps": 2}, out="found")
+    found = result.as_object()
+    validate(found, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for whole in (expected, found):
+        del whole["seconds"]
+        for prop in whole["properties"]:
+            prop.pop("trace")
+    assert found == expected
+    assert (result.exit_code, result.verdict, result.command) == (code, "VIOLATED", f"check {counter} {words}")
+    trace = result.traces["stays_small"]
+    assert (len(trace), result.properties["stays_small"].trace) == (2, trace)
+    assert repr(result) == (
+        "<SimulationResult of counter: VIOLATED: stays_small at step 2: found by simulation; not known to be shortest>"
+    )
+    assert trace._repr_html_() in result._repr_html_()
+    result.show()
+    assert str(trace) in capsys.readouterr().out
+    assert len(list((counter.parent / "found").glob("counter_stays_small_*.itf.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"walks": 0, "depth": 5}, "walks 0: not a whole number of at least 1"),
+        ({"walks": 1, "depth": 5, "seed": -1}, "seed -1: not a seed; give 0 to"),
+        ({"walks": 1, "depth": 5, "weights": {"steps": 2}}, "has no such action; there are: counter_steps"),
+        ({"walks": 1, "depth": 5, "limit": 2}, "counter has no configuration entry limit; leave it out"),
+    ],
+)
+def test_bad_input_of_a_simulation_is_one_line(counter, values, says):
+    with pytest.raises(isrcheck.UsageError) as error:
+        isrcheck.simulate(counter, **values)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"prove": True}, "symmetry=True does not go with prove=True: prove=True compares lemmas with every state"),
+        ({"count_all": True}, "symmetry=True does not go with count_all=True: "),
+        ({"reduction": False}, "symmetry=True does not go with reduction=False: "),
+        ({"engine": "z3", "bound": 1}, "symmetry=True does not go with engine='z3': engine='z3' visits no states;"),
+    ],
+)
+def test_what_needs_every_state_does_not_go_with_symmetry(values, says):
+    with pytest.raises(isrcheck.UsageError) as error:
+        isrcheck.check("examples/two_phase_commit", symmetry=True, **values)
+    assert says in str(error.value)
+
+
+def test_models_and_instances_are_printed_in_a_few_words(counter):
+    assert repr(isrcheck.load(counter)) == "<Model counter: 1 actions, 1 properties>"
+    kafka = isrcheck.load("kafka")
+    assert repr(kafka).startswith("<Model kafka: 62 actions, 43 properties, protocols 0.8, 0.10, 0.11, 2.0, ")
+    assert repr(kafka.instance("2.1")) == "<Instance of kafka/2.1: default configuration>"
+    assert repr(kafka.instance("2.1", {"acks": 1, "replicas": 2})) == "<Instance of kafka/2.1: replicas=2, acks=1>"
+    swapped = kafka.instance("2.1", {}, {"broker_becomes_follower": "2.0"})
+    assert repr(swapped) == "<Instance of kafka/2.1: broker_becomes_follower of 2.0>"
 
 
 def test_each_property_has_its_verdict_and_its_trace(counter):

@@ -17,4 +17,4 @@ def test_the_examples_give_the_documented_results(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     tried = doctest.testfile(str(DOCUMENT), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
     sys.modules.pop("own_broker", None)
-    assert (tried.failed, tried.attempted) == (0, 20)
+    assert (tried.failed, tried.attempted) == (0, 27)

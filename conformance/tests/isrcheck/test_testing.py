@@ -14,8 +14,9 @@ from hypothesis.errors import NoSuchExample
 import isrcheck
 from conformance.tests.support.engine import COUNTER, LAMPS
 from conformance.tests.support.places import CONFORMANCE
+from isrcheck.conformance.cli import main as conform
 from isrcheck.models.language.model import Instance
-from isrcheck.testing import StepRefusedError, configurations, find, must_agree, state_machine, traces, walks
+from isrcheck.testing import StepRefusedError, configurations, find, judged_walks, must_agree, state_machine, walks
 from isrcheck.traces.format.certify import certify
 
 OWN_BROKER = CONFORMANCE / "examples" / "own_broker.py"
@@ -47,7 +48,7 @@ class Counter:
     """A system for the model of a counter."""
 
     def begin(self, trace):
-        self.count = trace.states[0][0]
+        self.count = trace.states[0]["count"]
 
     def take(self, step):
         self.count += 1
@@ -122,7 +123,7 @@ def test_traces_end_where_their_property_is_violated(counter):
     verdicts = set()
 
     @settings(max_examples=100, derandomize=True, database=None, deadline=None)
-    @given(traces(counter, "stays_small"))
+    @given(judged_walks(counter, "stays_small"))
     def draw(trace):
         certify(trace.certified)
         verdicts.add((trace.verdict, len(trace)))
@@ -134,14 +135,14 @@ def test_traces_end_where_their_property_is_violated(counter):
 def test_a_trace_shrinks_to_the_shortest(counter):
     from hypothesis import find as shortest
 
-    assert len(shortest(traces(counter, "stays_small"), lambda trace: trace.verdict == "VIOLATED")) == 2
+    assert len(shortest(judged_walks(counter, "stays_small"), lambda trace: trace.verdict == "VIOLATED")) == 2
     with pytest.raises(NoSuchExample):
         shortest(walks(counter, steps=1), lambda walk: len(walk) > 1, settings=settings(max_examples=20))
 
 
 def test_bad_arguments_are_usage_errors(counter, lamps):
     with pytest.raises(isrcheck.UsageError, match="counter has no property stays_low; did you mean stays_small"):
-        traces(counter, "stays_low")
+        judged_walks(counter, "stays_low")
     with pytest.raises(isrcheck.UsageError, match="lamps has no configuration entry lamp; did you mean lamps"):
         configurations(lamps, lamp=1)
     with pytest.raises(isrcheck.UsageError, match=r"lamps has no protocol 2\.1"):
@@ -215,6 +216,122 @@ def test_a_machine_is_a_test_for_pytest(tmp_path):
     lines = [line.removeprefix("E").strip() for line in done.stdout.splitlines()]
     assert "diverges after step 2 (counter_steps), first in count:" in lines
     assert [line for line in lines if line.startswith("written: counterexamples/counter_behaviour_")]
+
+
+BASKETS = '''"""Things are put into a basket, and wait in a queue."""
+
+from isrcheck.language import Domain, Queue, Set, action, field, require
+
+
+class Thing(Domain, size=3):
+    pass
+
+
+class Place(Domain, size=2):
+    pass
+
+
+class State:
+    basket = field(Place, values=Set(of=Thing))
+    waiting = field(values=Queue(of=Thing, most=3))
+
+
+@action
+def thing_comes(s, thing: Thing, place: Place):
+    require(len(s.waiting) < 3)
+    s.basket[place].add(thing)
+    s.waiting.append(thing)
+'''
+
+
+class Baskets:
+    """A system that keeps sets and lists, as `trace.states` shows them."""
+
+    def begin(self, trace):
+        self.basket = [set(one) for one in trace.states[0]["basket"]]
+        self.waiting = list(trace.states[0]["waiting"])
+
+    def take(self, step):
+        thing, place = step.ordinals
+        self.basket[place].add(thing)
+        self.waiting.append(thing)
+
+    def observe(self):
+        return {"basket": self.basket, "waiting": self.waiting}
+
+
+@pytest.fixture
+def baskets(tmp_path):
+    (tmp_path / "baskets.py").write_text(BASKETS, encoding="utf-8")
+    return isrcheck.load(tmp_path / "baskets.py").instance()
+
+
+def test_sets_and_queues_are_observed_as_sets_and_lists(baskets):
+    assert find(state_machine(baskets, Baskets), examples=30) is None
+
+    class Forgetful(Baskets):
+        def observe(self):
+            return {"basket": [self.basket[0], None], "waiting": self.waiting[:2]}
+
+    failure = find(state_machine(baskets, Forgetful), examples=50)
+    assert (len(failure.trace), failure.divergence.variable) == (3, "waiting")
+
+
+@pytest.mark.parametrize(
+    ("seen", "says"),
+    [
+        ({"basket": [{0}, {3}]}, "observe returned {3} for basket; give elements in 0..2"),
+        ({"basket": [[1, 0, 0], {1}]}, "observe returned [1, 0, 0] for basket; give a set, as in {0, 1}"),
+        ({"basket": {0}}, "observe returned {0} for basket; give a list of 2 values"),
+        (
+            {"waiting": [0, -1, -1]},
+            "observe returned [0, -1, -1] for waiting; give elements of the queue",
+        ),
+        ({"waiting": [0, 1, 2, 0]}, "observe returned [0, 1, 2, 0] for waiting; give at most 3 elements of the queue"),
+        ({"waiting": {0}}, "observe returned {0} for waiting; give a list, the oldest element first"),
+    ],
+)
+def test_what_is_no_set_or_queue_is_refused_with_what_to_give(baskets, seen, says):
+    class Wrong(Baskets):
+        def observe(self):
+            return seen
+
+    with pytest.raises(isrcheck.UsageError) as error:
+        find(state_machine(baskets, Wrong), examples=5)
+    assert str(error.value).startswith(says)
+
+
+LEADERSHIP = """
+class Driver:
+    def begin(self, trace):
+        assert trace.configuration["elections"] == "0" and trace.instance.configuration.elections == 0
+        self.leader, self.isr = trace.states[0]["controller_leader"], trace.states[-1]["controller_isr"]
+
+    def take(self, step):
+        pass
+
+    def observe(self):
+        return {"controller_leader": self.leader}
+"""
+
+
+def test_a_driver_of_the_command_begins_with_the_same_trace(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "driver.py").write_text(LEADERSHIP, encoding="utf-8")
+    none = [word for name in ("elections", "bounces", "crashes") for word in ("--set", f"{name}=0")]
+    assert conform(["replay", "--driver", "driver.py", "--walks", "5", *none]) == 0
+    assert "system and model agree after every step" in capsys.readouterr().out
+
+
+WITHOUT_HYPOTHESIS = "import sys\nsys.modules['hypothesis'] = None\nimport isrcheck.testing\n"
+
+
+def test_without_hypothesis_the_import_says_what_to_install():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: isrcheck.testing needs Hypothesis, which is not installed; pip install 'isrcheck[testing]'"
+    )
 
 
 # ------------------------------------------------------------------------------------------ a broker of one's own

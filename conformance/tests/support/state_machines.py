@@ -25,6 +25,10 @@ class ModelAndCluster(ModelAndSystem):
 
     system: Driver
 
+    def begin_system(self) -> None:
+        """The cluster reads the trace as the engines do."""
+        self.system.begin(self.trace)
+
     def with_step(self, step: Step) -> Trace | None:
         """Take a step, unless no timing allows it."""
         return with_step(self.trace, step)

@@ -181,3 +181,51 @@ def test_several_counterexamples_are_refused(counters, capsys) -> None:
         2,
         "check: counters has a @constraint, and causes outside it are not compared; leave --counterexamples out\n",
     )
+
+
+# ---------------------------------------------------------------------------------------------- TLC's ACTION_CONSTRAINT
+
+GUARDED = '''"""Two counters of which none may run ahead: TLC's ACTION_CONSTRAINT x' <= y + 1 and y' <= x, as guards."""
+
+from isrcheck.language import action, between, field, require, terminal
+
+
+class State:
+    x = field(values=between(0, 4))
+    y = field(values=between(0, 4))
+
+
+@action
+def x_grows(s):
+    require(s.x < 4)
+    require(s.x + 1 <= min(s.y, 2))
+    s.x += 1
+
+
+@action
+def y_grows(s):
+    require(s.y < 4)
+    require(s.y + 1 <= min(s.x + 1, 2))
+    s.y += 1
+'''
+STOPPED = """
+
+@terminal
+def only_the_constraint_stops(s):
+    return s.x < 4 or s.y < 4
+"""
+
+
+def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text, code, last in (
+        (GUARDED, 11, "VIOLATED: deadlock at step 4: no step is enabled there, and no @terminal is true"),
+        (
+            GUARDED + STOPPED,
+            0,
+            "n/a: the model has no property; the whole state space within these bounds was searched",
+        ),
+    ):
+        (tmp_path / "guarded.py").write_text(text, encoding="utf-8")
+        assert cli.main(["guarded.py"]) == code
+        assert capsys.readouterr().out.splitlines()[-1] == last

@@ -35,7 +35,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.testing import find, state_machine, traces
+from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility
 from isrcheck.traces.format.certify import certify
@@ -599,7 +599,7 @@ def test_a_watched_property_fails_only_in_a_stuck_state(tmp_path, monkeypatch):
 @given(data=st.data())
 def test_drawn_traces_end_in_the_first_stuck_state(graphs, data):
     instance = graphs.instance(None, {"graph": data.draw(st.integers(0, 127))})
-    drawn = data.draw(traces(instance, "a_goal_is_ahead"))
+    drawn = data.draw(judged_walks(instance, "a_goal_is_ahead"))
     certify(drawn.certified)
     assert drawn.verdict in ("VIOLATED", "PERMITTED", "HOLDS ON THIS PATH")
 

@@ -1,22 +1,23 @@
 """Which states a fair behaviour can repeat for ever: an independent answer in plain Python, for graphs of few states.
 
 In:  an instance, a liveness property.
-Out: the states of all fair loops that break the property, and the length of the shortest path to one of them.
+Out: the states of all fair loops that break the property, the fewest steps to one of them, and the lengths of lassos.
 
 Every set of states is tried: a behaviour can repeat exactly these states for ever if each can be reached from each
 within the set, and for each fair group some step within the set belongs to it, or some state of the set disables it.
+The shortest loop from a state is found by a search of pairs: a state, and what the loop has met on the way there.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 
 from isrcheck.models import run
-from isrcheck.models.fair_groups import groups_of
+from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
@@ -26,16 +27,19 @@ Edges = dict[Cells, list[tuple[int, Cells]]]
 
 @dataclass(frozen=True)
 class Repeated:
-    """The states that violations repeat for ever, and those of permitted failures; and the fewest steps to each."""
+    """The states that behaviours which break a property repeat for ever.
 
-    violating: frozenset[Cells]
-    permitted: frozenset[Cells]
-    steps_to_violating: int | None
-    steps_to_permitted: int | None
+    `begin` is the fewest steps to one of them. `lengths` are those of the lassos that can be reported: the path to a
+    state after `begin` steps with a shortest loop, unless a path to a state in which the behaviour stays is as short.
+    """
+
+    states: frozenset[Cells]
+    begin: int | None
+    lengths: frozenset[int]
 
 
-def repeated(instance: Instance, prop: Property) -> Repeated:
-    """Return which states the behaviours that break a liveness property repeat."""
+def repeated(instance: Instance, prop: Property) -> tuple[Repeated, Repeated]:
+    """Return which states the behaviours that break a liveness property repeat: violations, and permitted failures."""
     edges = _edges(instance)
     fails = {cells for cells in edges if not run.holds(instance, prop, cells)}
     excused = {cells for cells in fails if run.is_permitted(instance, prop, cells)}
@@ -49,8 +53,48 @@ def repeated(instance: Instance, prop: Property) -> Repeated:
                 violating |= states
             else:
                 permitted |= states
-    first = [min((depths[cells] for cells in found), default=None) for found in (violating, permitted)]
-    return Repeated(frozenset(violating), frozenset(permitted), *first)
+    groups = groups_of(instance, prop)
+    return (
+        _repeated(violating, depths, _Loops(edges, groups, may - excused, (fails,))),
+        _repeated(permitted, depths, _Loops(edges, groups, may, (fails, excused))),
+    )
+
+
+def _repeated(states: set[Cells], depths: dict[Cells, int], loops: _Loops) -> Repeated:
+    if not states:
+        return Repeated(frozenset(), None, frozenset())
+    begin = min(depths[cells] for cells in states)
+    stays = [depths[cells] for cells in states if loops.shortest(cells) == 0]
+    lengths = {begin + loops.shortest(cells) for cells in states if depths[cells] == begin}
+    return Repeated(frozenset(states), begin, frozenset(min([length, *stays]) for length in lengths))
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """The loops within some states that are fair to `groups`, and visit a state of each of `visits`."""
+
+    edges: Edges
+    groups: Sequence[FairGroup]
+    within: set[Cells]
+    visits: Sequence[set[Cells]]
+
+    def shortest(self, begin: Cells) -> int:
+        """The fewest steps of a loop from a state, which is known to be in one; 0 if the behaviour can stay there."""
+        pairs = {(begin, self._met(begin))}
+        steps = 0
+        while not any(cells == begin and len(met) == len(self.groups) + len(self.visits) for cells, met in pairs):
+            steps += 1
+            pairs |= {
+                (after, met | self._met(after) | {group for group in self.groups if step in group.steps})
+                for cells, met in pairs
+                for step, after in self.edges[cells]
+                if after in self.within
+            }
+        return steps
+
+    def _met(self, cells: Cells) -> frozenset[object]:
+        disabled = (one for one in self.groups if not any(step in one.steps for step, _ in self.edges[cells]))
+        return frozenset([*disabled, *(number for number, states in enumerate(self.visits) if cells in states)])
 
 
 def _edges(instance: Instance) -> Edges:

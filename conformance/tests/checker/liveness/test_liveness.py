@@ -106,7 +106,7 @@ def test_two_fair_actions_need_a_loop_through_both(searched):
     either = "s.count = 1 - s.count"
     text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n\n"
     assert found(searched(text + live("eventually", "fair=[blinks, turns]"))) == [
-        Finding(4, StepPath(0, (0, 1, 0, 1), 0))
+        Finding(4, StepPath(0, (0, 0, 1, 1), 0))
     ]
     # One step of either is enough for their disjunction.
     assert found(searched(text + live("eventually", "fair=weak_fairness(blinks, turns)"))) == [
@@ -140,6 +140,10 @@ def test_again_and_again_and_for_good(searched):
     on = {"body": "s.is_on"}
     assert found(searched(fair + live("always_eventually", "", **on))) == [Finding()]
     assert found(searched(fair + live("eventually_always", "", **on))) == [Finding(2, StepPath(0, (0, 0), 0))]
+    # The loop begins where the light is on already: it needs a state in which it is off, but not as the first one.
+    assert found(searched(fair + live("eventually_always", "", body="not s.is_on"))) == [
+        Finding(2, StepPath(0, (0, 0), 0))
+    ]
     once = fair.replace("s.is_on = not s.is_on", "require(not s.is_on)\n    s.is_on = True")
     assert found(searched(once + live("eventually_always", "", **on))) == [Finding()]
     assert found(searched(once + live("always_eventually", "", body="not s.is_on"))) == [
@@ -261,6 +265,14 @@ def test_an_unfair_loop_is_not_certified(lasso):
     assert "it is not fair to blinks: a step of it is possible in every state of the loop, and never taken" in str(
         refused.value
     )
+
+
+def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
+    exploration = searched(COUNTS + live("eventually_always", "", body="s.count != 1"))
+    assert found(exploration) == [Finding(1, StepPath(0, (0,), 1))]
+    true = from_steps(exploration.instance, 0, [0], "p", "", "VIOLATED", 1)
+    with pytest.raises(UsageError, match="p is true in every state of the loop; write the trace again with check"):
+        certify(replace(true, states=true.states[:1], steps=(), loop=0))
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

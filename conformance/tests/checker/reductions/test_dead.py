@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import isrcheck
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
+from isrcheck.checker import cli
 from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
@@ -528,6 +530,44 @@ def test_only_what_makes_the_first_states_fewer_is_cleared() -> None:
     assert reduction.worthwhile(states[:1]).dead == ()
     undecided = states[states[:, instance.layouts["decision"].offset] == 0]
     assert reduction.worthwhile(undecided).dead == ()
+
+
+REMEMBERS = '''"""A door that remembers in what nobody reads whether it was open."""
+
+from isrcheck.language import Flag, action, always, field
+
+
+class State:
+    is_open = field(values=Flag)
+    was_open = field(values=Flag)
+
+
+@action
+def turns(s):
+    s.was_open = s.is_open
+    s.is_open = not s.is_open
+
+
+@always
+def fine(s):
+    return {}
+'''
+
+
+def test_levels_can_become_fewer_and_failures_stay_where_they_are(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def judged(fine: str, *words: str) -> tuple[int, str, list[str]]:
+        Path("door.py").write_text(REMEMBERS.format(fine), encoding="utf-8")
+        cli.main(["door.py", "--json", *words])
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        steps = isrcheck.trace("counterexamples/latest", "door.py").steps if run["verdict"] == "VIOLATED" else ()
+        return run["distinct"], run["properties"][0]["verdict"], [run["levels"], run["judged_to_depth"], *steps]
+
+    assert judged("s.is_open in (0, 1)") == (2, "HOLDS", [2, 1])
+    assert judged("s.is_open in (0, 1)", "--no-reduction") == (3, "HOLDS", [3, 2])
+    for words in ((), ("--no-reduction",)):
+        assert judged("not s.is_open", *words) == (2, "VIOLATED", [2, 1, "turns"])
 
 
 def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:

@@ -14,9 +14,15 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
+from isrcheck.checker.compile import compiling
+from isrcheck.checker.compile import kernel as kernels
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.simulation.group import SimulationRequest
+from isrcheck.checker.simulation.walks import simulate
 from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
 
 SECONDS = 1
 LATE = 2.0
@@ -213,6 +219,70 @@ def test_a_limit_ends_no_finalizer() -> None:
     with pytest.raises(Spent, match="seconds"):
         collect_and_go_on()
     assert ended == ["finalizer"]
+
+
+def test_after_a_stage_within_a_stage_the_outer_one_is_watched_again() -> None:
+    budget = Budget(0.3, sys.maxsize)
+
+    def stages() -> None:
+        with budget.kept():
+            with budget.kept():
+                pass
+            ends = time.monotonic() + 5
+            while time.monotonic() < ends:
+                pass
+
+    with pytest.raises(Spent, match="seconds"):
+        stages()
+
+
+LEAVES = """\
+\"\"\"A number that leaves its range.\"\"\"
+
+from isrcheck.language import action, between, field
+
+
+class State:
+    x = field(values=between(0, 9))
+
+
+@action
+def grows(s):
+    s.x += 1
+"""
+
+
+@pytest.fixture
+def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, kernels.Kernel]:
+    """An instance that leaves its range, and its kernel; the careful kernel is ready to be compiled after 2.1 s."""
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    instance = registry.load_file(tmp_path / "leaves.py").instance()
+    quick = kernels.kernel_of(instance)
+    for threads in (1, 2):  # this compiles what every search needs
+        explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)
+    simulate(instance, quick, SimulationRequest(1, 2, 0))
+    lowered = kernels.lower_carefully
+
+    def late(*arguments: object) -> str:
+        time.sleep(2.1)
+        return str(lowered(*arguments))
+
+    monkeypatch.setattr(kernels, "lower_carefully", late)
+    monkeypatch.setattr(compiling, "code_of", lambda *arguments: pytest.fail("it is compiled without a limit"))
+    return instance, quick
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_kernel_that_is_compiled_in_the_middle_of_a_search_keeps_the_limit(leaving, threads: int) -> None:
+    instance, quick = leaving
+    found = explore(instance, Limits(None, 1 << 28, 2, threads), kernel=quick)
+    assert (found.stopped, found.judged) == ("seconds", 9)
+
+
+def test_a_kernel_that_is_compiled_in_the_middle_of_a_walk_keeps_the_limit(leaving) -> None:
+    found = simulate(*leaving, SimulationRequest(10, 30, 0), time.monotonic() + 2)
+    assert (found.stopped, found.walks) == ("seconds", 0)
 
 
 @pytest.mark.exhaustive

@@ -168,6 +168,15 @@ IN_AN_ACTION = [
     ("require(s.f, s.g)  # <-", "require takes one condition; write one require(...) per guard"),
     ("require(condition=s.f)  # <-", "require takes one condition; write one require(...) per guard"),
     ("a = require(s.f)  # <-", "`require(...)` cannot be called here; call helpers written in the language"),
+    # Declarations.
+    *(
+        (
+            f"require({name}(s.f))  # <-",
+            f"`{name}(...)` is a declaration, which has no value in a function; write it outside of functions, as a"
+            " declaration of its own",
+        )
+        for name in ("always", "always_possible", "between", "field", "setting")
+    ),
     # Calls.
     ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
     ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
@@ -311,6 +320,20 @@ def test_a_line_outside_the_language_is_refused(tmp_path: Path, code: str, says:
     assert "\n" not in message
 
 
+@pytest.mark.parametrize("use", ["nodes[0]", "0 in nodes", "len(nodes) == 1", "any(n == 0 for n in nodes)"])
+def test_a_helper_says_which_parameter_is_a_subset(tmp_path: Path, use: str) -> None:
+    helper = f"def has(s, {{}}):\n    return {use}\n\n\n"
+    body = action("require(has(s, some))  # <-", "s.f = True", parameters="s, some: Nodes")
+    path = write(tmp_path, helper.format("nodes") + body)
+    with pytest.raises(LanguageError) as refused:
+        whole(path)
+    assert str(refused.value) == (
+        f"{path}:{marked_line(path)}: in act: `some` is a subset, and has does not say that `nodes` is one;"
+        " annotate the parameter: nodes: Nodes"
+    )
+    assert whole(write(tmp_path, helper.format("nodes: Nodes") + body, "annotated.py"))
+
+
 # --------------------------------------------------------------------------------------- refused: functions and modules
 
 WHOLE_FUNCTIONS = {
@@ -423,7 +446,7 @@ WHOLE_FUNCTIONS = {
     ),
     "subset passed for a number": (
         "def h(s, a):\n    return a\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(s, nodes)  # <-",
-        "`nodes` is passed to h as `a`; pass a subset to a parameter that is a subset, and only there",
+        "`nodes` is a subset, and h does not say that `a` is one; annotate the parameter: a: Nodes",
     ),
     "number passed for a subset": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, node: Node):\n    s.f = h(s, node)  # <-",
