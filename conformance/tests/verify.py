@@ -43,6 +43,7 @@ MARKED = (
     "conformance/tests/checker/questions/test_defects.py",
     "conformance/tests/checker/questions/test_rules.py",
     "conformance/tests/checker/questions/test_searching.py",
+    "conformance/tests/checker/questions/test_witnesses.py",
     "conformance/tests/checker/schemes/test_schemes.py",
     "conformance/tests/checker/spark/test_command.py",
     "conformance/tests/checker/spark/test_generations.py",
