@@ -34,6 +34,9 @@ TRACES, SEARCHES = "traces", "searches"
 LEGEND = "words"
 """The name by which a link leads to the legend."""
 
+WITNESSES = "Witnesses, which reach what has to be able to happen in these searches:"
+"""What is said above the witnesses of a finding."""
+
 ABOUT_SEARCHES = (
     "Answers of the table lead to their searches here. The command under a search repeats it; where it says which"
     " brokers are down, the command searches all choices of them, and counts more states."
@@ -133,7 +136,7 @@ class _Searched:
 
     sections: list[Element] = field(default_factory=list)
     findings: dict[Finding, None] = field(default_factory=dict)
-    _shown: dict[tuple[Part, ...], tuple[str, Element]] = field(default_factory=dict)
+    _shown: dict[tuple[tuple[Part, ...], tuple[Part, ...]], tuple[str, Element]] = field(default_factory=dict)
 
     def add(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
         """Add a section about findings, each with a label; return the name by which a link leads to it."""
@@ -149,18 +152,24 @@ class _Searched:
         depth = "" if finding.depth is None else f" {finding.depth}"
         says = element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}".rstrip())
         told = [element("h3", label), says] if label else [says]
-        if finding.parts in self._shown:
-            first, place = self._shown[finding.parts]
+        searches = finding.parts, finding.witnesses
+        if searches in self._shown:
+            first, place = self._shown[searches]
             place.set("id", first)
             append(says, " ", element("a", "Its searches.", href=f"#{first}"))
             return told
-        self._shown[finding.parts] = name, told[0]
+        self._shown[searches] = name, told[0]
         return [*told, *_searched(finding)]
 
 
 def _searched(finding: Finding) -> list[Element]:
-    """The searches of a finding: faults, reach, states, and the command that repeats each."""
-    return [element("ul", *(_part(part) for part in finding.parts))] if finding.parts else []
+    """The searches of a finding: faults, reach, states, and the command that repeats each; and its witnesses."""
+    told = [_listed(finding.parts)] if finding.parts else []
+    return [*told, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else told
+
+
+def _listed(parts: Sequence[Part]) -> Element:
+    return element("ul", *map(_part, parts))
 
 
 def _part(part: Part) -> Element:
