@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from isrcheck.checker.atlas.pages import legend
 from isrcheck.checker.atlas.pages.words import source_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
-from isrcheck.checker.questions.concerns import KAFKA
+from isrcheck.checker.questions.concerns import KAFKA, SCENARIOS
 from isrcheck.checker.questions.finding import Finding, History, Part
 from isrcheck.checker.questions.history import instance_of, trace_of
 from isrcheck.checker.session.formatting import counted
@@ -98,8 +98,10 @@ def _stands_for(cases: int) -> str:
 
 
 def _file(one: History | Part) -> str:
-    """The generation, or the model without one, as a part of a file name."""
-    return one.protocol if one.model == KAFKA else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+    """The generation of Kafka's model, or another model, as a part of a file name."""
+    return (
+        one.protocol if one.model in (KAFKA, SCENARIOS) else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+    )
 
 
 @dataclass
