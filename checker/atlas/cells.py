@@ -14,7 +14,7 @@ from typing import Any
 
 from isrcheck.checker.atlas.clusters import ReleasedCluster, clusters
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
+from isrcheck.checker.questions.concerns import defects_of, key_of, losses_to_survive, read_by, why_unasked
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import asked_instead
 
@@ -26,7 +26,7 @@ USUAL_REPLICAS = 3
 FIRST = {Topic.LOSS: 0, Topic.DEFECT: 1}
 
 SIMPLE = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
-WITH_NUMBER = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
+OF_BROKERS = (Topic.WRITES, Topic.READS)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def cells() -> tuple[Cell, ...]:
 def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
     """The questions about a release, but those about transactions."""
     yield from map(Question, SIMPLE)
-    yield from itertools.starmap(Question, itertools.product(WITH_NUMBER, range(MOST_REPLICAS)))
+    yield from itertools.starmap(Question, itertools.product(OF_BROKERS, range(MOST_REPLICAS)))
+    yield from (Question(Topic.SURVIVES, lost) for lost in range(1, MOST_REPLICAS + 1))
     transactions = next(iter(cluster.transactions), ())
     yield from defects_of(replace(cluster.case, unclean_election=True, transactions=transactions), cluster.release)
 
@@ -117,7 +118,11 @@ def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
 
 def _is_possible(case: Case, question: Question) -> bool:
     """Whether Kafka accepts the settings together, and whether the question makes sense for them."""
-    if case.min_insync_replicas > case.replication_factor or question.number >= case.replication_factor:
+    if case.min_insync_replicas > case.replication_factor:
+        return False
+    if question.topic is Topic.SURVIVES:
+        return question.number in losses_to_survive(case)
+    if question.number >= case.replication_factor:
         return False
     if case.retries and case.acks == "0" and "retries" in read_by(question):
         return False

@@ -181,6 +181,13 @@ class Answer:
         return self.tolerated == 0
 
     @property
+    def is_allowed(self) -> bool:
+        """Whether an acknowledged record can be lost, and the settings allow it."""
+        if self.loss is not None and self.loss.fails:
+            return self.loss.word is Word.PERMITTED
+        return self.loses_with_one_broker
+
+    @property
     def exposed(self) -> list[Exposure]:
         """The known defects of the release to which the case is exposed, without those of disks: those that lose an
         acknowledged record come first."""

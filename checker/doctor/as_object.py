@@ -13,9 +13,8 @@ from isrcheck.checker.doctor.answer import Answer, Availability, Exposure, Tried
 from isrcheck.checker.doctor.cluster_table import rows_of
 from isrcheck.checker.doctor.history import told
 from isrcheck.checker.doctor.now import Now
-from isrcheck.checker.doctor.text import works
+from isrcheck.checker.doctor.text import how_lost, works
 from isrcheck.checker.kafka_config.cluster import Cluster
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding
 
 
@@ -38,15 +37,14 @@ def as_object(answers: Sequence[Answer], now: Now, remarks: Sequence[str]) -> di
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    loss = answer.loss
     return {
         "headline": answer.headline,
         "kind": answer.kind.value,
         "verdict": answer.verdict.value,
         "why": answer.why_unknown or answer.why_broken,
         "nearest": answer.nearest.value if answer.cluster.generation.why_undecided else None,
-        "how": told(loss.history).how if loss is not None and loss.fails and loss.history is not None else None,
-        "is_allowed": loss is not None and loss.word is Word.PERMITTED,
+        "how": how_lost(answer),
+        "is_allowed": answer.is_allowed,
         "changes": [_tried(one) for one in answer.advice.changes],
         "defects": [_exposure(one) for one in answer.exposures],
         "unsearched": {one.number: why for one, why in answer.unsearched},

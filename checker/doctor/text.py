@@ -48,7 +48,8 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     if not details and len(defects) > max(room, 0):
         kept = max(room - 1, 0)
         more = ", ".join(one.failure.number for one in answer.exposed[kept:])
-        defects = [*defects[:kept], ("", f"and {len(defects) - kept} more known defects ({more}); --details shows all")]
+        label, count = ("", f"and {len(defects) - kept} more") if kept else ("Defect", f"{len(defects)}")
+        defects = [*defects[:kept], (label, f"{count} known defects ({more}); --details shows all")]
     lines = [answer.headline, *table([*before, *defects, *after], "  ")]
     return [*lines, *detail_lines(answer)] if details else lines
 
@@ -70,19 +71,26 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield from _loss_rows(answer, answer.loss)
 
 
+def how_lost(answer: Answer) -> str | None:
+    """Return how an acknowledged record is lost; None if none is, or if there is no history of it."""
+    loss = answer.loss
+    if loss is not None and loss.fails:
+        return None if loss.history is None else told(loss.history).how
+    if not answer.loses_with_one_broker:
+        return None
+    alone = "the only replica" if answer.case.replication_factor == 1 else "the leader, to which the ISR had shrunk,"
+    return f"An acknowledged record is lost: {alone} is lost for good, and nobody else has it"
+
+
 def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
     if answer.loses_with_one_broker and not loss.fails:
         is_alone = answer.case.replication_factor == 1
-        alone = "the only replica" if is_alone else "the leader, to which the ISR had shrunk,"
-        yield "How", f"An acknowledged record is lost: {alone} is lost for good, and nobody else has it; {ALLOWED}"
+        yield "How", f"{how_lost(answer)}; {ALLOWED}"
         yield "Takes", "1 lost broker" + ("" if is_alone else ", while no other replica is in sync")
         yield from _change_rows(answer)
     elif loss.fails:
-        allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if loss.word is Word.PERMITTED else ""
-        yield (
-            "How",
-            (told(loss.history).how if loss.history is not None else "An acknowledged record is lost") + allowed,
-        )
+        allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if answer.is_allowed else ""
+        yield "How", (how_lost(answer) or "An acknowledged record is lost") + allowed
         if loss.history is not None:
             more = "; every further replica that is in sync has to fail as well" if loss.rule == FEWER_IN_SYNC else ""
             yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}{more}"
@@ -205,7 +213,7 @@ def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
         ("Disk", (("of one broker", Topic.DISK),)),
     ):
-        findings = []
+        findings: list[Finding] = []
         for whose, topic in questions:
             found = answer.findings.get(Question(topic))
             if found is not None:

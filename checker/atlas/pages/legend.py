@@ -43,13 +43,18 @@ BOUNDS = ("elections=3 crashes=1", "the faults of a search: at most three electi
 TO_THE_END = ("to the end", "every state within the bounds was searched: there is no further one")
 TO_DEPTH = ("to depth 14", "every history of at most 14 steps was searched, and none that is longer")
 STATES = ("1,482 states", "how many different states of the cluster the search has seen")
+WITNESS = (
+    "witness",
+    "a search for an acknowledged record and for what happens after it: that the searches above it find nothing means"
+    " something only if it reaches them. Otherwise the answer is UNDECIDED",
+)
 BY_RULE = ("derived by rule", "other settings were searched, such as fewer replicas, and the rule says why they answer")
 
 
 def legend(findings: Iterable[Finding]) -> Element:
     """Return the words of these findings with their meanings."""
     entries = dict.fromkeys(entry for finding in findings for entry in _entries(finding))
-    order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, BY_RULE)
+    order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, WITNESS, BY_RULE)
     shown = (entry for entry in order if entry in entries)
     pairs = (part for word, meaning in shown for part in (element("dt", word), element("dd", meaning)))
     return element("dl", *pairs, class_="legend")
@@ -61,7 +66,9 @@ def _entries(finding: Finding) -> Iterator[tuple[str, str]]:
         yield BY_RULE
     if len(finding.parts) > 1:
         yield GRAVEST
-    for part in finding.parts:
+    if finding.witnesses:
+        yield WITNESS
+    for part in (*finding.parts, *finding.witnesses):
         yield WORDS[part.word]
         yield STATES
         if part.is_exhausted or part.judged >= 0:

@@ -13,7 +13,7 @@ from isrcheck.checker.atlas.pages.content import Column as Asked
 from isrcheck.checker.atlas.pages.content import Line, Sheet
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding
-from isrcheck.checker.questions.question import Question
+from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.tables.columns import Column, Table, Type
 from isrcheck.checker.tables.rows import TableRow
 from isrcheck.checker.tables.write import encoded
@@ -34,14 +34,16 @@ CELLS = Table(
         Column("retries", Type.TRUTH, "Whether the producer sends requests again.", may_lack=True),
         Column("max_in_flight_requests", Type.WHOLE, "`max.in.flight.requests.per.connection`: 1 or 5.", may_lack=True),
         Column("transactions", Type.MAP, "The entries of the model `transactions`; empty in the other tables."),
-        Column("question", Type.TEXT, "`loss`, `power`, `disk`, `duplicates`, `order`, `writes`, ... or `defect`."),
+        Column("question", Type.TEXT, "`loss`, `power`, `power-of-all`, `writes`, `survives`, ... or `defect`."),
         Column("brokers_down", Type.WHOLE, "The brokers that are down, for `writes` and `reads`.", may_lack=True),
+        Column("brokers_lost", Type.WHOLE, "The brokers that are lost for good, for `survives`.", may_lack=True),
         Column("defect", Type.TEXT, "The name of the known failure, for `defect`.", may_lack=True),
         Column("verdict", Type.TEXT, "The verdict, as in README.md; null if it is not recorded.", may_lack=True),
         Column("step", Type.WHOLE, "The step at which the property fails or is reached.", may_lack=True),
         Column("to_the_end", Type.TRUTH, "Whether all its searches went to the end.", may_lack=True),
         Column("to_depth", Type.WHOLE, "If not, the depth to which all states were judged.", may_lack=True),
         Column("states", Type.WHOLE, "The distinct states of its searches.", may_lack=True),
+        Column("witnesses", Type.WHOLE, "The searches which show that the others can find something.", may_lack=True),
         Column("rule", Type.TEXT, "The rule by which the answer was derived.", may_lack=True),
         Column("recorded", Type.TEXT, "The day of the search, YYYY-MM-DD.", may_lack=True),
         Column("note", Type.TEXT, "Why there is no answer.", may_lack=True),
@@ -84,10 +86,11 @@ def _of_case(sheet: Sheet, line: Line, column: Asked) -> TableRow:
 
 
 def _of_question(question: Question) -> TableRow:
-    counts = question.topic.value in ("writes", "reads")
+    topic = question.topic
     return {
-        "question": question.topic.value,
-        "brokers_down": question.number if counts else None,
+        "question": topic.value,
+        "brokers_down": question.number if topic in (Topic.WRITES, Topic.READS) else None,
+        "brokers_lost": question.number if topic is Topic.SURVIVES else None,
         "defect": question.name or None,
     }
 
@@ -103,6 +106,7 @@ def _of_finding(finding: Finding | None) -> TableRow:
         "to_the_end": depth is None if finding.parts and is_answered else None,
         "to_depth": depth,
         "states": sum(part.states for part in finding.parts),
+        "witnesses": len(finding.witnesses),
         "rule": finding.rule or None,
         "recorded": finding.recorded or None,
         "note": finding.note or None,
@@ -112,4 +116,4 @@ def _of_finding(finding: Finding | None) -> TableRow:
 
 _ALWAYS = ("acks", "replication_factor", "min_insync_replicas")
 _VARIED = ("unclean_election", "leader_rebalance", "enable_idempotence", "retries", "max_in_flight_requests")
-_ANSWER = ("verdict", "step", "to_the_end", "to_depth", "states", "rule", "recorded", "note")
+_ANSWER = ("verdict", "step", "to_the_end", "to_depth", "states", "witnesses", "rule", "recorded", "note")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from isrcheck.checker.atlas.pages import legend
 from isrcheck.checker.atlas.pages.words import source_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
-from isrcheck.checker.questions.concerns import KAFKA
+from isrcheck.checker.questions.concerns import KAFKA, SCENARIOS
 from isrcheck.checker.questions.finding import Finding, History, Part
 from isrcheck.checker.questions.history import instance_of, trace_of
 from isrcheck.checker.session.formatting import counted
@@ -33,6 +33,9 @@ TRACES, SEARCHES = "traces", "searches"
 
 LEGEND = "words"
 """The name by which a link leads to the legend."""
+
+WITNESSES = "Witnesses, which reach what has to be able to happen in these searches:"
+"""What is said above the witnesses of a finding."""
 
 ABOUT_SEARCHES = (
     "Answers of the table lead to their searches here. The command under a search repeats it; where it says which"
@@ -95,8 +98,10 @@ def _stands_for(cases: int) -> str:
 
 
 def _file(one: History | Part) -> str:
-    """The generation, or the model without one, as a part of a file name."""
-    return one.protocol if one.model == KAFKA else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+    """The generation of Kafka's model, or another model, as a part of a file name."""
+    return (
+        one.protocol if one.model in (KAFKA, SCENARIOS) else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+    )
 
 
 @dataclass
@@ -133,7 +138,7 @@ class _Searched:
 
     sections: list[Element] = field(default_factory=list)
     findings: dict[Finding, None] = field(default_factory=dict)
-    _shown: dict[tuple[Part, ...], tuple[str, Element]] = field(default_factory=dict)
+    _shown: dict[tuple[tuple[Part, ...], tuple[Part, ...]], tuple[str, Element]] = field(default_factory=dict)
 
     def add(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
         """Add a section about findings, each with a label; return the name by which a link leads to it."""
@@ -149,18 +154,24 @@ class _Searched:
         depth = "" if finding.depth is None else f" {finding.depth}"
         says = element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}".rstrip())
         told = [element("h3", label), says] if label else [says]
-        if finding.parts in self._shown:
-            first, place = self._shown[finding.parts]
+        searches = finding.parts, finding.witnesses
+        if searches in self._shown:
+            first, place = self._shown[searches]
             place.set("id", first)
             append(says, " ", element("a", "Its searches.", href=f"#{first}"))
             return told
-        self._shown[finding.parts] = name, told[0]
+        self._shown[searches] = name, told[0]
         return [*told, *_searched(finding)]
 
 
 def _searched(finding: Finding) -> list[Element]:
-    """The searches of a finding: faults, reach, states, and the command that repeats each."""
-    return [element("ul", *(_part(part) for part in finding.parts))] if finding.parts else []
+    """The searches of a finding: faults, reach, states, and the command that repeats each; and its witnesses."""
+    told = [_listed(finding.parts)] if finding.parts else []
+    return [*told, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else told
+
+
+def _listed(parts: Sequence[Part]) -> Element:
+    return element("ul", *map(_part, parts))
 
 
 def _part(part: Part) -> Element:

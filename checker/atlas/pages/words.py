@@ -137,14 +137,19 @@ def survived(findings: Mapping[Question, Finding | None]) -> Words:
     lost = 0
     for question in sorted(findings):
         found = findings[question]
-        if found is None or found.word is Word.UNDECIDED:
-            return NOT_RECORDED if found is None else Words(Grave.OPEN, "not decided")
-        if found.word is not Word.REACHED:
+        if found is None or found.word not in (Word.REACHED, Word.UNREACHABLE):
+            why = NOT_RECORDED.text if found is None else "not decided"
+            return Words(Grave.OPEN, f"{_up_to(lost)}; with {question.number} lost: {why}" if lost else why)
+        if found.word is Word.UNREACHABLE:
             break
         lost = question.number
     if not lost:
-        return Words(Grave.ALLOWED, f"none: one broker can have the only copy: {ALLOWED}")
-    return Words(Grave.FACT, f"up to {counted(lost, 'broker')}")
+        return Words(Grave.ALLOWED, f"none, because one can have the only copy: {ALLOWED}")
+    return Words(Grave.FACT, _up_to(lost))
+
+
+def _up_to(lost: int) -> str:
+    return f"up to {counted(lost, 'broker')}"
 
 
 def _works(most: int) -> str:

@@ -16,6 +16,7 @@ from isrcheck.models.language.declare import Kind
 KAFKA = registry.load("kafka")[0]
 TRANSACTIONS = registry.load("transactions")[0]
 QUORUM = registry.load("quorum")[0]
+SCENARIOS = registry.load("kafka_scenarios")[0]
 
 
 def first_column(document: str, heading: str) -> list[str]:
@@ -33,6 +34,11 @@ def test_every_action_is_in_the_table():
 def test_every_property_is_in_the_table():
     promises = [one.name for one in KAFKA.properties if one.kind in (Kind.ALWAYS, Kind.ALWAYS_STEP)]
     assert first_column("docs/kafka_model.md", "Promises") == promises
+
+
+def test_every_goal_of_a_scenario_is_in_the_table():
+    goals = [one.name for one in SCENARIOS.properties if one.kind is Kind.SOMETIMES]
+    assert first_column("docs/kafka_model.md", "What has to be able to happen") == goals
 
 
 def test_every_generation_is_in_the_table():

@@ -178,7 +178,7 @@ def bash_script(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("isrcheck", "c", {"check", "conform", "completion"}),
         ("isrcheck check", "--eng", {"--engine"}),
         ("check", "--eng", {"--engine"}),
-        ("check", "kaf", {"kafka", "kafka_liveness"}),
+        ("check", "kaf", {"kafka", "kafka_liveness", "kafka_scenarios"}),
         ("check", "my_", {"my_protocol.py"}),
         ("check", "swe", {"sweep"}),
         ("isrcheck", "doc", {"doctor"}),

@@ -8,7 +8,7 @@ from isrcheck.checker.atlas.pages.index import Facts
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import named
+from isrcheck.checker.questions.concerns import losses_to_survive, named
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
 from isrcheck.checker.questions.question import Question, Topic
 
@@ -81,14 +81,23 @@ def line(
     releases: str,
     **case: object,
 ) -> Line:
-    """A case of the table of topics, in which nothing else fails."""
+    """A case of the table of topics, in which nothing else fails but by a loss of power of all brokers."""
     settings = {"replication_factor": 3, "min_insync_replicas": 2} | case
     made = Case("4.1", **settings)  # type: ignore[arg-type]
     asked = {Question(Topic.WRITES, down): finding for down, finding in writes.items()}
     reads = {Question(Topic.READS, one.number): finding for one, finding in asked.items()}
     exposed = {Question(Topic.DEFECT, name=name): finding for name, finding in defects.items()}
     power, disk = {Question(Topic.POWER): HOLDS}, {Question(Topic.DISK): HOLDS}
-    return Line(releases, made, ({Question(Topic.LOSS): loss}, exposed, power, power, disk, asked, reads))
+    of_all = {Question(Topic.POWER_OF_ALL): failing("whole_isr_loses_power")}
+    lost = {Question(Topic.SURVIVES, number): survives(made, number) for number in losses_to_survive(made)}
+    findings = ({Question(Topic.LOSS): loss}, exposed, power, power, of_all, disk, lost, asked, reads)
+    return Line(releases, made, findings)
+
+
+def survives(case: Case, lost: int) -> Finding:
+    """Whether a committed record is still read after so many brokers are lost, of the smallest ISR."""
+    word = Word.REACHED if lost < case.min_insync_replicas else Word.UNREACHABLE
+    return found(word, part(word))
 
 
 THREE = works((1, 0), (3, 0), (0, 3))
@@ -115,6 +124,8 @@ SMALL = Sheet(
 def answers(case: Case, question: Question) -> Finding | None:
     """The answer to any question: what is allowed is lost, some known failures are there, the rest holds."""
     topic = question.topic
+    if topic is Topic.SURVIVES:
+        return survives(case, question.number)
     if topic in (Topic.WRITES, Topic.READS):
         is_able = question.number <= case.replication_factor - case.min_insync_replicas
         return found(Word.REACHED if is_able else Word.UNREACHABLE, part(Word.REACHED if is_able else Word.UNREACHABLE))

@@ -7,6 +7,8 @@ from collections import Counter
 
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.clusters import clusters
+from isrcheck.checker.atlas.pages.content import sheets
+from isrcheck.checker.questions.concerns import key_of, why_unasked
 from isrcheck.checker.questions.planning import planned
 from isrcheck.checker.questions.question import Topic
 
@@ -29,6 +31,31 @@ def test_a_cell_is_there_once_and_three_replicas_come_first():
     assert (CELLS[0].question.topic, CELLS[0].case.replication_factor, CELLS[0].case.protocol) == (Topic.LOSS, 3, "4.1")
     are_many = [cell.case.replication_factor > 3 for cell in CELLS]
     assert are_many == sorted(are_many)
+
+
+def test_every_question_of_the_pages_is_a_cell():
+    """Otherwise nobody searches it: the page says "not recorded", and `isrcheck doctor` searches it each time."""
+    keys, missing = {cell.key for cell in CELLS}, Counter()
+
+    def answer(case, question):
+        is_cell = why_unasked(case, question) or key_of(case, question) in keys
+        missing[question.text, case.replication_factor, case.min_insync_replicas] += not is_cell
+
+    sheets(clusters(), answer)
+    assert len(missing) > 300
+    assert +missing == {}
+
+
+def test_losses_of_brokers_are_asked_up_to_the_smallest_isr():
+    asked = {
+        (cell.case.replication_factor, cell.case.min_insync_replicas, cell.question.number)
+        for cell in CELLS
+        if cell.question.topic is Topic.SURVIVES
+    }
+    # More than three replicas are answered by fewer (rules.py): one lost of four in sync, by none lost of three.
+    assert asked == {(3, 3, 0)} | {
+        (n, least, lost) for n in (1, 2, 3) for least in range(1, n + 1) for lost in range(1, least + 1)
+    }
 
 
 def test_every_cell_can_be_planned():

@@ -19,27 +19,21 @@ import pytest
 from conformance.tests.checker.atlas.small_record import (
     CLUSTERS,
     FACTS,
-    FARTHER,
     HOLDS,
-    OPEN,
     SMALL,
-    THREE,
-    TO_DEPTH,
-    failing,
     found,
     part,
     whole,
-    works,
 )
 from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.atlas.pages import folder, parquet
 from isrcheck.checker.atlas.pages.cells import Cells
-from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, sheet_of, sheets
+from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, Line, Sheet, sheet_of, sheets
 from isrcheck.checker.atlas.pages.index import WHOLE
 from isrcheck.checker.atlas.pages.proofs import Histories, Searches
 from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, status_of
 from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
-from isrcheck.checker.atlas.pages.words import Grave, Words, available, exposures, said, said_of
+from isrcheck.checker.atlas.pages.words import Grave, Words
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.question import Question, Topic
@@ -112,29 +106,34 @@ def test_the_table_of_a_small_record(files):
     assert rows[0] == [
         *("Answer", "Kafka", "acks", "replicas", "min ISR", "unclean election", "leader rebalance"),
         *("Acknowledged records", "Known defects", "One loss of power", "Power loss, all flushed"),
-        *("One lost disk", "Writes", "Reads"),
+        *("Power loss of all", "One lost disk", "Brokers lost", "Writes", "Reads"),
     ]
-    quiet = ["no loss, to the end"] * 3
+    quiet = [
+        *("no loss, to the end", "no loss, to the end"),
+        *("lost after 6 steps: not promised", "no loss, to the end"),
+    ]
+    # Without acks=all no record is promised to survive a lost broker.
     up_to_one = ["with up to 1 down"] * 2
+    unasked, one, two = (["not asked here"], ["up to 1 broker"], ["up to 2 brokers"])
     lost = "lost after 3 steps: your settings allow this"
     assert rows[1:] == [
-        ["Can lose records", "4.1", "1", "3", "2", "off", "any", lost, "none known", *quiet, *up_to_one],
+        ["Can lose records", "4.1", "1", "3", "2", "off", "any", lost, "none known", *quiet, *unasked, *up_to_one],
         [
             *("Can lose records", "3.7 \u2013 4.0", "1", "3", "2", "off", "on"),
-            *(f"{lost}derived by rule: <b>a rule</b>", "none known", *quiet, *up_to_one),
+            *(f"{lost}derived by rule: <b>a rule</b>", "none known", *quiet, *unasked, *up_to_one),
         ],
         [
             *("Known defects", "4.1", "all", "3", "2", "off", "on"),
-            *("no loss to depth 10", "exposed to 1 known defect 8.24", *quiet, *up_to_one),
+            *("no loss to depth 10", "exposed to 1 known defect 8.24", *quiet, *one, *up_to_one),
         ],
         [
             *("Cannot tell", "3.7 \u2013 4.0", "all", "3", "3", "off", "on"),
-            *("not recorded", "1 known defect not decided 8.25", *quiet),
+            *("not recorded", "1 known defect not decided 8.25", *quiet, *two),
             *["only with all brokers up; with 1 down, for 2 of 3 sets of brokers"] * 2,
         ],
         [
             *("Keeps its promises", "3.7 \u2013 4.0", "all", "3", "2", "off", "on", "no loss, to the end"),
-            *("not exposed, to depth 14with a loss of power or of a disk: 8.10", *quiet, *up_to_one),
+            *("not exposed, to depth 14with a loss of power or of a disk: 8.10", *quiet, *one, *up_to_one),
         ],
     ]
 
@@ -272,76 +271,27 @@ def test_the_answer_of_a_row(graves, status):
     assert status_of(TRANSACTIONS.columns, [Cell(Words(grave, ""), "") for grave in graves]) is status
 
 
-# ---------------------------------------------------------------------------------------------------------- the words
+def rows_with(case, survival):
+    """The rows of a case with nothing else that fails, whose answers to the loss of 1, 2, ... brokers are these."""
+    first = SMALL.lines[0]
+    place = [one.topic for one in TOPICS.columns].index(Topic.SURVIVES)
+    lost = {Question(Topic.SURVIVES, number): finding for number, finding in survival.items()}
+    findings = ({Question(Topic.LOSS): HOLDS}, {}, *first.findings[2:place], lost, *first.findings[place + 1 :])
+    sheet = Sheet(TOPICS, [Line("4.1", replace(first.case, **case), findings)])
+    return Read(folder.files_of([sheet], FACTS)[WHOLE + "index.html"].decode()).rows[1:]
 
 
-@pytest.mark.parametrize(
-    ("topic", "finding", "grave", "text"),
-    [
-        (Topic.LOSS, HOLDS, Grave.TO_THE_END, "no loss, to the end"),
-        (Topic.LOSS, TO_DEPTH, Grave.TO_DEPTH, "no loss to depth 10"),
-        (Topic.LOSS, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
-        (Topic.LOSS, failing("missed_demotion"), Grave.BROKEN, "lost after 11 steps, against Kafka's promise"),
-        (Topic.LOSS, OPEN, Grave.OPEN, "not decided; nothing found to depth 7"),
-        (Topic.LOSS, None, Grave.OPEN, "not recorded"),
-        (Topic.POWER, failing("whole_isr_loses_power"), Grave.ALLOWED, "lost after 6 steps: not promised"),
-        (Topic.POWER, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
-        (Topic.ORDER, HOLDS, Grave.TO_THE_END, "in order, to the end"),
-        (Topic.ORDER, found(Word.NOT_APPLICABLE, note="why"), Grave.NOTHING, "not asked here"),
-    ],
-)
-def test_the_words_of_an_answer(topic, finding, grave, text):
-    words = said(topic, finding)
-    assert (words.grave, words.text) == (grave, text)
-
-
-@pytest.mark.parametrize(
-    ("findings", "grave", "text"),
-    [
-        (THREE, Grave.FACT, "with up to 1 down"),
-        (works((1, 0), (0, 2)), Grave.FACT, "only with all brokers up"),
-        (works((1, 0), (2, 0)), Grave.FACT, "with up to 1 down"),
-        (works((0, 1)), Grave.BROKEN, "never, even with all brokers up"),
-        ({0: None}, Grave.OPEN, "not recorded"),
-        ({0: OPEN}, Grave.OPEN, "not decided"),
-        ({0: works((1, 0))[0], 1: None}, Grave.OPEN, "only with all brokers up; with 1 down: not recorded"),
-        ({0: works((1, 0))[0], 1: OPEN}, Grave.OPEN, "only with all brokers up; with 1 down: not decided"),
-    ],
-)
-def test_the_words_about_brokers_that_are_down(findings, grave, text):
-    words = available({Question(Topic.WRITES, down): finding for down, finding in findings.items()})
-    assert (words.grave, words.text) == (grave, text)
-
-
-UNMODELLED = found(Word.NOT_APPLICABLE, note="the model has no such thing")
-
-
-@pytest.mark.parametrize(
-    ("findings", "grave", "text"),
-    [
-        ({}, Grave.NOTHING, "none known"),
-        ({"stale_record": HOLDS}, Grave.TO_THE_END, "not exposed, to the end"),
-        ({"stale_record": HOLDS, "missed_demotion": FARTHER}, Grave.TO_DEPTH, "not exposed, to depth 14"),
-        # The failure takes 11 steps: ten say nothing about it.
-        ({"stale_record": HOLDS, "missed_demotion": TO_DEPTH}, Grave.OPEN, "1 known defect not decided"),
-        (
-            {"stale_record": HOLDS, "new_incarnation": UNMODELLED},
-            *(Grave.TO_THE_END, "not exposed, to the end; 1 not searched"),
-        ),
-        ({"new_incarnation": UNMODELLED}, Grave.NOTHING, "1 not searched"),
-        # A loss that the settings permit says nothing about a failure that breaks a promise.
-        ({"new_incarnation": failing("minimum_of_one")}, Grave.TO_THE_END, "not exposed, to the end"),
-        ({"stale_record": OPEN, "missed_demotion": HOLDS}, Grave.OPEN, "1 known defect not decided"),
-        (
-            {"stale_record": None, "missed_demotion": failing("missed_demotion")},
-            *(Grave.BROKEN, "exposed to 1 known defect; 1 not decided"),
-        ),
-    ],
-)
-def test_the_words_about_known_defects(findings, grave, text):
-    asked = {Question(Topic.DEFECT, name=name): finding for name, finding in findings.items()}
-    words = said_of(exposures(asked))
-    assert (words.grave, words.text) == (grave, text)
+def test_one_lost_broker_that_can_have_the_only_copy_loses_records():
+    """min.insync.replicas=1 is worse than 2, and one replica is the worst, whatever the searches of losses find."""
+    only = "none, because one can have the only copy: your settings allow this"
+    gone = {1: found(Word.UNREACHABLE, part(Word.UNREACHABLE))}
+    for case in ({"min_insync_replicas": 1}, {"replication_factor": 1, "min_insync_replicas": 1}):
+        (row,) = rows_with(case, gone)
+        assert (row[0], row[13]) == ("Can lose records", only)
+    (row,) = rows_with({}, {1: found(Word.REACHED, part(Word.REACHED)), 2: gone[1]})
+    assert (row[0], row[13]) == ("Keeps its promises", "up to 1 broker")
+    (row,) = rows_with({}, {1: found(Word.REACHED, part(Word.REACHED)), 2: None})
+    assert (row[0], row[13]) == ("Cannot tell", "up to 1 broker; with 2 lost: not recorded")
 
 
 # ------------------------------------------------------------------------------------------------- pages behind cells
@@ -349,7 +299,7 @@ def test_the_words_about_known_defects(findings, grave, text):
 
 def test_every_link_leads_to_a_page_of_the_folder(files):
     names = set(files)
-    assert {one for one in names if one.startswith("traces/")} == {"traces/4.1_1.html"}
+    assert {one for one in names if one.startswith("traces/")} == {"traces/4.1_1.html", "traces/3.7_1.html"}
     assert {one for one in names if one.startswith("defects/")} == {
         *("defects/missed_demotion.html", "defects/stale_record.html", "defects/last_replica_standing.html")
     }
@@ -376,6 +326,51 @@ def test_what_was_searched_is_told_with_the_command_that_repeats_it(files):
     assert "check kafka --protocol 4.1 --replicas 2" in text
 
 
+UNREACHED = "within its bounds, the search does not reach what it has to reach: a leader is elected"
+
+
+def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
+    """Another answer with the same searches and other witnesses has a text of its own."""
+    searches = Searches()
+    witness = part(Word.REACHED, 7, depth=3, states=120, is_exhausted=False)
+    reached = replace(HOLDS, witnesses=(replace(witness, model="kafka_scenarios"),))
+    missed = replace(witness, model="kafka_scenarios", word=Word.UNREACHABLE, depth=None, is_exhausted=True)
+    unreached = replace(found(Word.UNDECIDED, part(), note=UNREACHED), witnesses=(missed,))
+    for finding in (HOLDS, reached, unreached, reached):
+        searches.address("Can a record be lost?", [("", finding)])
+    searches.address("And twice?", [("", reached)])
+    ((name, page),) = searches.pages()
+    sections = [
+        " ".join(html.unescape(re.sub("<[^>]+>", " ", one)).split())
+        for one in re.findall('<section id="s[0-9]">(.*?)</section>', page, re.DOTALL)
+    ]
+    searched = "a broker crashes: HOLDS, to the end (1,234 states) check kafka --protocol 4.1 --replicas 2"
+    told = "Witnesses, which reach what has to be able to happen in these searches:"
+    assert name == "searches/4.1.html"
+    assert sections == [
+        f"Can a record be lost? HOLDS, searched on {FACTS.day}. {searched}",
+        f"Can a record be lost? HOLDS, searched on {FACTS.day}. {searched} {told}"
+        " a broker crashes: REACHED 3, to depth 7 (120 states)"
+        " check kafka_scenarios --protocol 4.1 --bound 7 --replicas 2",
+        f"Can a record be lost? UNDECIDED, searched on {FACTS.day}. {UNREACHED} {searched} {told}"
+        " a broker crashes: UNREACHABLE, to the end (120 states) check kafka_scenarios --protocol 4.1 --replicas 2",
+        f"And twice? HOLDS, searched on {FACTS.day}. Its searches.",
+    ]
+    legends = [html.unescape(one) for one in re.findall("<dt>(.*?)</dt>", page)]
+    assert legends == [
+        *("UNREACHABLE", "UNDECIDED", "HOLDS", "REACHED 1"),
+        *("to the end", "to depth 14", "1,482 states", "witness"),
+    ]
+
+
+def test_an_answer_without_its_witness_is_not_decided(files):
+    line = SMALL.lines[0]
+    loss = found(Word.UNDECIDED, part(), note=UNREACHED)
+    sheet = Sheet(TOPICS, [Line(line.releases, line.case, ({Question(Topic.LOSS): loss}, {}, *line.findings[2:]))])
+    (row,) = Read(folder.files_of([sheet], FACTS)[WHOLE + "index.html"].decode()).rows[1:]
+    assert (row[0], row[7]) == ("Cannot tell", f"not decided; nothing found{UNREACHED}")
+
+
 def test_the_page_of_a_known_failure_needs_no_search(files):
     text = html.unescape(files["defects/missed_demotion.html"].decode())
     assert "8.24: " in text
@@ -388,13 +383,17 @@ def test_searches_of_other_models_have_pages_of_their_own():
     searches = Searches()
     found_in = {
         name: found(Word.HOLDS, replace(part(), model=name, protocol=protocol, configuration=""))
-        for name, protocol in (("examples/isr_changes", ""), ("transactions", "3.7"), ("kafka", "3.7"))
+        for name, protocol in (
+            *(("examples/isr_changes", ""), ("transactions", "3.7"), ("kafka", "3.7")),
+            ("kafka_scenarios", "3.7"),  # has the actions of kafka, and asks about brokers that are down or lost
+        )
     }
     addresses = [searches.address("?", [("", one)]) for one in found_in.values()]
     assert addresses == [
-        *("searches/examples_isr_changes.html#s1", "searches/transactions_3.7.html#s1", "searches/3.7.html#s1")
+        *("searches/examples_isr_changes.html#s1", "searches/transactions_3.7.html#s1", "searches/3.7.html#s1"),
+        "searches/3.7.html#s2",
     ]
-    assert [name for name, _ in searches.pages()] == [one.partition("#")[0] for one in addresses]
+    assert [name for name, _ in searches.pages()] == [one.partition("#")[0] for one in addresses[:3]]
     assert all(folder.OURS.fullmatch(name) for name, _ in searches.pages())
 
 
@@ -457,7 +456,7 @@ def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
     table = pq.read_table(path)
     assert table.column_names == [column.name for column in parquet.CELLS.columns]
     rows = table.to_pylist()
-    assert len(rows) == 6 * 4 + 5 + 5 * 6 + 4
+    assert len(rows) == 6 * 5 + 5 + (2 + 2 + 3) + 5 * 6 + 4
     first = rows[0]
     assert {name: first[name] for name in ("table", "releases", "generation", "acks", "replication_factor")} == {
         "table": "topics",
@@ -472,6 +471,15 @@ def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
     lost = next(row for row in rows if row["acks"] == "1")
     assert (lost["verdict"], lost["step"], len(lost["steps"])) == ("PERMITTED", 3, 3)
     assert [row["flushes_every_message"] for row in rows if row["question"] == "power"] == [False, True] * 6
+    lost_of_all = [row for row in rows if row["question"] == "power-of-all"]
+    assert [(row["verdict"], row["step"], len(row["steps"])) for row in lost_of_all] == [("PERMITTED", 6, 6)] * 6
+    survival = [row for row in rows if row["question"] == "survives"]
+    assert [(row["min_insync_replicas"], row["brokers_lost"], row["verdict"]) for row in survival] == [
+        *((2, 1, "REACHED"), (2, 2, "UNREACHABLE"), (2, 1, "REACHED"), (2, 2, "UNREACHABLE")),
+        *((3, 1, "REACHED"), (3, 2, "REACHED"), (3, 3, "UNREACHABLE")),
+    ]
+    assert {row["brokers_down"] for row in survival} == {None}
+    assert {row["brokers_lost"] for row in rows if row["question"] in ("writes", "reads")} == {None}
     missing = [row for row in rows if row["verdict"] is None]
     assert [(row["question"], row["to_the_end"], row["steps"]) for row in missing] == [
         *(("loss", None, []), ("defect", None, []))

@@ -193,13 +193,13 @@ LEAST_STEPS = {
 SEARCHED = Limits(memory=1 << 22)
 """The search from which states are taken: some ten thousands of states."""
 
-LIVE = [("kafka_liveness", 30), ("transactions_liveness", 30), ("quorum_liveness", 30)]
-"""The models of liveness, whose actions are, but for one, those of others, and the divisor for them."""
+DERIVED = [("kafka_liveness", 30), ("kafka_scenarios", 30), ("transactions_liveness", 30), ("quorum_liveness", 30)]
+"""The models whose actions are, but for one, those of others, and the divisor for them."""
 
 UNCONSTRAINED = [
     name
     for name in registry.names()
-    if name not in ("examples/tla/lamport_mutex", "examples/tla/termination", *dict(LIVE))
+    if name not in ("examples/tla/lamport_mutex", "examples/tla/termination", *dict(DERIVED))
 ]
 """The other models without a constraint; what kernels do with one, random programs test (conformance/fuzz)."""
 
@@ -219,8 +219,8 @@ def drawn(examples: int) -> settings:
 
 
 def family_of(name: str) -> str:
-    """A model's family; a model of liveness has the state and actions of another one."""
-    return name.rpartition("/")[0] or name.removesuffix("_liveness")
+    """A model's family; a derived model has the state and actions of another one."""
+    return name.rpartition("/")[0] or name.removesuffix("_liveness").removesuffix("_scenarios")
 
 
 def shapes_of(name: str, protocol: str) -> str:
@@ -392,7 +392,7 @@ LATER = [(name, 6) for name in ("kafka", "transactions", "published/kip_101", "p
 @pytest.mark.parametrize(
     ("name", "divisor"),
     sampled(
-        [("kafka", 30), *LIVE, *((name, divisor) for name in UNCONSTRAINED for divisor in SAMPLES)],
+        [("kafka", 30), *DERIVED, *((name, divisor) for name in UNCONSTRAINED for divisor in SAMPLES)],
         lambda one: one[1] > 1 and one[0] in ("published/kip_320", "examples/two_phase_commit"),
         last=lambda one: one[1] == 1 or one in LATER,
     ),

@@ -427,6 +427,16 @@ def test_fifteen_lines_are_enough(ask, fake):
     assert len(ask("--config t --kafka-version 1.0 --details")[1].splitlines()) > 60
 
 
+def test_defects_without_a_line_of_their_own_have_their_label(ask, fake, monkeypatch):
+    """Else their number reads like a part of the line above it."""
+    monkeypatch.setattr("isrcheck.checker.doctor.text.MOST_LINES", 8)
+    fake.rule = lambda case, question: (
+        finding(Word.VIOLATED, MISSED_DEMOTION) if question.topic is Topic.DEFECT else usual(case, question)
+    )
+    _, text, _ = ask("--topic t --producer p --kafka-version 4.1", t=DURABLE, p="acks=all\n")
+    assert labelled(text)["Defect"] == ["5 known defects (8.22b, 8.22c, 8.22d, 8.24, 8.25); --details shows all"]
+
+
 # ------------------------------------------------------------------------------------------- what the files do not tell
 
 
@@ -606,7 +616,9 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
     assert ask("--config t --broker b --kafka-version 4.1 --strict")[0] == 12
     code, content = ask_json("--config t --broker b --kafka-version 4.1")
     assert (code, content["kind"], content["verdict"]) == (0, "can-lose", "PERMITTED")
-    assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
+    (answer,) = content["answers"]
+    assert (answer["tolerated_losses_of_brokers"], answer["is_allowed"]) == (0, True)
+    assert answer["how"] == "An acknowledged record is lost: the only replica is lost for good, and nobody else has it"
 
 
 def test_a_minimum_of_one_is_worse_than_two(ask):

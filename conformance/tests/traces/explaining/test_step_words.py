@@ -19,10 +19,11 @@ from isrcheck.traces.transactions import step_words as words_of_transactions
 ROOMS = {
     "kafka": words_of_kafka,
     "kafka_liveness": words_of_kafka,
+    "kafka_scenarios": words_of_kafka,
     "transactions": words_of_transactions,
     "transactions_liveness": words_of_transactions,
 }
-SHARED = (("kafka", "kafka_liveness"), ("transactions", "transactions_liveness"))
+SHARED = (("kafka", "kafka_liveness", "kafka_scenarios"), ("transactions", "transactions_liveness"))
 """The models that share a table."""
 
 

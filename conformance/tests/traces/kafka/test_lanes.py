@@ -347,6 +347,8 @@ def test_a_table_that_cannot_fit_is_shown_nevertheless() -> None:
 def test_only_models_with_all_shown_variables_count_as_kafka() -> None:
     model, _ = registry.load("kafka")
     assert is_kafka(model.instance("2.1"))
+    assert is_kafka(registry.load("kafka_liveness")[0].instance("3.1"))
+    assert all(is_kafka(registry.load("kafka_scenarios")[0].instance(one)) for one in model.protocols)
     lacking = [
         {name: field for name, field in model.fields.items() if name != one}
         for one in ("retries_left", "proposed_isr", "fencings_left")
