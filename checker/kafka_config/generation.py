@@ -217,6 +217,8 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> Generation:
         switches["BROKER_STATE_CHECK"] = "FENCED"  # fetches carry no broker epoch (KIP-903)
     if metadata.has("3.6-IV0") != (protocol == "3.7"):
         switches["EPOCH_BUMP_ON_SHRINK"] = "off" if metadata.has("3.6-IV0") else "on"  # KAFKA-15021
+    if release.has("4.0"):
+        switches["RESTART_BEFORE_FENCING"] = "off"  # KAFKA-18106
     return Generation(protocol, switches, why)
 
 

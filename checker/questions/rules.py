@@ -23,7 +23,7 @@ GENERATIONS = (*WRITTEN_BY_LEADERS, "2.8", "3.3", "3.5", "3.7", "4.1")
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
 """The last of them repairs how the earlier ones truncate."""
 
-KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK")
+KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "RESTART_BEFORE_FENCING")
 """The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
 
 NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)

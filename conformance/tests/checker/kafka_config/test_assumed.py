@@ -49,7 +49,7 @@ def test_features_show_the_release_of_the_binaries() -> None:
     """4.1 with the metadata of 3.9 has the repairs of 4.1."""
     cluster = read(PRODUCER, described=(WITHOUT_ELR, FEATURES))
     assert cluster.release == version_of_binaries("4.1")
-    assert (cluster.generation.protocol, cluster.generation.switches) == ("3.7", {})
+    assert (cluster.generation.protocol, cluster.generation.switches) == ("3.7", {"RESTART_BEFORE_FENCING": "off"})
     assert cluster.assumed[0] == (
         "Kafka 4.1 (kafka-features supports metadata.version 4.1-IV1 (d2:1): new in 4.1); give --kafka-version"
     )

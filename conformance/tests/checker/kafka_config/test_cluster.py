@@ -573,6 +573,8 @@ def test_a_release_without_a_patch_number_is_its_first_patch(version: str, says:
 
 ZOOKEEPER = "zookeeper.connect=a:2181"
 KRAFT = "process.roles=broker"
+FENCED_FIRST = {"RESTART_BEFORE_FENCING": "off"}
+"""Since 4.0 a broker is fenced before it returns (KAFKA-18106)."""
 MIGRATES = "zookeeper.metadata.migration.enable=true"
 
 
@@ -605,7 +607,7 @@ MIGRATES = "zookeeper.metadata.migration.enable=true"
         ("3.6", KRAFT, Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
         ("3.7", KRAFT, Generation("3.7", {}, None)),
         ("3.9.1", KRAFT, Generation("3.7", {}, None)),
-        ("4.0", KRAFT, Generation("3.7", {}, None)),
+        ("4.0", KRAFT, Generation("3.7", FENCED_FIRST, None)),
         ("4.1", KRAFT, Generation("4.1", {}, None)),
         ("4.1.1", KRAFT, Generation("4.1", {}, None)),
         ("4.2", KRAFT, Generation("4.1", {}, not_modelled("4.2"))),
@@ -720,9 +722,9 @@ def test_without_a_version_a_cluster_with_zookeeper_is_of_the_last_release_with_
          " (process.roles=broker in server.properties:1)"),
         ("3.1.2", KRAFT, "Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.1.2 (--kafka-version) with"
          " KRaft (process.roles=broker in server.properties:1)"),
-        ("4.0", None, "Generation 3.7 is taken: Kafka 4.0 (--kafka-version) with KRaft (the only mode since 4.0),"
+        ("4.0", None, "Generation 3.7 is taken with RESTART_BEFORE_FENCING=off: Kafka 4.0 (--kafka-version) with KRaft (the only mode since 4.0),"
          " without eligible leader replicas (off by default before 4.1-IV0)"),
-        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is taken: Kafka 4.2"
+        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is taken with RESTART_BEFORE_FENCING=off: Kafka 4.2"
          " (--kafka-version) with KRaft (eligible.leader.replicas.version=0 in server.properties:1), without eligible"
          " leader replicas (eligible.leader.replicas.version=0 in server.properties:1)"),
     ],
@@ -746,9 +748,13 @@ def test_the_first_line_says_which_generation_is_taken_and_why(version: str, mod
         ("3.9", "3.6", Generation("3.7", {}, None)),
         ("3.9", "3.5", Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)),
         ("3.9", "3.4", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
-        ("4.1", "4.0-IV3", Generation("3.7", {}, None)),
+        ("4.1", "4.0-IV3", Generation("3.7", FENCED_FIRST, None)),
         ("4.1", "4.1-IV0", Generation("4.1", {}, None)),
-        ("4.1", "3.3", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
+        (
+            "4.1",
+            "3.3",
+            Generation("3.7", FENCED_FIRST | {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None),
+        ),
     ],
 )
 def test_the_metadata_version_decides_what_the_controller_does(
@@ -768,7 +774,7 @@ def test_the_metadata_version_decides_what_the_controller_does(
 )
 def test_a_feature_decides_on_eligible_leader_replicas(version: str, level: int, protocol: str) -> None:
     cluster = read(file("server.properties", "node.id=1", f"eligible.leader.replicas.version={level}"), version=version)
-    assert cluster.generation == Generation(protocol, {}, None)
+    assert cluster.generation == Generation(protocol, FENCED_FIRST if protocol == "3.7" else {}, None)
 
 
 def test_kraft_keys_are_understood() -> None:

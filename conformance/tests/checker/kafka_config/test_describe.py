@@ -688,7 +688,8 @@ FEATURES = (
 
 def test_the_features_of_a_cluster_decide_its_generation() -> None:
     cluster = read(TO_2_3, FEATURES, version="4.1")
-    assert cluster.generation == Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)
+    switches = {"EPOCH_BUMP_ON_SHRINK": "on", "RESTART_BEFORE_FENCING": "off"}
+    assert cluster.generation == Generation("3.7", switches, None)
     assert cluster.understood[1:3] == (
         UnderstoodSetting("metadata.version", "3.5-IV2", "the replication protocol is 3.7", "2.txt:3"),
         UnderstoodSetting(
