@@ -41,7 +41,7 @@ class Access:
     node: ast.AST
 
     def seen_from(self, origins: Mapping[Binding, Binding | None], call: ast.AST) -> Access:
-        """The same access as the caller of the function sees it, given the origins of what it passes to the parameters."""
+        """The same access as the caller of the function sees it, given the origins of its arguments."""
 
         def outer(one: Any) -> Any:
             return origins.get(one) if isinstance(one, Binding) else None

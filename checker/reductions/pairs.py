@@ -73,9 +73,7 @@ class _Forms:
     def __init__(self) -> None:
         self.left = MOST_NODES
 
-    def rest(
-        self, generator: ast.GeneratorExp, order: ast.expr, function: Function, scope: Names, pair: Names
-    ) -> Any:
+    def rest(self, generator: ast.GeneratorExp, order: ast.expr, function: Function, scope: Names, pair: Names) -> Any:
         """The normal form of a generator without one comparison, whose sides are `pair`; None if it is too large."""
         try:
             return self._generator(generator, function, scope, 0, pair, order)

@@ -509,7 +509,9 @@ class PlainSystem:
         truths = {name: bool(value) if entries[name].is_truth else int(value) for name, value in known.items()}
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
-        for domain in [one for one in (*library.values(), *second.values()) if isinstance(one, Elements) and one is not Domain]:
+        for domain in [
+            one for one in (*library.values(), *second.values()) if isinstance(one, Elements) and one is not Domain
+        ]:
             domain.number = max(0, sized(domain.size, plain))  # type: ignore[attr-defined]
         self.contradictions = list(_noted(base, "contradiction").values())
         self.places: dict[str, PlainField] = {}

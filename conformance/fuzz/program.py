@@ -1,10 +1,10 @@
-"""A program: the text of a model file, and of the modules of its second protocol and of its helpers, if it has them.
+"""A program: the text of a model file, and of the modules of its second protocol and of its helpers, if any.
 
 In:  one to three texts, or the file of a saved program.
 Out: a `Program`, its files on disk, and the model that the product loads from them.
 
-The second protocol is called `second`; its switches are defined in its module as `SWITCHES`. The model file imports from
-its library, which imports nothing of the program.
+The second protocol is called `second`; its switches are defined in its module as `SWITCHES`. The model file imports
+from its library, which imports nothing of the program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from isrcheck.models.language.model import Model, assemble
 from isrcheck.models.registry import load_file
@@ -48,7 +47,11 @@ class Program:
     def save(self, folder: Path) -> Path:
         """Write the files of this program; return the path of the model file."""
         path = folder / f"{self.name}.py"
-        for where, text in ((path, self.text), (beside(path, SECOND), self.second), (beside(path, LIBRARY), self.library)):
+        for where, text in (
+            (path, self.text),
+            (beside(path, SECOND), self.second),
+            (beside(path, LIBRARY), self.library),
+        ):
             if text is not None:
                 where.write_text(text, encoding="utf-8")
         return path
@@ -61,12 +64,12 @@ def beside(path: Path, module: str) -> Path:
 
 def read_program(path: Path) -> Program:
     """The program saved in a file. Raises OSError, SyntaxError."""
-    texts: list[Any] = [path.read_text(encoding="utf-8")]
-    for other in (beside(path, SECOND), beside(path, LIBRARY)):
-        texts.append(other.read_text(encoding="utf-8") if other.exists() else None)
-    for text in texts:
-        ast.parse(text or "")
-    return Program(path.stem, *texts)
+    text = path.read_text(encoding="utf-8")
+    others = (beside(path, module) for module in (SECOND, LIBRARY))
+    second, library = (one.read_text(encoding="utf-8") if one.exists() else None for one in others)
+    for one in (text, second, library):
+        ast.parse(one or "")
+    return Program(path.stem, text, second, library)
 
 
 @contextlib.contextmanager

@@ -3,8 +3,8 @@
 In:  a program, and a predicate: whether a smaller program still fails.
 Out: a program from which nothing more can be removed, or the smallest one found when the attempts are used up.
 
-Large pieces are tried first, in each module: the second protocol, whole functions and declarations, statements, expressions
-(replaced by their operands), large numbers (replaced by smaller ones). Shrinking is deterministic.
+Large pieces are tried first: the second protocol; then in each module whole functions and declarations, statements,
+expressions (replaced by their operands), large numbers (replaced by smaller ones). Shrinking is deterministic.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 In:  an `Instance`, its `Symmetry`, the plain system of the same program, and states.
 Out: the first difference between a state and a permutation of it: in a step, or in a judgement.
 
-The claim of checker/reductions/sorts.py is about all states, so it is tested in random ones, too, by plain Python alone:
-no kernel is compiled. What leaves a declared range is not compared, because a fold stops at the element that decides it.
+The claim of checker/reductions/sorts.py is about all states, so it is tested in random ones, too, by plain Python
+alone: no kernel is compiled. What leaves a declared range is not compared, because a fold stops at the element that
+decides it.
 """
 
 from __future__ import annotations

@@ -4,348 +4,34 @@ In:  a seed and a number.
 Out: a `Program`.
 
 All variables have one of few names: parameters, locals, variables of loops and of generators, inside each other and in
-helpers. Fields, constants and helpers have these names as well; helpers are also called like functions of Python, and
-subsets like fields. Two modules give different meanings to one name: an enumeration, a constant, a domain, a helper.
-Loops reuse the names of parameters and locals, and may have no iteration. Many expressions treat two elements almost
-alike, so that what a name means decides whether the elements can be exchanged.
+helpers. Fields, constants and helpers have these names as well; helpers are also called like functions of Python,
+subsets like fields, entries of the configuration like members of an enumeration. Two modules give two meanings to one
+name: to an enumeration, a constant, a domain, a helper. Loops reuse the names of parameters and locals, and may have
+no iteration.
 """
 
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
+from isrcheck.conformance.fuzz.collisions.motifs import ONE, Motifs
+from isrcheck.conformance.fuzz.collisions.writer import (
+    ALWAYS,
+    BUILTINS,
+    FIELDS,
+    HELPERS,
+    VARIABLES,
+    Helper,
+    Module,
+    Scope,
+    Writer,
+    indented,
+)
 from isrcheck.conformance.fuzz.program import LIBRARY, Program
 
-VARIABLES = ("x", "y", "z", "f")
-"""The names of all variables; each is also a field, and may be a constant or a helper."""
-
-BUILTINS = ("max", "min", "sum", "any", "all")
-HELPERS = (*BUILTINS, "h", "w", *VARIABLES)
-WORDS = "NONE, Domain, Flag, Set, Subset, action, always, always_step, between, bound, field, optional, require, sometimes"
-
-FIELDS = {
-    "f": ("field(Node, values=between(0, 2))", "s.f[{n}] == {i}"),
-    "g": ("field(Node, values=between(0, 2))", "s.g[{n}] >= {i}"),
-    "role": ("field(Node, values=Role)", "s.role[{n}] == Role.{member}"),
-    "k": ("field(Node, Node, values=Flag)", "s.k[{n}][{m}]"),
-    "z": ("field(values=Set(of=Node))", "{n} in s.z"),
-    "y": ("field(values=optional(Node), initially=NONE)", "s.y == {n}"),
-    "x": ("field(values=between(0, 3))", "s.x == {i}"),
-}
-"""Each field with its declaration, and a condition about it: {n} and {m} are nodes, {i} is a number."""
-
-ALWAYS = ("f", "x")
-"""The fields that each program has."""
-
-
-@dataclass(frozen=True)
-class Helper:
-    """A helper: its name where it is called, the kinds of its parameters, what it returns (None: it writes), and
-    whether its first parameter is a state."""
-
-    name: str
-    kinds: tuple[str, ...]
-    returns: str | None
-    of_state: bool = True
-
-    @property
-    def twin(self) -> str:
-        """The name under which a helper with the same text may be imported from the library."""
-        return f"{self.name}_{LIBRARY}"
-
-
-@dataclass
-class Module:
-    """A module of a program: its constants, its helpers (the names of all that it will have), and which functions of
-    Python it does not hide."""
-
-    nodes: int
-    fields: Sequence[str]
-    names: Sequence[str]
-    constants: dict[str, int] = field(default_factory=dict)
-    helpers: list[Helper] = field(default_factory=list)
-    has_twins: bool = False
-    """Whether the library has a helper with the same text."""
-
-    @property
-    def builtins(self) -> set[str]:
-        return {one for one in BUILTINS if one not in self.names}
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What can be read at one point: variables with their kinds, subsets, states; `own` are the names that hide those
-    of the module."""
-
-    module: Module
-    variables: dict[str, str]
-    own: frozenset[str]
-    subsets: tuple[tuple[str, str], ...] = ()
-    states: tuple[str, ...] = ("s",)
-    looping: str = ""
-    """The variable of the innermost loop over nodes."""
-
-    def of_kind(self, kind: str) -> list[str]:
-        return [name for name, one in self.variables.items() if one == kind]
-
-    def has(self, name: str) -> bool:
-        """Whether a global name, or one of Python's, can be read."""
-        return name not in self.own
-
-    def calls(self, returns: str | None) -> list[Helper]:
-        found = [one for one in self.module.helpers if one.returns == returns and self.has(one.name)]
-        return [one for one in found if "n" not in one.kinds or self.of_kind("n")]
-
-    def inside(self, hidden: Sequence[str], variables: dict[str, str]) -> Scope:
-        """The scope in a generator whose variables have these names."""
-        outer = {name: kind for name, kind in self.variables.items() if name not in hidden}
-        return replace(self, variables=outer | variables, own=self.own | set(hidden))
-
-
-class Writer:
-    """Writes expressions and statements; a careful one mostly treats all nodes alike."""
-
-    def __init__(self, chance: random.Random, *, is_careful: bool) -> None:
-        self.chance = chance
-        self.is_careful = is_careful
-
-    # -------------------------------------------------------------------------------------------------- expressions
-
-    def number(self, scope: Scope, depth: int) -> str:
-        chance, state = self.chance, self.chance.choice(scope.states)
-        found: list[Callable[[], str]] = [lambda: str(chance.randint(0, 2)), lambda: f"{state}.x"]
-        found += [lambda name=name: name for name in scope.of_kind("i") * 2]  # type: ignore[misc]
-        found += [lambda name=name: name for name in scope.module.constants if scope.has(name)]  # type: ignore[misc]
-        if scope.of_kind("n"):
-            found += [lambda: f"{state}.f[{self.node(scope)}]"] * 2
-        if scope.has("Role"):
-            found.append(lambda: f"Role.{chance.choice('XY')}")
-        if depth > 0:
-            found += [lambda one=one: self.call(scope, one) for one in scope.calls("i") * 2]  # type: ignore[misc]
-            if {"max", "min"} <= scope.module.builtins and scope.has("max") and scope.has("min"):
-                extremum = chance.choice(("max", "min"))
-                found.append(lambda: f"{extremum}({self.number(scope, 0)}, {self.number(scope, 0)})")
-            if "sum" in scope.module.builtins and scope.has("sum"):
-                found.append(lambda: self.fold("sum", scope, depth - 1))
-        return chance.choice(found)()
-
-    def node(self, scope: Scope) -> str:
-        return self.chance.choice(scope.of_kind("n"))
-
-    def call(self, scope: Scope, helper: Helper, *nodes: str) -> str:
-        """A call of a helper, with these nodes as its first arguments that are nodes."""
-        state, waiting = self.chance.choice(scope.states), list(nodes)
-        given = []
-        for kind in helper.kinds:
-            if kind == "n":
-                given.append(waiting.pop(0) if waiting else self.node(scope))
-            else:
-                given.append(self.number(scope, 0))
-        return f"{helper.name}({', '.join([*([state] if helper.of_state else []), *given])})"
-
-    def atom(self, scope: Scope, node: str) -> str:
-        """A condition about one node."""
-        chance, module = self.chance, scope.module
-        calls = [one for one in scope.calls("t") if "n" in one.kinds]
-        if calls and chance.random() < 0.45:
-            return self.call(scope, chance.choice(calls), node)
-        subsets = [name for name, kind in scope.subsets if kind == "n"]
-        if subsets and chance.random() < 0.3:
-            return f"{node} in {chance.choice(subsets)}"
-        if chance.random() < 0.1:
-            return f"{node} {chance.choice(('==', '!='))} {self.node(scope)}"
-        names = [one for one in module.fields if one != "x" and (one != "role" or scope.has("Role"))]
-        text = FIELDS[chance.choice(names)][1]
-        state = chance.choice(scope.states)
-        values = {"n": node, "m": self.node(scope), "i": self.number(scope, 0), "member": chance.choice("XY")}
-        if chance.random() < 0.5:
-            values["n"], values["m"] = (values["m"], values["n"]) if "{m}" in text else (values["n"], values["m"])
-        return text.format(**values).replace("s.", f"{state}.", 1) if state != "s" else text.format(**values)
-
-    def mirror(self, scope: Scope, one: str, other: str) -> str:
-        """A condition that treats two nodes alike, or almost: both sides make the same choices, but perhaps with
-        different third nodes, or with helpers of two modules that have the same text."""
-        chance = self.chance
-        calls = [helper for helper in scope.calls("t") if helper.kinds.count("n") > 1]
-        if calls and chance.random() < 0.4:
-            return self.call(scope, chance.choice(calls), one, other)
-        thirds = [name for name in scope.of_kind("n") if name not in (one, other)]
-        numbers = {name: kind for name, kind in scope.variables.items() if kind != "n"}
-        third, seed, sides = chance.choice([*thirds, ""]), chance.random(), []
-        for node in (one, other):
-            if chance.random() < 0.4:
-                third = chance.choice([*thirds, ""])
-            self.chance = random.Random(seed)
-            sides.append(self.atom(replace(scope, variables=numbers | dict.fromkeys([node, *filter(None, [third])], "n")), node))
-        self.chance = chance
-        if scope.module.has_twins and chance.random() < 0.6:
-            helper = scope.module.helpers[0]
-            sides[1] = re.sub(rf"\b{helper.name}\(", f"{helper.twin}(", sides[1])
-        if chance.random() < 0.1:
-            sides[1] = self.atom(scope, other)
-        return f"(({sides[0]}) {chance.choice(('and', 'or', '=='))} ({sides[1]}))"
-
-    def truth(self, scope: Scope, depth: int) -> str:
-        chance, nodes = self.chance, scope.of_kind("n")
-        found: list[Callable[[], str]] = [lambda: f"{chance.choice(scope.states)}.x {chance.choice(('<', '==', '!='))} 2"]
-        if nodes:
-            found += [lambda: self.atom(scope, chance.choice(nodes))] * 3
-        if len(nodes) > 1:
-            found += [lambda: self.mirror(scope, *chance.sample(nodes, 2))]
-        if depth > 0:
-            found.append(lambda: f"not {self.truth(scope, 0)}")
-            word = chance.choice(("and", "or"))
-            found.append(lambda: f"({self.truth(scope, depth - 1)} {word} {self.truth(scope, depth - 1)})")
-            folds = [one for one in ("any", "all") if one in scope.module.builtins and scope.has(one)]
-            if folds:
-                found += [lambda: self.fold(chance.choice(folds), scope, depth - 1)] * 2
-                found += [lambda: self.pair(chance.choice(folds), scope)] * (not self.is_careful)
-        return chance.choice(found)()
-
-    def ranges(self, scope: Scope, hidden: Sequence[str] = ()) -> tuple[str, str]:
-        """What a loop goes through, and the kind of its variable."""
-        chance, module = self.chance, scope.module
-        state = chance.choice(scope.states)
-        found = [(f"range({module.nodes})", "n"), (f"range({chance.choice((0, 1, 2))})", "i")]
-        if "Node" not in (*hidden, *scope.own):
-            found += [("Node", "n")] * 4
-        if "z" in module.fields:
-            found += [(f"{state}.z", "n")] * 2
-        found += [(one, kind) for one, kind in scope.subsets if one not in hidden]
-        nodes = [one for one in scope.of_kind("n") if one not in hidden]
-        if nodes:
-            found.append((f"range({state}.f[{chance.choice(nodes)}])", "i"))
-        return chance.choice(found)
-
-    def variable(self, scope: Scope) -> str:
-        """The name of a variable of a generator."""
-        names = [one for one in VARIABLES if one not in dict(scope.subsets)]
-        return self.chance.choice(names) if self.chance.random() < 0.95 else self.chance.choice(("Node", "Role", "max"))
-
-    def fold(self, word: str, scope: Scope, depth: int) -> str:
-        name = self.variable(scope)
-        iterated, kind = self.ranges(scope, (name,))
-        inner = scope.inside((name,), {name: kind})
-        test = f" if {self.truth(inner, 0)}" if self.chance.random() < 0.4 or word == "sum" else ""
-        element = "1" if word == "sum" else self.truth(inner, depth)
-        return f"{word}({element} for {name} in {iterated}{test})"
-
-    def pair(self, word: str, scope: Scope) -> str:
-        """A fold over pairs of nodes, each of which is looked at once."""
-        names = [one for one in VARIABLES if one not in dict(scope.subsets)]
-        first, second = self.chance.sample(names, 2)
-        iterated = "Node" if scope.has("Node") else f"range({scope.module.nodes})"
-        inner = scope.inside((first, second), {first: "n", second: "n"})
-        element = self.mirror(inner, first, second)
-        if self.chance.random() < 0.3:
-            element = f"({element} {self.chance.choice(('and', 'or'))} {self.mirror(inner, first, second)})"
-        return f"{word}({element} for {first} in {iterated} for {second} in {iterated} if {first} < {second})"
-
-    def shared(self, scope: Scope, one: str, other: str) -> str:
-        """A condition about two nodes, mostly inside a fold."""
-        folds = [word for word in ("any", "all") if word in scope.module.builtins and scope.has(word)]
-        names = [name for name in VARIABLES if name not in (one, other) or self.chance.random() < 0.1]
-        if not folds or not names or self.chance.random() < 0.2:
-            return self.mirror(scope, one, other)
-        name = self.chance.choice(names)
-        iterated, kind = self.ranges(scope, (name,))
-        inner = scope.inside((name,), {name: kind})
-        nodes = [node for node in (one, other) if node != name]
-        text = self.mirror(inner, *nodes) if len(nodes) == 2 else self.truth(inner, 1)
-        return f"{self.chance.choice(folds)}({text} for {name} in {iterated})"
-
-    # --------------------------------------------------------------------------------------------------- statements
-
-    def statements(self, scope: Scope, storable: Sequence[str], depth: int, count: int, *, writes: bool) -> list[str]:
-        """Some statements; what they assign is added to the variables of the scope."""
-        lines: list[str] = []
-        for _ in range(count):
-            found = [self._local]
-            if writes:
-                found += [self._write] * 3
-            if depth > 0 and storable:
-                found += [self._loop] * 3
-            lines += self.chance.choice(found)(scope, storable, depth, writes)
-        return lines or ["pass"]
-
-    def _local(self, scope: Scope, storable: Sequence[str], depth: int, writes: bool) -> list[str]:
-        name = self.chance.choice([*storable, ""])
-        if not name or scope.variables.get(name) == "n":
-            return ["pass"]
-        value = self.number(scope, depth)
-        scope.variables[name] = "i"
-        return [f"{name} = {value}"]
-
-    def _write(self, scope: Scope, storable: Sequence[str], depth: int, writes: bool) -> list[str]:
-        chance, module = self.chance, scope.module
-        is_in_order = self.is_careful and scope.looping and chance.random() < 0.9
-        calls = scope.calls(None)
-        nodes = [scope.looping] if is_in_order else scope.of_kind("n")
-        if calls and chance.random() < 0.35:
-            lines = [self.call(scope, chance.choice(calls), *nodes[:1])]
-        elif not nodes or chance.random() < 0.3:
-            numbers = scope.of_kind("i")
-            value = str(chance.randint(0, 2)) if is_in_order else self.number(scope, depth)
-            lines = [f"s.x = {chance.choice([*numbers, *numbers, value])}"]
-        else:
-            node, name = chance.choice(nodes), chance.choice([one for one in module.fields if one not in ("x", "y")])
-            lines = [
-                {
-                    "f": f"s.f[{node}] = {self.number(scope, depth)}",
-                    "g": f"s.g[{node}] = {self.number(scope, depth)}",
-                    "role": f"s.role[{node}] = {chance.choice((0, 1))}",
-                    "k": f"s.k[{node}][{self.node(scope)}] = {self.truth(scope, depth)}",
-                    "z": f"s.z.{chance.choice(('add', 'discard'))}({node})",
-                }[name]
-            ]
-            if "y" in module.fields and not is_in_order and chance.random() < 0.3:
-                lines = [f"s.y = {chance.choice((node, node, 'NONE'))}"]
-        if chance.random() < 0.4:
-            return [f"if {self.truth(scope, 1)}:", *indented(lines)]
-        return lines
-
-    def _loop(self, scope: Scope, storable: Sequence[str], depth: int, writes: bool) -> list[str]:
-        chance = self.chance
-        iterated, kind = self.ranges(scope)
-        before = dict(scope.variables)
-        known = [one for one in storable if before.get(one) == "i"]
-        names = [one for one in storable if one not in before]
-        if kind == "i" or not self.is_careful:
-            names += known if self.is_careful else [one for one in storable if one in before]
-        if not names:
-            return ["pass"]
-        name = chance.choice([*names, *(one for one in names if one in before)])
-        scope.variables[name] = kind
-        inner = replace(scope, looping=name if kind == "n" else scope.looping)
-        others = [one for one in known if one != name]
-        if others and chance.random() < 0.5:
-            lines = [self._gathered(inner, chance.choice(others), name if kind == "n" else "")]
-        else:
-            lines = self.statements(inner, storable, depth - 1, chance.choice((1, 1, 2)), writes=writes)
-        after = kind if before.get(name) in (kind, None) else "i"
-        scope.variables.clear()
-        scope.variables.update(before)
-        if name in before:
-            scope.variables[name] = after
-        return [f"for {name} in {iterated}:", *indented(lines)]
-
-    def _gathered(self, scope: Scope, name: str, node: str) -> str:
-        """What a loop does to a local so that the order of its iterations does not matter, or almost."""
-        value = f"s.f[{node}]" if node and self.chance.random() < 0.8 else self.number(scope, 0)
-        words = [one for one in ("max", "min") if scope.has(one)]
-        own = [one.name for one in scope.calls("i") if not one.of_state]
-        words = [one for one in words if one in scope.module.builtins or one in own]
-        if words and self.chance.random() < 0.7:
-            return f"{name} = {self.chance.choice(words)}({name}, {value})"
-        return f"{name} = {self.chance.randint(0, 2)}" if self.chance.random() < 0.5 else f"{name} += {value}"
-
-
-def indented(lines: Sequence[str]) -> list[str]:
-    """Lines, one level deeper."""
-    return [f"    {line}" for line in lines]
+WORDS = (
+    "NONE, Domain, Flag, Set, Subset, action, always, always_step, between, bound, field, optional, require, sometimes"
+)
 
 
 # ---------------------------------------------------------------------------------------------------------- functions
@@ -357,7 +43,7 @@ def helper(chance: random.Random, module: Module, name: str, *, is_careful: bool
     returns = chance.choice(("t", "t", "t", "i", "i", None))
     parameters = chance.sample(VARIABLES, len(kinds))
     writer, made = Writer(chance, is_careful=is_careful), Helper(name, kinds, returns)
-    if name in ("max", "min") and chance.random() < 0.8:
+    if name in ("max", "min"):
         # Of two numbers, as Python's own, but with a result that depends on their order.
         made = Helper(name, ("i", "i"), "i", of_state=False)
         first, second = parameters = chance.sample(VARIABLES, 2)
@@ -381,44 +67,86 @@ def helper(chance: random.Random, module: Module, name: str, *, is_careful: bool
     return made, "\n".join([f"def {name}({', '.join(given)}):", *indented(lines)])
 
 
-def action(chance: random.Random, module: Module, name: str, *, is_careful: bool) -> str:
-    """An action, whose loops may reuse the names of its parameters."""
-    domains = [chance.choice(("Node", "Node", "Some", "Few", "Small")) for _ in range(chance.choice((1, 1, 2)))]
-    parameters = dict(zip(chance.sample(VARIABLES, len(domains)), domains, strict=True))
+HARMLESS = (
+    "def {name}(s, x: Node, y: Node):\n    s.k[x][y] = not s.k[x][y]\n    s.f[x] = 2 - s.f[y]\n    s.role[x] = 1",
+    "def {name}(s, x: Node):\n    s.f[x] = (s.f[x] + 1) % 3\n    s.role[x] = 1\n    s.k[x][x] = True",
+)
+"""Actions that treat all nodes alike, whatever their names mean."""
+
+PLAIN = (
+    "s.x != {i}",
+    "sum(1 for x in Node if s.f[x] == {i}) != {j}",
+    "all(s.g[x] != {i} or s.f[x] == {j} for x in Node)",
+)
+"""Claims that treat all nodes alike, whatever their names mean."""
+
+CLAIM, ACTION, BOTH = "claim", "action", "both"
+"""What of a program may tell nodes apart; both often does, and then the nodes cannot be exchanged."""
+
+
+def action(chance: random.Random, module: Module, made: Motifs, name: str, *, is_careful: bool) -> str:
+    """An action with a motif, or without one; its loops may reuse the names of its parameters."""
+    motif, lines = chance.random(), list[str]()
+    is_reused, is_of_a_set = 0.35 <= motif < 0.6, 0.6 <= motif < 0.78 and "z" in module.fields
+    domains = ["Small"] if is_reused and chance.random() < 0.7 else []
+    domains += [chance.choice(("Node", "Some", "Few", "Few"))] if is_of_a_set else []
+    domains += [
+        chance.choice(("Node", "Node", "Some", "Few", "Small")) for _ in range(chance.choice((0, 1, 1)) or not domains)
+    ]
+    names = chance.sample(VARIABLES, len(domains))
+    if domains[0] in ("Some", "Few") and "z" not in names and chance.random() < 0.5:
+        names[0] = "z"  # like the set in the state
+    parameters = dict(zip(names, domains, strict=True))
     kinds = {"Node": "n", "Some": "n", "Few": "i", "Small": "i"}
     subsets = tuple((one, kinds[domain]) for one, domain in parameters.items() if domain in ("Some", "Few"))
     names = [one for one in VARIABLES if one not in dict(subsets)]
-    storable = tuple(chance.sample(names, min(len(names), chance.choice((0, 1, 2, 3)))))
-    variables = {one: kinds[domain] for one, domain in parameters.items() if domain in ("Node", "Small")}
-    scope = Scope(module, variables, frozenset((*parameters, *storable, name)), subsets)
-    writer = Writer(chance, is_careful=is_careful)
-    lines = [f"require({writer.truth(scope, 1)})" for _ in range(chance.choice((0, 0, 1)))]
-    lines += writer.statements(scope, storable, 2, chance.choice((1, 2, 3)), writes=True)
-    values = scope.of_kind("i") + ([] if is_careful else scope.of_kind("n"))
-    if values and chance.random() < 0.7:
-        lines.append(f"s.x = {chance.choice(values)}")
+    numbers = [one for one, domain in parameters.items() if domain == "Small"]
+    bound = [one for one in parameters if one not in dict(subsets)]
+    others = [one for one in parameters if one not in numbers]
+    if motif < 0.2:
+        lines = made.spread(list(dict(subsets)))
+    elif motif < 0.35:
+        lines = made.gather((), list(parameters))
+    elif is_reused:
+        lines = made.reused(numbers, others)
+    elif is_of_a_set:
+        lines = made.of_a_set(bound, list(dict(subsets)))
+    elif motif < (0.92 if module.has_entry else 0.8):
+        lines = made.of_a_member(bound, list(dict(subsets)))
+    else:
+        storable = tuple(chance.sample(names, min(len(names), chance.choice((0, 1, 2, 3)))))
+        variables = {one: kinds[domain] for one, domain in parameters.items() if domain in ("Node", "Small")}
+        scope = Scope(module, variables, frozenset((*parameters, *storable, name)), subsets)
+        writer = Writer(chance, is_careful=is_careful)
+        lines = [f"require({writer.truth(scope, 1)})" for _ in range(chance.choice((0, 0, 1)))]
+        lines += writer.statements(scope, storable, 2, chance.choice((1, 2, 3)), writes=True)
+        values = scope.of_kind("i") + ([] if is_careful else scope.of_kind("n"))
+        if values and chance.random() < 0.7:
+            lines.append(f"s.x = {chance.choice(values)}")
     given = ", ".join(["s", *(f"{one}: {domain}" for one, domain in parameters.items())])
     return "\n".join(["@action", f"def {name}({given}):", *indented(lines)])
 
 
-def claim(chance: random.Random, module: Module, name: str, *, is_careful: bool) -> str:
-    """A property, mostly a fold over nodes or pairs of nodes."""
+def claim(
+    chance: random.Random, module: Module, made: Motifs, name: str, twins: tuple[str, str], *, is_careful: bool
+) -> str:
+    """A property: mostly a motif, or a fold over nodes or pairs of nodes."""
     kind = chance.choice(("always", "always", "sometimes", "always_step"))
-    states = ("before", "after") if kind == "always_step" else ("s",)
-    writer, scope = Writer(chance, is_careful=is_careful), Scope(module, {}, frozenset((name,)), states=states)
-    folds = [one for one in ("any", "all") if one in module.builtins]
-    text = writer.truth(scope, 2)
-    if folds:
-        form, outer = chance.random(), chance.choice(folds)
-        if form < 0.25:
-            text = writer.pair(chance.choice(folds), scope)
-        elif form < 0.65:
+    if twins and chance.random() < 0.6:
+        kind, text = "always", made.of_two_modules(*twins)
+    elif chance.random() < 0.7:
+        kind, text = "always", made.inlined()
+    else:
+        states = ("before", "after") if kind == "always_step" else ("s",)
+        writer, scope = Writer(chance, is_careful=is_careful), Scope(module, {}, frozenset((name,)), states=states)
+        folds = [one for one in ("any", "all") if one in module.builtins]
+        text = writer.truth(scope, 2)
+        if folds and chance.random() < 0.5:
             variable = chance.choice(VARIABLES)
             inner = scope.inside((variable,), {variable: "n"})
-            text = f"{outer}({writer.pair(chance.choice(folds), inner)} for {variable} in Node)"
-        else:
-            text = writer.fold(outer, scope, 2)
-    return "\n".join([f"@{kind}", f"def {name}({', '.join(states)}):", f"    return {text}"])
+            text = f"{chance.choice(folds)}({writer.pair(chance.choice(folds), inner)} for {variable} in Node)"
+    given = "before, after" if kind == "always_step" else "s"
+    return "\n".join([f"@{kind}", f"def {name}({given}):", f"    return {text}"])
 
 
 # ------------------------------------------------------------------------------------------------------------ programs
@@ -434,53 +162,65 @@ def _head(nodes: int, first: int) -> list[str]:
     ]
 
 
-def _module(
-    chance: random.Random, nodes: int, fields: Sequence[str], names: Sequence[str], *, is_careful: bool
-) -> tuple[Module, list[str]]:
+def _module(chance: random.Random, module: Module, *, is_careful: bool) -> list[str]:
     """A module with constants and helpers of its own, and their text."""
-    module = Module(nodes, fields, names)
     parts = []
-    for one in chance.sample([name for name in (*VARIABLES, "LIMIT") if name not in names], chance.choice((0, 1, 2))):
+    free = [name for name in (*VARIABLES, "LIMIT") if name not in module.names]
+    for one in chance.sample(free, chance.choice((0, 1, 2))):
         module.constants[one] = chance.randint(0, 2)
         parts.append(f"{one} = {module.constants[one]}")
-    for name in names:
+    for name in module.names:
         made, text = helper(chance, module, name, is_careful=is_careful)
         module.helpers.append(made)
         parts.append(text)
-    return module, parts
+    return parts
 
 
 def collisions(seed: int, number: int) -> Program:
     """The program with this number for a seed."""
     chance = random.Random(f"collisions {seed}/{number}")
     name, is_careful = f"collisions_{seed}_{number}", chance.random() < 0.8
-    others = [one for one in FIELDS if one not in ALWAYS]
-    fields = [one for one in FIELDS if one in (*ALWAYS, *chance.sample(others, chance.choice((1, 2, 2))))]
-    nodes, library, imported, twin = chance.choice((2, 3, 3)), None, [], ""
-    own = chance.sample(HELPERS, chance.choice((1, 2, 2)))
-    same = random.Random(chance.random())
-    if chance.random() < 0.5:
-        module, parts = Module(chance.choice((nodes, nodes, nodes, 2)), fields, own[:1]), []
-        module.constants["LIMIT"] = 1
-        made, twin = helper(random.Random(same.random()), module, own[0], is_careful=is_careful)
-        library = "\n".join([*_head(module.nodes, 1), "LIMIT = 1", twin]) + "\n"
-        imported = [replace(made, name=made.twin)]
-    if library is not None and chance.random() < 0.6:
+    risk = chance.choice((CLAIM, CLAIM, ACTION, ACTION, BOTH))
+    fields = [one for one in FIELDS if one in ALWAYS or chance.random() < 0.5]
+    nodes, has_entry = chance.choice((2, 3, 3)), chance.random() < 0.5
+    names = chance.sample(HELPERS, chance.choice((0, 0, 1, 2)))
+    module = Module(nodes, fields, names if {"any", "all"} - {*names} else [], has_entry=has_entry)
+    parts, library, imports, twins = list[str](), None, list[str](), ()
+    if risk != ACTION and chance.random() < 0.5:
         # The same text in both modules: only what its names mean is different.
-        module, parts = Module(nodes, fields, own[:1], {"LIMIT": 2}, [made], has_twins=True), ["LIMIT = 2", twin]
+        word, (node, inner) = chance.choice(("h", "w", "is_so")), chance.sample(VARIABLES, 2)
+        module.names = [one for one in module.names if one not in (*BUILTINS, word)]
+        twin = f"def {word}(s, {node}):\n    return {chance.choice(ONE).format(n=node, v=inner)}"
+        library = "\n".join([*_head(chance.choice((2, 3)), 1), f"LIMIT = {chance.randint(0, 2)}", twin]) + "\n"
+        parts, twins = [f"LIMIT = {chance.randint(0, 2)}", twin], (word, f"{word}_{LIBRARY}")
+        imports = [f"from {name}_{LIBRARY} import {word} as {twins[1]}"]
+        module.constants["LIMIT"] = 0
+    parts += _module(chance, module, is_careful=is_careful)
+    made = Motifs(chance, module)
+    if risk == CLAIM:
+        actions = ["@action\n" + chance.choice(HARMLESS).format(name="step_0")]
     else:
-        module, parts = _module(chance, nodes, fields, own, is_careful=is_careful)
-    module.helpers += imported
+        count = chance.choice((1, 1, 2)) if risk == BOTH else 1
+        actions = [action(chance, module, made, f"step_{one}", is_careful=is_careful) for one in range(count)]
+    if risk == ACTION:
+        plain = [one for one in PLAIN if one.partition("(")[0] not in module.names]
+        text_of = chance.choice(plain).format(i=chance.randint(0, 2), j=chance.randint(0, 2))
+        claims = [f"@always\ndef claim_0(s):\n    return {text_of}"]
+    else:
+        count = chance.choice((1, 2)) if risk == BOTH else 1
+        claims = [claim(chance, module, made, f"claim_{one}", twins, is_careful=is_careful) for one in range(count)]
     text = [
         f'"""{name}: names that collide."""',
         *_head(nodes, 0),
-        *(f"from {name}_{LIBRARY} import {own[0]} as {one.name}" for one in imported),
+        *imports,
         "class Small(Domain, size=1):\n    pass",
         "class Some(Subset, of=Node):\n    pass",
         "class Few(Subset, of=Small):\n    pass",
+        *(["class Configuration:\n    X = bound(2, 'a bound')"] if has_entry else []),
         "\n".join(["class State:", *indented([f"{one} = {FIELDS[one][0]}" for one in fields])]),
         *parts,
-        *(action(chance, module, f"step_{one}", is_careful=is_careful) for one in range(chance.choice((1, 1, 2)))),
-        *(claim(chance, module, f"claim_{one}", is_careful=is_careful) for one in range(chance.choice((1, 2)))),
+        *made.helpers,
+        *actions,
+        *claims,
     ]
     return Program(name, "\n".join(text) + "\n", library=library)

@@ -1,8 +1,8 @@
 """Programs whose names collide: all engines, with and without reductions, find what plain Python does.
 
 Each was a false verdict: HOLDS or PROVED where plain Python has a violation, or a violation that it does not confirm.
-`isrcheck.conformance.fuzz.plain_search` is plain Python that uses nothing of the product; the fuzzer makes many more such
-programs (conformance/fuzz/collisions).
+`isrcheck.conformance.fuzz.plain_search` is plain Python that uses nothing of the product; the fuzzer makes many more
+such programs (conformance/fuzz/collisions).
 """
 
 from __future__ import annotations

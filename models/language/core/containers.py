@@ -37,9 +37,9 @@ ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 @dataclass
 class Scope:
     """What the names in a function mean: `domains` are those of domains, `contents` the fields that hold sets, and
-    `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that get a value:
-    parameters by the call, and others once per assignment; `is_builtin` says whether a name means Python's own function.
-    `refuse` raises LanguageError.
+    `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that get a
+    value: parameters by the call, and others once per assignment; `is_builtin` says whether a name means Python's own
+    function. `refuse` raises LanguageError.
 
     `groups` are the records, and `meaning` is what a global name means. `axes` collects the domains that the written
     nodes name, and `records` the names of records that are made."""
