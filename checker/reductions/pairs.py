@@ -35,8 +35,7 @@ def symmetric_orders(
     }
     if len(iterated) < len(generator.generators):
         return
-    outer = dict.fromkeys((one.name for one in function.parameters), None) | around
-    scope = {name: ("outer", name) for name in outer}
+    scope = {name: ("outer", name) for name in (*(one.name for one in function.parameters), *around)}
     for part in generator.generators:
         for test in part.ifs:
             sides = _order(test, iterated.keys())
@@ -108,8 +107,8 @@ class _Forms:
                 if name in names:
                     return names[name]
                 return "number", int(function.constants[name])
-            case ast.Constant(value=value):
-                return "number", int(value)
+            case ast.Constant(value=int(number)):
+                return "number", int(number)
             case ast.Attribute() if (member := function.member(node)) is not None:
                 return "number", int(member)
             case ast.GeneratorExp():
@@ -133,8 +132,8 @@ class _Forms:
                 forms = [self.form(argument, function, names, depth) for argument in arguments]
                 inner = {parameter.name: form for parameter, form in zip(callee.parameters, forms, strict=True)}
                 match callee.body:
-                    case [ast.Return(value=value)]:
-                        return self.form(value, callee, inner, depth)
+                    case [ast.Return(value=returned)]:
+                        return self.form(returned, callee, inner, depth)
                 return "call", id(callee), *forms
             case ast.Call() if function.builtin(node) == SIZE:
                 return SIZE, id(function.domain(node))

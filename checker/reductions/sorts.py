@@ -261,7 +261,7 @@ class _Reading:
 
     def statement_Expr(self, statement: ast.Expr) -> bool:
         call = statement.value
-        if not isinstance(call, ast.Call):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             self.refuse(statement.value)
         if self.function.builtin(call):  # require(...)
             for node in self.loops:
@@ -399,7 +399,7 @@ class _Reading:
 
     def value_Call(self, call: ast.Call) -> Value:
         name = self.function.builtin(call)
-        if not name:
+        if self.function.callee(call) is not None:
             return self.call(call)
         if name in FOLDS and len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp):
             return self.fold(name, call.args[0])

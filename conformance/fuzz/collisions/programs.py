@@ -128,11 +128,11 @@ def action(chance: random.Random, module: Module, made: Motifs, name: str, *, is
 
 
 def claim(
-    chance: random.Random, module: Module, made: Motifs, name: str, twins: tuple[str, str], *, is_careful: bool
+    chance: random.Random, module: Module, made: Motifs, name: str, twins: tuple[str, str] | None, *, is_careful: bool
 ) -> str:
     """A property: mostly a motif, or a fold over nodes or pairs of nodes."""
     kind = chance.choice(("always", "always", "sometimes", "always_step"))
-    if twins and chance.random() < 0.6:
+    if twins is not None and chance.random() < 0.6:
         kind, text = "always", made.of_two_modules(*twins)
     elif chance.random() < 0.7:
         kind, text = "always", made.inlined()
@@ -185,7 +185,9 @@ def collisions(seed: int, number: int) -> Program:
     nodes, has_entry = chance.choice((2, 3, 3)), chance.random() < 0.5
     names = chance.sample(HELPERS, chance.choice((0, 0, 1, 2)))
     module = Module(nodes, fields, names if {"any", "all"} - {*names} else [], has_entry=has_entry)
-    parts, library, imports, twins = list[str](), None, list[str](), ()
+    parts, imports = list[str](), list[str]()
+    library: str | None = None
+    twins: tuple[str, str] | None = None
     if risk != ACTION and chance.random() < 0.5:
         # The same text in both modules: only what its names mean is different.
         word, (node, inner) = chance.choice(("h", "w", "is_so")), chance.sample(VARIABLES, 2)
