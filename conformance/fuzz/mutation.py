@@ -289,8 +289,8 @@ BUGS = (
         "any_over_open",
         "checker/proofs/abstract_evaluator",
         "`any` and `all` over open domains are true",
-        "return Truth(self.circuit.variable()) if call.func.id in FOLDS",
-        "return True if call.func.id in FOLDS",
+        "return Truth(self.circuit.variable()) if name in FOLDS",
+        "return True if name in FOLDS",
         tests=PROOFS,
     ),
     Bug(
