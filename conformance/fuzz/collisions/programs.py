@@ -152,7 +152,7 @@ def claim(
 # ------------------------------------------------------------------------------------------------------------ programs
 
 
-def _head(nodes: int, first: int) -> list[str]:
+def _head(nodes: int | str, first: int) -> list[str]:
     """What both modules define, under the same names: an enumeration and a domain."""
     return [
         "from enum import IntEnum",
@@ -211,14 +211,20 @@ def collisions(seed: int, number: int) -> Program:
     else:
         count = chance.choice((1, 2)) if risk == BOTH else 1
         claims = [claim(chance, module, made, f"claim_{one}", twins, is_careful=is_careful) for one in range(count)]
+    # Proofs for every length go through all sizes of a domain; the rest of the program does not depend on that.
+    is_open = random.Random(f"{name}: open").random() < 0.25
+    entries = [f"nodes = bound({nodes}, 'how many', least=1, is_open=True)"] if is_open else []
+    entries += ["X = bound(2, 'a bound')"] if has_entry else []
+    if is_open:
+        claims = [one.replace("@always\n", "@always(every_length=True)\n") for one in claims]
     text = [
         f'"""{name}: names that collide."""',
-        *_head(nodes, 0),
+        *_head("'nodes'" if is_open else nodes, 0),
         *imports,
         "class Small(Domain, size=1):\n    pass",
         "class Some(Subset, of=Node):\n    pass",
         "class Few(Subset, of=Small):\n    pass",
-        *(["class Configuration:\n    X = bound(2, 'a bound')"] if has_entry else []),
+        *(["\n".join(["class Configuration:", *indented(entries)])] if entries else []),
         "\n".join(["class State:", *indented([f"{one} = {FIELDS[one][0]}" for one in fields])]),
         *parts,
         *made.helpers,
