@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -105,9 +106,23 @@ def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
         give_up_stdout()
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
     except AssertionError as error:
-        # The kernel and the reference semantics must agree; a difference is an error in isrcheck.
-        print(f"check: the engines disagree, which is an error in isrcheck: {escaped(str(error))}", file=sys.stderr)
+        print(f"check: {_wrong_engine(error, words)}", file=sys.stderr)
         return DISAGREE
+
+
+def _wrong_engine(error: AssertionError, words: Sequence[str]) -> str:
+    """What to say if the engines disagree, plain Python does not confirm a path, or an engine contradicts itself."""
+    # Here, because no other command needs them, and they take a while to import.
+    from isrcheck.models.version import product
+    from isrcheck.traces.format.certify import NotCertifiedError
+
+    fault = escaped(str(error)) or type(error).__name__
+    if not isinstance(error, NotCertifiedError):
+        fault = f"the engines disagree: {fault}"
+    if "reproduce: " not in fault:
+        fault += f" (reproduce: {escaped(shlex.join(['check', *words]))})"
+    send = f"send the command, the files of the model, and the version ({product()})"
+    return f"{fault}; an engine is wrong, which is an error in isrcheck, so no verdict is given: to report it, {send}"
 
 
 def _complain(message: str) -> int:

@@ -304,8 +304,8 @@ class _Lowering(LoopLowering):
 
     def statement_Expr(self, statement: ast.Expr, indent: str) -> list[str]:
         call = statement.value
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if call.func.id not in self.function.functions:  # require(...)
+        assert isinstance(call, ast.Call)
+        if self.function.builtin(call):  # require(...)
             condition = call.args[0]
             if isinstance(condition, ast.Call) and self.is_fold(condition) == "all":
                 *lines, last = self.fold_lines(condition, indent)
@@ -330,9 +330,9 @@ class _Lowering(LoopLowering):
         return self.name(expression.id)
 
     def value_Attribute(self, expression: ast.Attribute) -> str:
-        constant = self.function.constants.get(ast.unparse(expression))
-        if constant is not None:
-            return f"({constant!r})"
+        member = self.function.member(expression)
+        if member is not None:
+            return f"({member!r})"
         entry = self.kernel.instance.model.entries.get(expression.attr)
         if entry is None:
             return self.read(expression)
@@ -388,16 +388,15 @@ class _Lowering(LoopLowering):
         return f"({text}{self.value(last)})"
 
     def value_Call(self, call: ast.Call) -> str:
-        assert isinstance(call.func, ast.Name)
         if self.is_fold(call):
             return self.fold_call(call)
-        name = call.func.id
-        if name not in self.function.functions:
+        callee = self.function.callee(call)
+        if callee is None:
+            name = self.function.builtin(call)
             if name == SIZE:
                 return str(self.number(call))
             assert name in EXTREMA
             return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
-        callee = self.function.functions[name]
         return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
     def conjuncts(self, condition: ast.expr) -> list[str]:
@@ -405,8 +404,7 @@ class _Lowering(LoopLowering):
         match condition:
             case ast.BoolOp(op=ast.And()):
                 return [text for value in condition.values for text in self.conjuncts(value)]
-            case ast.Call(func=ast.Name(id=name)) if name in self.function.functions:
-                callee = self.function.functions[name]
+            case ast.Call() if (callee := self.function.callee(condition)) is not None:
                 match callee.body:
                     case [ast.Return(value=ast.BoolOp() | ast.Compare() as value)] if self.is_plain(condition.args):
                         return self.inside(callee, condition.args).conjuncts(value)

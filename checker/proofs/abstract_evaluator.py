@@ -165,16 +165,15 @@ class AbstractEvaluator(Evaluator):
     def fold(self, call: ast.Call) -> Value:
         """Evaluate a call with a generator; over an unbounded domain, the result is arbitrary, and that of sum is
         unsupported."""
-        assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
-        frame = self.frame
+        frame, name = self.frame, self.frame.function.builtin(call)
         known, branch, alive, read, error = frame.locals, frame.branch, self.alive, dict(self.read), self.error
         try:
             return super().fold(call)
         except OpenRangeError:
             frame.locals, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
-        if call.func.id == "sum":
+        if name == "sum":
             raise UnsupportedError(
                 f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}:"
                 " a sum over an open (unbounded) domain"
@@ -182,7 +181,7 @@ class AbstractEvaluator(Evaluator):
         for keyword in call.keywords:
             self.value(keyword.value)
         self._look_into(generator)
-        return Truth(self.circuit.variable()) if call.func.id in FOLDS else self.arithmetic.number(None, None)
+        return Truth(self.circuit.variable()) if name in FOLDS else self.arithmetic.number(None, None)
 
     def range(self, call: ast.Call) -> Iterable[tuple[Value, int]]:
         """The values of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
@@ -280,15 +279,15 @@ class AbstractEvaluator(Evaluator):
 
     def _leaves_everything(self, statement: ast.For) -> bool:
         """Whether a loop neither returns nor writes any local or field that the abstraction has."""
-        functions = self.frame.function.functions
+        function = self.frame.function
         forgotten: set[str] = set()
         for node in ast.walk(statement):
             if isinstance(node, ast.Return):
                 return False
             if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id in self.frame.locals:
                 return False
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
-                written = functions[node.func.id].writes
+            if isinstance(node, ast.Call) and (callee := function.callee(node)) is not None:
+                written = callee.writes
             elif isinstance(node, ast.Assign | ast.AugAssign):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 while isinstance(target, ast.Subscript):

@@ -16,15 +16,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isrcheck.models.language.syntax import EXTREMA
+from isrcheck.models.language.syntax import EXTREMA, Function, stored
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A local name with a value of some sort; `is_stable` if nothing assigns to the name but the loop or the call."""
+    """A variable, or a local, with a value of some sort; `is_stable` if only the loop or the call gives it a value. Two
+    variables of one name are two bindings."""
 
     value: Any
-    name: str
     is_stable: bool
 
 
@@ -40,11 +40,11 @@ class Access:
     said: Any
     node: ast.AST
 
-    def seen_from(self, origins: Mapping[str, Any], call: ast.AST) -> Access:
-        """The same access as the caller of the function sees it, given the origins of the arguments."""
+    def seen_from(self, origins: Mapping[Binding, Binding | None], call: ast.AST) -> Access:
+        """The same access as the caller of the function sees it, given the origins of its arguments."""
 
         def outer(one: Any) -> Any:
-            return origins.get(one.name) if isinstance(one, Binding) and one.name in origins else None
+            return origins.get(one) if isinstance(one, Binding) else None
 
         said = self.said
         if isinstance(said, Binding):
@@ -63,20 +63,21 @@ def invariant(expression: ast.expr, number: int | None, known: Mapping[str, Bind
     return number if number is not None else origin(expression, known)
 
 
-def assigned(statement: ast.stmt) -> Iterator[str]:
-    """The names to which a statement or those inside it assign; variables of loops are not included."""
-    for node in ast.walk(statement):
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
-        )
-        yield from (target.id for target in targets if isinstance(target, ast.Name))
+def assigned(body: Iterable[ast.stmt]) -> set[str]:
+    """The names to which statements, or those inside them, give values: also as variables of loops."""
+    return {name for statement in body for name in stored(statement)}
 
 
 def faults(
-    loop: ast.For, variable: Binding, accesses: Sequence[Access], before: Mapping[str, Binding], outer: set[int]
+    loop: ast.For,
+    function: Function,
+    variable: Binding,
+    accesses: Sequence[Access],
+    before: Mapping[str, Binding],
+    outer: set[int],
 ) -> Iterator[tuple[str, ast.AST | None]]:
-    """Reasons why the order of iterations may matter, each with its place; `outer` are the ids of bindings that exist
-    outside the loop, `before` the locals that have a value before it."""
+    """Reasons why the order of iterations of a loop in `function` may matter, each with its place; `outer` are the ids
+    of bindings that exist outside the loop, `before` the locals that have a value before it."""
     for node in ast.walk(loop):
         if isinstance(node, ast.Return):
             yield "returns from a loop over elements: which one comes first decides", node
@@ -85,8 +86,8 @@ def faults(
         if not (_is_private(those, variable) or _is_same(those, outer) or _is_sum(those)):
             where = next(one.node for one in those if one.mode != "read")
             yield f"the order of this loop's elements decides what {name} becomes", where
-    for name in sorted({one for statement in loop.body for one in assigned(statement)} & set(before)):
-        if not _is_commutative(name, loop):
+    for name in sorted(assigned(loop.body) & set(before)):
+        if not _is_commutative(name, loop, function):
             yield f"the order of this loop's elements decides what {name} becomes", loop
 
 
@@ -108,7 +109,7 @@ def _is_sum(those: Sequence[Access]) -> bool:
     return those[0].said is not None and all(one.mode == "add" and one.said == those[0].said for one in those)
 
 
-def _is_commutative(name: str, loop: ast.For) -> bool:
+def _is_commutative(name: str, loop: ast.For, function: Function) -> bool:
     """Whether the body only adds to a local, or only lowers it (`x = min(x, e)`) or raises it, or only assigns one
     constant to it, and does not read it otherwise."""
     ways: list[Any] = []
@@ -126,10 +127,10 @@ def _is_commutative(name: str, loop: ast.For) -> bool:
             match node.value:
                 case ast.Constant(value=int(value)):
                     ways.append(value)
-                case ast.Call(func=ast.Name(id=extremum), args=[ast.Name(id=known), _]) if (
-                    extremum in EXTREMA and known == name
+                case ast.Call(args=[ast.Name(id=known), _]) as call if (
+                    known == name and function.builtin(call) in EXTREMA
                 ):
-                    ways.append(extremum)
+                    ways.append(function.builtin(call))
                     reads -= 1
                 case _:
                     return False

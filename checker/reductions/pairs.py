@@ -1,11 +1,12 @@
 """Folds over unordered pairs: `all(... for a in range(n) for b in range(n) if a < b ...)`.
 
-In:  the generator of a call of `all` or `any`.
+In:  the generator of a call of `all` or `any`, in a function, and the locals in the scope around it.
 Out: the comparisons `a < b` that only spare the second look at each pair, because the rest of the generator is the same
      with both names exchanged. A reduced kernel evaluates them as `a != b`.
 
-The rest is compared in a normal form: helpers that are one expression are put in place of their calls, and the operands
-of `and`, `or`, `==` and `!=` are sorted.
+The rest is compared in a normal form, in which no name stands for itself: a variable is its binding, a constant its
+number, a domain the domain itself, and a helper that is one expression is put in place of its call. The operands of
+`and`, `or`, `==` and `!=` are sorted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.syntax import SIZE, TAKEN, Function
 
 MOST_NODES = 20_000
 """The most nodes of a normal form; a larger one is not compared."""
@@ -24,92 +25,137 @@ class _TooLargeError(Exception):
     """The normal form has too many nodes."""
 
 
-def symmetric_orders(generator: ast.GeneratorExp, function: Function) -> Iterator[ast.Compare]:
-    """The comparisons of two variables of this generator that may be evaluated as `!=`."""
-    variables = [part.target.id for part in generator.generators if isinstance(part.target, ast.Name)]
-    if len(set(variables)) < len(generator.generators):
-        return
-    spelled = {
+def symmetric_orders(
+    generator: ast.GeneratorExp, function: Function, around: Mapping[str, Any]
+) -> Iterator[ast.Compare]:
+    """The comparisons of two variables of this generator that may be evaluated as `!=`; `around` are the bindings of
+    the locals in its scope."""
+    iterated = {
         part.target.id: ast.dump(part.iter) for part in generator.generators if isinstance(part.target, ast.Name)
     }
+    if len(iterated) < len(generator.generators):
+        return
+    scope = {name: ("outer", name) for name in (*(one.name for one in function.parameters), *around)}
     for part in generator.generators:
         for test in part.ifs:
-            if not _is_order(test, variables):
-                continue
-            assert isinstance(test, ast.Compare) and isinstance(test.left, ast.Name)
-            other = test.comparators[0]
-            assert isinstance(other, ast.Name)
-            if spelled[test.left.id] != spelled[other.id]:
+            sides = _order(test, iterated.keys())
+            if sides is None or iterated[sides[0]] != iterated[sides[1]]:
                 continue
             first, second = (
-                _rest(generator, test, function, {test.left.id: left, other.id: right})
-                for left, right in (("first", "second"), ("second", "first"))
+                _Forms().rest(generator, test, function, scope, dict(zip(sides, images, strict=True)))
+                for images in ((FIRST, SECOND), (SECOND, FIRST))
             )
             if first is not None and first == second:
+                assert isinstance(test, ast.Compare)
                 yield test
 
 
-def _is_order(test: ast.expr, variables: list[str]) -> bool:
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Lt | ast.Gt):
-        return False
-    sides = (test.left, test.comparators[0])
-    names = {side.id for side in sides if isinstance(side, ast.Name) and side.id in variables}
-    return len(names) == 2
+def _order(test: ast.expr, variables: Iterable[str]) -> tuple[str, str] | None:
+    """The names in a condition that orders two of these variables."""
+    match test:
+        case ast.Compare(left=ast.Name(id=one), ops=[ast.Lt() | ast.Gt()], comparators=[ast.Name(id=other)]):
+            return (one, other) if one != other and {one, other} <= set(variables) else None
+    return None
 
 
-def _rest(generator: ast.GeneratorExp, order: ast.Compare, function: Function, names: Mapping[str, Any]) -> Any:
-    """The normal form of a generator without one comparison; None if it is too large."""
-    budget = [MOST_NODES]
-    try:
-        tests = [test for part in generator.generators for test in part.ifs if test is not order]
-        conjunction = _operands(ast.And(), tests, function, names, budget)
-        ranges = [_form(part.iter, function, names, budget) for part in generator.generators]
-        return sorted(conjunction, key=repr), ranges, _form(generator.elt, function, names, budget)
-    except _TooLargeError:
-        return None
+Names = Mapping[str, Any]
+"""For each name that hides a global one its normal form."""
+
+FIRST, SECOND = ("pair", 1), ("pair", 2)
+"""The normal forms of the variables whose order is in question."""
 
 
-def _form(node: Any, function: Function, names: Mapping[str, Any], budget: list[int]) -> Any:
-    budget[0] -= 1
-    if budget[0] < 0:
-        raise _TooLargeError
-    if isinstance(node, ast.Name):
-        return names.get(node.id, (id(function) if node.id in function.constants else "", node.id))
-    if isinstance(node, ast.BoolOp):
-        return type(node.op).__name__, *sorted(_operands(node.op, node.values, function, names, budget), key=repr)
-    if isinstance(node, ast.Compare) and len(node.ops) > 1:
-        sides = [node.left, *node.comparators]
-        links: list[ast.expr] = [
-            ast.Compare(left, [sign], [right])
-            for left, sign, right in zip(sides[:-1], node.ops, sides[1:], strict=True)
-        ]
-        return _form(ast.BoolOp(ast.And(), links), function, names, budget)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
-        both = (_form(side, function, names, budget) for side in (node.left, node.comparators[0]))
-        return type(node.ops[0]).__name__, *sorted(both, key=repr)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in function.functions:
-        callee = function.functions[node.func.id]
-        arguments = [_form(argument, function, names, budget) for argument in node.args]
-        inner = {parameter.name: form for parameter, form in zip(callee.parameters, arguments, strict=True)}
-        if len(callee.body) == 1 and isinstance(callee.body[0], ast.Return):
-            return _form(callee.body[0].value, callee, inner, budget)
-        return "call", id(callee), *arguments
-    if isinstance(node, ast.AST):
-        parts = (getattr(node, name, None) for name in node._fields if name != "ctx")
-        return type(node).__name__, *(_form(part, function, names, budget) for part in parts)
-    if isinstance(node, list):
-        return tuple(_form(one, function, names, budget) for one in node)
-    return node
+class _Forms:
+    """Makes normal forms of expressions. A variable of a generator is the number of the generators' variables around
+    it, so that two generators that differ only in names have one form."""
 
+    def __init__(self) -> None:
+        self.left = MOST_NODES
 
-def _operands(
-    operator: ast.boolop, values: Iterable[ast.expr], function: Function, names: Mapping[str, Any], budget: list[int]
-) -> Iterator[Any]:
-    """The normal forms of operands; those of the same operator are flattened, also where a helper is put in place."""
-    name = type(operator).__name__
-    for value in values:
-        form = _form(value, function, names, budget)
-        if isinstance(form, tuple) and form and form[0] == name:
-            yield from form[1:]
-        else:
-            yield form
+    def rest(self, generator: ast.GeneratorExp, order: ast.expr, function: Function, scope: Names, pair: Names) -> Any:
+        """The normal form of a generator without one comparison, whose sides are `pair`; None if it is too large."""
+        try:
+            return self._generator(generator, function, scope, 0, pair, order)
+        except _TooLargeError:
+            return None
+
+    def _generator(
+        self,
+        generator: ast.GeneratorExp,
+        function: Function,
+        scope: Names,
+        depth: int,
+        pair: Names | None = None,
+        order: ast.expr | None = None,
+    ) -> Any:
+        names, ranges, tests = dict(scope), [], list[Any]()
+        for part in generator.generators:
+            assert isinstance(part.target, ast.Name)
+            ranges.append(self.form(part.iter, function, names, depth))
+            names[part.target.id] = (pair or {}).get(part.target.id, ("variable", depth))
+            depth += 1
+            tests += self._operands(ast.And(), (one for one in part.ifs if one is not order), function, names, depth)
+        return "generator", ranges, sorted(tests, key=repr), self.form(generator.elt, function, names, depth)
+
+    def form(self, node: Any, function: Function, names: Names, depth: int) -> Any:
+        """The normal form of a node of a function, inside `depth` variables of generators."""
+        self.left -= 1
+        if self.left < 0:
+            raise _TooLargeError
+        match node:
+            case ast.Name(id=name):
+                if name in names:
+                    return names[name]
+                return "number", int(function.constants[name])
+            case ast.Constant(value=int(number)):
+                return "number", int(number)
+            case ast.Attribute() if (member := function.member(node)) is not None:
+                return "number", int(member)
+            case ast.GeneratorExp():
+                return self._generator(node, function, names, depth)
+            case ast.BoolOp(op=operator, values=values):
+                operands = self._operands(operator, values, function, names, depth)
+                return type(operator).__name__, *sorted(operands, key=repr)
+            case ast.Compare(left=ast.Name(id=name), ops=[sign], comparators=[ast.Name(id=action)]) if name == TAKEN:
+                return type(sign).__name__, TAKEN, function.actions[action]
+            case ast.Compare(left=left, ops=[_, _, *_] as signs, comparators=others):
+                sides = [left, *others]
+                links: list[ast.expr] = [
+                    ast.Compare(one, [sign], [other])
+                    for one, sign, other in zip(sides[:-1], signs, sides[1:], strict=True)
+                ]
+                return self.form(ast.BoolOp(ast.And(), links), function, names, depth)
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as sign], comparators=[right]):
+                both = (self.form(side, function, names, depth) for side in (left, right))
+                return type(sign).__name__, *sorted(both, key=repr)
+            case ast.Call(args=arguments) if (callee := function.callee(node)) is not None:
+                forms = [self.form(argument, function, names, depth) for argument in arguments]
+                inner = {parameter.name: form for parameter, form in zip(callee.parameters, forms, strict=True)}
+                match callee.body:
+                    case [ast.Return(value=returned)]:
+                        return self.form(returned, callee, inner, depth)
+                return "call", id(callee), *forms
+            case ast.Call() if function.builtin(node) == SIZE:
+                return SIZE, id(function.domain(node))
+            case ast.Call(args=arguments, keywords=keywords):
+                values = [*arguments, *(keyword.value for keyword in keywords)]
+                return function.builtin(node), *(self.form(value, function, names, depth) for value in values)
+            case ast.AST():
+                parts = (getattr(node, name, None) for name in node._fields if name != "ctx")
+                return type(node).__name__, *(self.form(part, function, names, depth) for part in parts)
+            case list():
+                return tuple(self.form(one, function, names, depth) for one in node)
+        return node
+
+    def _operands(
+        self, operator: ast.boolop, values: Iterable[ast.expr], function: Function, names: Names, depth: int
+    ) -> Iterator[Any]:
+        """The normal forms of operands; those of the same operator are flattened, also where a helper is put in
+        place."""
+        name = type(operator).__name__
+        for value in values:
+            form = self.form(value, function, names, depth)
+            if isinstance(form, tuple) and form and form[0] == name:
+                yield from form[1:]
+            else:
+                yield form

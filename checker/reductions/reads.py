@@ -144,8 +144,8 @@ class _Reading:
             case ast.Return(value=ast.expr() as value):
                 self.expression(value)
                 return True
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=arguments) as call):
-                if name in self.function.functions:
+            case ast.Expr(value=ast.Call(args=arguments) as call):
+                if not self.function.builtin(call):
                     self.expression(call)
                 else:  # require(...)
                     self.expression(arguments[0])
@@ -198,9 +198,8 @@ class _Reading:
         for node in ast.walk(statement):
             if isinstance(node, ast.Attribute) and node.attr in self.instance.model.fields:
                 yield node.attr
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                callee = self.function.functions.get(node.func.id)
-                yield from () if callee is None else callee.writes
+            callee = self.function.callee(node) if isinstance(node, ast.Call) else None
+            yield from () if callee is None else callee.writes
 
     def count(self, iterated: ast.expr) -> int:
         """How many numbers a loop goes through if they are 0, 1, ...; else 0."""
@@ -228,10 +227,10 @@ class _Reading:
                 self.conditional(expression, into)
             case ast.GeneratorExp():
                 self.generator(expression)
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in self.function.functions:
+            case ast.Call(args=arguments) if (callee := self.function.callee(expression)) is not None:
                 for argument in arguments:
                     self.expression(argument)
-                self.call(self.function.functions[name], arguments, expression)
+                self.call(callee, arguments, expression)
             case ast.Attribute() | ast.Subscript():
                 self.cell(expression, into)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
@@ -364,10 +363,10 @@ class _Reading:
                 is_local = name in self.variables or name in function.stores
                 return None if is_local or name not in function.constants else int(function.constants[name])
             case ast.Attribute(attr=name):
-                constant = function.constants.get(ast.unparse(expression))
-                if constant is None and name in self.instance.model.entries:
+                member = function.member(expression)
+                if member is None and name in self.instance.model.entries:
                     return int(getattr(self.instance.configuration, name))
-                return None if constant is None else int(constant)
+                return None if member is None else int(member)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 truth = self.truth(operand)
                 return None if truth is None else int(not truth)
@@ -381,14 +380,13 @@ class _Reading:
                 test = self.test(operator, right)
                 number = self.number(left)
                 return None if test is None or number is None else int(test(number))
-            case ast.Call(func=ast.Name(id=name)) if name in function.functions:
-                callee = function.functions[name]
+            case ast.Call() if (callee := function.callee(expression)) is not None:
                 if callee.reads or callee.writes or callee.arguments:
                     return None
                 state = State(self.instance, [0] * self.instance.cells)
                 return int(self.instance.python(callee)(*[state] * len(callee.parameters)))
-            case ast.Call(func=ast.Name(id=name), args=[domain]) if name == SIZE:
-                return self.instance.size_of(function.domains[ast.unparse(domain)])
+            case ast.Call() if function.builtin(expression) == SIZE:
+                return self.instance.size_of(function.domain(expression))
         return None
 
     def truth(self, condition: ast.expr) -> bool | None:
@@ -450,8 +448,7 @@ class _Reading:
                 return {} if test is None else self.values(left, lambda value: test(value) == truth)
             case ast.Attribute() | ast.Subscript():
                 return self.values(condition, lambda value: bool(value) == truth)
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in self.function.functions:
-                callee = self.function.functions[name]
+            case ast.Call(args=arguments) if (callee := self.function.callee(condition)) is not None:
                 match callee.body:
                     case [ast.Return(value=ast.expr() as value)]:
                         return _Reading(self.reads, callee, *self.given(callee, arguments)).said(value, truth)

@@ -156,13 +156,11 @@ class _Reading:
         self.function = function
         self.result = Node()
         self.accesses: list[Access] = []
-        stores = {name for statement in function.body for name in loops.assigned(statement)}
-        self.assigned = stores
         self.loops: list[Node] = []
         self.locals: dict[str, Binding] = {}
         for parameter in function.parameters:
             if not parameter.is_state and parameter.name != TAKEN and not parameter.is_subset:
-                self.locals[parameter.name] = Binding(Node(), parameter.name, parameter.name not in stores)
+                self.locals[parameter.name] = Binding(Node(), parameter.name not in function.stores)
 
     def read(self) -> None:
         """Read the whole function."""
@@ -209,7 +207,7 @@ class _Reading:
         target = statement.targets[0]
         value = self.value(statement.value)
         if isinstance(target, ast.Name):
-            binding = self.locals.setdefault(target.id, Binding(Node(), target.id, False))
+            binding = self.locals.setdefault(target.id, Binding(Node(), is_stable=False))
             self.unify(binding.value, value, statement.value)
             return False
         said = loops.invariant(statement.value, value.number if isinstance(value, Constant) else None, self.locals)
@@ -245,14 +243,13 @@ class _Reading:
         if name in known:
             self.unify(node, known[name].value, statement)
             self.fault(node, statement, f"after this loop, `{name}` is the last element")
-        binding = Binding(node, name, name not in self.assigned)
-        self.locals[name] = binding
+        self.locals[name] = binding = Binding(node, name not in loops.assigned(statement.body))
         first = len(self.accesses)
         self.loops.append(node)
         self.block(statement.body)
         self.loops.pop()
         outer = set(map(id, known.values()))
-        for what, where in loops.faults(statement, binding, self.accesses[first:], known, outer):
+        for what, where in loops.faults(statement, self.function, binding, self.accesses[first:], known, outer):
             self.fault(node, where if where is not None else statement, what)
         self.locals = known
         return False
@@ -266,7 +263,7 @@ class _Reading:
         call = statement.value
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             self.refuse(statement.value)
-        if call.func.id not in self.function.functions:  # require(...)
+        if self.function.builtin(call):  # require(...)
             for node in self.loops:
                 self.fault(node, call, "`require` in a loop: the first element decides; write require(all(...))")
             return self.truth(call.args[0]) is False
@@ -305,9 +302,9 @@ class _Reading:
         return Constant(int(self.function.constants[expression.id]))
 
     def value_Attribute(self, expression: ast.Attribute) -> Value:
-        constant = self.function.constants.get(ast.unparse(expression))
-        if constant is not None:
-            return Constant(int(constant))
+        member = self.function.member(expression)
+        if member is not None:
+            return Constant(int(member))
         if expression.attr in self.sorts.instance.model.entries:
             return Constant(int(getattr(self.sorts.instance.configuration, expression.attr)))
         return self.cell(expression, "read", None)
@@ -401,15 +398,13 @@ class _Reading:
         return into
 
     def value_Call(self, call: ast.Call) -> Value:
-        if not isinstance(call.func, ast.Name):
-            self.refuse(call)
-        name = call.func.id
-        if name in self.function.functions:
+        name = self.function.builtin(call)
+        if self.function.callee(call) is not None:
             return self.call(call)
         if name in FOLDS and len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp):
             return self.fold(name, call.args[0])
         if name == SIZE:
-            return Constant(self.sorts.instance.size_of(self.function.domains[ast.unparse(call.args[0])]))
+            return Constant(self.sorts.instance.size_of(self.function.domain(call)))
         if name not in EXTREMA or any(isinstance(one, ast.GeneratorExp) for one in call.args):
             self.refuse(call)
         values = [self.value(one) for one in call.args]
@@ -422,12 +417,13 @@ class _Reading:
     def fold(self, name: str, generator: ast.GeneratorExp) -> Value:
         known = dict(self.locals)
         if name != "sum":
-            self.sorts.unordered |= dict.fromkeys(pairs.symmetric_orders(generator, self.function), self.function.path)
+            unordered = pairs.symmetric_orders(generator, self.function, self.locals)
+            self.sorts.unordered |= dict.fromkeys(unordered, self.function.path)
         for part in generator.generators:
             if not isinstance(part.target, ast.Name):
                 self.refuse(part.target)
             node = self.loop_variable(part.target, part.iter)
-            self.locals[part.target.id] = Binding(node, part.target.id, True)
+            self.locals[part.target.id] = Binding(node, is_stable=True)
             for test in part.ifs:
                 self.truth(test)
         if name == "sum":
@@ -453,10 +449,10 @@ class _Reading:
         return node
 
     def call(self, call: ast.Call) -> Value:
-        assert isinstance(call.func, ast.Name)
-        function = self.function.functions[call.func.id]
+        function = self.function.callee(call)
+        assert function is not None
         callee = self.sorts.function(function)
-        origins: dict[str, Any] = {}
+        origins: dict[Binding, Binding | None] = {}
         is_constant = not function.writes and not function.reads
         for parameter, argument in zip(function.parameters, call.args, strict=True):
             if parameter.is_state:
@@ -465,7 +461,7 @@ class _Reading:
             if parameter.is_subset or parameter.name == TAKEN:
                 continue
             self.unify(callee.locals[parameter.name].value, self.value(argument), argument)
-            origins[parameter.name] = loops.origin(argument, self.locals)
+            origins[callee.locals[parameter.name]] = loops.origin(argument, self.locals)
         self.accesses += [one.seen_from(origins, call) for one in callee.accesses]
         if is_constant and function.returns_value:
             instance = self.sorts.instance

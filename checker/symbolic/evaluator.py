@@ -238,8 +238,8 @@ class Evaluator(SymbolicExecution):
 
     def _statement_Expr(self, statement: ast.Expr) -> None:
         call = statement.value
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-        if call.func.id in self.frame.function.functions:
+        assert isinstance(call, ast.Call)
+        if not self.frame.function.builtin(call):
             self.value(call)
             return
         condition = self.truth(self.value(call.args[0]))
@@ -262,9 +262,9 @@ class Evaluator(SymbolicExecution):
         return frame.function.constants[expression.id]
 
     def _value_Attribute(self, expression: ast.Attribute) -> Value:
-        constant = self.frame.function.constants.get(ast.unparse(expression))
-        if constant is not None:
-            return constant
+        member = self.frame.function.member(expression)
+        if member is not None:
+            return member
         if expression.attr in self.instance.model.entries:
             return self.entry(expression.attr)
         return self.load(*self._cell(expression))
@@ -375,12 +375,11 @@ class Evaluator(SymbolicExecution):
         return found
 
     def _value_Call(self, call: ast.Call) -> Value:
-        assert isinstance(call.func, ast.Name)
-        name, frame = call.func.id, self.frame
-        callee = frame.function.functions.get(name)
+        frame = self.frame
+        callee = frame.function.callee(call)
         if callee is None:
-            if name == SIZE:
-                return self.size_of(frame.function.domains[ast.unparse(call.args[0])])
+            if frame.function.builtin(call) == SIZE:
+                return self.size_of(frame.function.domain(call))
             return self.fold(call) if isinstance(call.args[0], ast.GeneratorExp) else self._least_or_most(call)
 
         arguments: list[Any] = []
@@ -398,8 +397,9 @@ class Evaluator(SymbolicExecution):
         return self._call(callee, arguments, self.circuit.both(frame.entry, frame.branch))
 
     def _least_or_most(self, call: ast.Call) -> Value:
-        assert isinstance(call.func, ast.Name) and call.func.id in EXTREMA
-        sign = "<=" if call.func.id == "min" else ">="
+        extremum = self.frame.function.builtin(call)
+        assert extremum in EXTREMA
+        sign = "<=" if extremum == "min" else ">="
         best = self.value(call.args[0])
         for argument in call.args[1:]:
             other = self.value(argument)
@@ -410,10 +410,9 @@ class Evaluator(SymbolicExecution):
 
     def fold(self, call: ast.Call) -> Value:
         """Evaluate a call with a generator; all and any evaluate no elements after the deciding one."""
-        assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
-        name, frame = call.func.id, self.frame
+        name, frame = self.frame.function.builtin(call), self.frame
         known, branch = frame.locals, frame.branch
         total: Value = self.value(call.keywords[0].value) if call.keywords else 0
         sign = {"min": "<", "max": ">"}.get(name)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.conformance.fuzz.compare import Comparison, Difference, compare, compare_dead_cells
+from isrcheck.conformance.fuzz.collisions.programs import collisions
+from isrcheck.conformance.fuzz.compare import Comparison, Difference, compare, compare_dead_cells, compare_symmetry
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.conformance.fuzz.roles.programs import roles
@@ -24,6 +25,10 @@ COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
 ROLES = 40
 """The number of small models with dead cells that are compared with each program, in a part of the time it takes."""
+
+COLLISIONS, SYMMETRIES = 4, 20
+"""The programs whose names collide that are compared with each program: so many by all engines, and so many more, which
+take a fifth of the time each, in permuted states only."""
 
 MOST_FAILURES = 5
 """The number of failures after which a run ends."""
@@ -49,10 +54,12 @@ class Failure:
 
 @dataclass
 class Campaign:
-    """The result of a run; `with_errors` counts the programs that leave a declared range."""
+    """The result of a run; `with_errors` counts the programs that leave a declared range, `small` the small programs
+    that are compared with the others: those with dead cells, and those whose names collide."""
 
     seed: int
     programs: int = 0
+    small: int = 0
     states: int = 0
     proofs: int = 0
     with_errors: int = 0
@@ -64,7 +71,8 @@ class Campaign:
         """The closing line."""
         count = len(self.failures)
         return (
-            f"seed {self.seed}: {self.programs:,} programs, {self.states:,} states, {self.proofs:,} proofs,"
+            f"seed {self.seed}: {self.programs:,} programs, {self.small:,} small ones, {self.states:,} states,"
+            f" {self.proofs:,} proofs,"
             f" {self.with_errors:,} programs that leave a declared range; {self.seconds:.0f} s,"
             f" {self.programs / max(self.seconds, 0.001):.1f} programs a second; "
             + ("no differences" if not count else f"{count} difference{'s' * (count > 1)}")
@@ -93,9 +101,11 @@ def run(
             number = first + campaign.programs
             compared: list[tuple[Program, Compare]] = [
                 *((roles(seed, ROLES * number + one), compare_dead_cells) for one in range(ROLES)),
+                *small_with_collisions(seed, number),
                 (random_program(seed, number), compare),
             ]
             campaign.programs += 1
+            campaign.small += len(compared) - 1
             for program, how in compared:
                 found = how(program)
                 campaign.states += found.states
@@ -109,6 +119,13 @@ def run(
                 break
     campaign.seconds = time.monotonic() - began
     return campaign
+
+
+def small_with_collisions(seed: int, number: int) -> Iterator[tuple[Program, Compare]]:
+    """The programs whose names collide that are compared with this program of a seed, and how."""
+    count = COLLISIONS + SYMMETRIES
+    for one in range(count):
+        yield collisions(seed, count * number + one), compare if one < COLLISIONS else compare_symmetry
 
 
 def written(program: Program, found: Comparison, folder: Path, how: Compare | None = compare) -> Failure:

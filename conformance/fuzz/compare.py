@@ -24,10 +24,13 @@ from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
 from isrcheck.checker.reductions.dead import dead_cells
+from isrcheck.checker.reductions.find import symmetry_of
 from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.symmetry import Symmetry
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.conformance.fuzz.collisions.permuted import permuted_differs
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
 from isrcheck.conformance.fuzz.plain_search import (
@@ -124,6 +127,16 @@ def compare_dead_cells(program: Program) -> Comparison:
     return _compared(program, compared)
 
 
+def compare_symmetry(program: Program) -> Comparison:
+    """Compare random states with their permutations, up to the first difference: a small part of `compare`."""
+
+    def compared(program: Program, model: Model, result: Comparison) -> None:
+        for protocol in program.protocols:
+            _permuted(model.instance(protocol), PlainSystem(program, {}, protocol, {}), ())
+
+    return _compared(program, compared)
+
+
 def _compared(program: Program, compared: Callable[[Program, Model, Comparison], None]) -> Comparison:
     result = Comparison()
     with tempfile.TemporaryDirectory() as folder:
@@ -207,8 +220,10 @@ def _compare_case(
     result.has_errors |= plain.errors.count > 0
     _dead_cells(instance, sorted(plain.paths))
     _explorers(instance, system, plain, kernels)
-    if proves:  # one kernel more is enough
+    _permuted(instance, system, sorted(plain.paths))
+    if proves:  # two kernels more are enough
         _reduced(instance, plain, kernels)
+        _symmetric(instance, plain, kernels)
     _reference(instance, system, plain)
     _formulas(instance, plain)
     if not _is_narrow(instance):
@@ -316,6 +331,51 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
         for one, expected in sides:
             steps = None if one.path is None else len(one.path.steps)
             _expect(f"{who}: {name}", steps, None if expected.path is None else len(expected.path[1]))
+
+
+def _symmetric(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
+    """Compare a search of one state of each orbit, if elements can be exchanged: it finds the same, after as many
+    steps, and its orbits are all states."""
+    symmetry = None if instance.model.constraints else _symmetry(instance)
+    if symmetry is None:
+        return
+    names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
+    limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
+    kernel = kernels.of(instance, reduction=Reduction(symmetry))
+    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
+    who = "explorer with symmetry"
+    if not plain.errors.count:
+        assert found.reached is not None
+        states = found.reached.sample(found.distinct)
+        orbits = {symmetry.permuted(cells, images) for cells in states for images in symmetry.all_permutations}
+        _expect(f"{who}: orbits", orbits, set(plain.paths))
+    for name in (*names, DEADLOCK):
+        ours = found.findings.get(name, Findings())
+        sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
+        sides += [(ours.permitted, plain.permitted[name])] if name in names else []
+        for one, expected in sides:
+            steps = None if one.path is None else len(one.path.steps)
+            _expect(f"{who}: {name}", steps, None if expected.path is None else len(expected.path[1]))
+
+
+def _symmetry(instance: Instance) -> Symmetry | None:
+    """The symmetry of an instance, if it has elements that can be exchanged."""
+    try:
+        return symmetry_of(instance)
+    except UsageError:
+        return None
+
+
+def _permuted(instance: Instance, system: PlainSystem, reached: Sequence[Cells]) -> None:
+    """Compare states with their permutations: some of those that are reached, and random ones."""
+    symmetry = _symmetry(instance)
+    if symmetry is None:
+        return
+    chance = random.Random(len(reached))
+    states = [*chance.sample(reached, min(SAMPLE, len(reached))), *random_states(instance, chance)]
+    told = permuted_differs(instance, system, symmetry, states, chance)
+    if told:
+        raise Disagreement("a permutation of symmetric elements decides something", told)
 
 
 def _dead_cells(instance: Instance, reached: Sequence[Cells]) -> None:

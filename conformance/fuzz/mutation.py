@@ -9,15 +9,19 @@ Each bug is a replacement in one file of a copy of the tree; the tree itself is 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import types
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from isrcheck import checker
 
@@ -32,7 +36,8 @@ GRACE = 60
 class Bug:
     """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
 
-    `hidden` is the reason why nothing can find the bug, if that is so.
+    `hidden` is the reason why nothing can find the bug, if that is so. A bug `captures` if it takes one name for
+    another: the programs whose names collide have to find it.
     """
 
     name: str
@@ -42,7 +47,11 @@ class Bug:
     new: str
     tests: tuple[str, ...] = ()
     hidden: str = ""
+    captures: bool = False
 
+
+NAMES = "checker/test_names"
+"""Tests of names, for bugs that the fuzzer does not find."""
 
 PROOFS = (
     "checker/proofs/test_unbounded_loops",
@@ -280,8 +289,8 @@ BUGS = (
         "any_over_open",
         "checker/proofs/abstract_evaluator",
         "`any` and `all` over open domains are true",
-        "return Truth(self.circuit.variable()) if call.func.id in FOLDS",
-        "return True if call.func.id in FOLDS",
+        "return Truth(self.circuit.variable()) if name in FOLDS",
+        "return True if name in FOLDS",
         tests=PROOFS,
     ),
     Bug(
@@ -429,6 +438,96 @@ BUGS = (
         tests=("checker/reductions/test_dead",),
     ),
     Bug(
+        "parameter_is_new_in_a_loop",
+        "models/language/reader",
+        "the variable of a loop over a set is a new one, although it is a parameter",
+        "(*(p.name for p in self.function.parameters), *self.function.stores),",
+        "self.function.stores,",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "captured_by_a_helper",
+        "checker/reductions/pairs",
+        "a variable of a caller is that of a generator of the same name in the helper",
+        '("variable", depth)',
+        '("outer", part.target.id)',
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "members_by_name",
+        "checker/reductions/pairs",
+        "members of one name are the same in enumerations of two modules",
+        'return "number", int(member)',
+        "return ast.unparse(node)",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "generator_is_the_parameter",
+        "checker/reductions/sorts",
+        "the variable of a generator is the parameter of the same name",
+        "self.locals[part.target.id] = Binding(node, is_stable=True)",
+        "self.locals[part.target.id] = known.get(part.target.id, Binding(node, is_stable=True))",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "builtins_by_name",
+        "checker/reductions/loops",
+        "a helper that is called max is Python's own",
+        "known == name and function.builtin(call) in EXTREMA",
+        "known == name and ast.unparse(call.func) in EXTREMA",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "loops_assign_nothing",
+        "checker/reductions/loops",
+        "a loop that reuses a local inside a loop over elements does not assign it",
+        "for name in stored(statement)}",
+        "for name in stored(statement) if not isinstance(statement, ast.For)}",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "parameters_stay",
+        "checker/reductions/sorts",
+        "a parameter keeps its value although a loop reuses it",
+        "Binding(Node(), parameter.name not in function.stores)",
+        "Binding(Node(), True)",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "domains_by_name",
+        "checker/reductions/pairs",
+        "domains of one name in two modules have one size",
+        "return SIZE, id(function.domain(node))",
+        "return SIZE, ast.unparse(node)",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "entry_instead_of_a_member",
+        "checker/compile/lowering/loops",
+        "a member of an enumeration that has the name of a bound is the bound",
+        "                if member is not None:\n",
+        "                if member is not None and name not in self.kernel.instance.model.entries:\n",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
+        "axes_by_name",
+        "models/language/core/containers",
+        "a subset that has the name of a field has the field's domain, or the other way round",
+        "while self.scope.axes.setdefault(axis, domain) is not domain:",
+        "while self.scope.axes.update({axis: domain}):",
+        tests=(NAMES,),
+        captures=True,
+    ),
+    Bug(
         "steps_that_stay",
         "checker/liveness/graph",
         "a step that changes nothing keeps a fair group enabled",
@@ -479,6 +578,33 @@ def spoiled(bug: Bug, root: Path) -> str:
             f"{path}: {bug.name} replaces text that occurs {text.count(bug.old)} times; write the bug anew"
         )
     return text.replace(bug.old, bug.new)
+
+
+@contextlib.contextmanager
+def planted(bug: Bug) -> Iterator[None]:
+    """Plant a bug in the functions of this process inside this context. It may change no more than their code."""
+    module = importlib.import_module(f"isrcheck.{bug.file.replace('/', '.')}")
+    spoiled_names = dict(vars(module))
+    exec(compile(spoiled(bug, ROOT), f"{bug.file}.py", "exec"), spoiled_names)
+    before = dict(_codes(vars(module), module.__name__))
+    after = {name: function.__code__ for name, function in _codes(spoiled_names, module.__name__)}
+    known = {name: function.__code__ for name, function in before.items()}
+    try:
+        for name, function in before.items():
+            function.__code__ = after[name]
+        yield
+    finally:
+        for name, function in before.items():
+            function.__code__ = known[name]
+
+
+def _codes(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, types.FunctionType]]:
+    """The functions and the methods that a module defines, with their names in it."""
+    for one in list(names.values()):
+        if isinstance(one, type) and one.__module__ == module:
+            yield from _codes(vars(one), module)
+        elif isinstance(one, types.FunctionType) and one.__module__ == module and not one.__closure__:
+            yield one.__qualname__, one
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:

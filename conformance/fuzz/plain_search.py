@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from isrcheck.conformance.fuzz.program import SECOND, SWITCHES, Program
+from isrcheck.conformance.fuzz.program import LIBRARY, SECOND, SWITCHES, Program
 
 Cells = tuple[int, ...]
 Path = tuple[int, tuple[int, ...]]
@@ -183,6 +183,13 @@ def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(names)
     exec(compile(tree, "<plain>", "exec", dont_inherit=True), found)
     return found
+
+
+def _imported(text: str, library: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model file imports from its library, by the names that it has there."""
+    imports = [one for one in ast.parse(text).body if isinstance(one, ast.ImportFrom)]
+    of_library = [one for one in imports if (one.module or "").endswith(f"_{LIBRARY}")]
+    return {alias.asname or alias.name: library[alias.name] for one in of_library for alias in one.names}
 
 
 # --------------------------------------------------------------------------------------------------------- the state
@@ -492,7 +499,8 @@ class PlainSystem:
     def __init__(
         self, program: Program, values: Mapping[str, int], protocol: str | None, swaps: Mapping[str, str]
     ) -> None:
-        base = executed(program.text, WORDS)
+        library = executed(program.library or "", WORDS)
+        base = executed(program.text, {**WORDS, **_imported(program.text, library)})
         second = executed(program.second, base) if program.second is not None else base
         entries = _declared(base.get("Configuration"), "default")
         known = {name: int(one.default) for name, one in entries.items()}
@@ -501,7 +509,9 @@ class PlainSystem:
         truths = {name: bool(value) if entries[name].is_truth else int(value) for name, value in known.items()}
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
-        for domain in [one for one in second.values() if isinstance(one, Elements) and one is not Domain]:
+        for domain in [
+            one for one in (*library.values(), *second.values()) if isinstance(one, Elements) and one is not Domain
+        ]:
             domain.number = max(0, sized(domain.size, plain))  # type: ignore[attr-defined]
         self.contradictions = list(_noted(base, "contradiction").values())
         self.places: dict[str, PlainField] = {}

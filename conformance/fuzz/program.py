@@ -1,9 +1,10 @@
-"""A program: the text of a model file, and of the module with the actions of the second protocol, if it has one.
+"""A program: the text of a model file, and of the modules of its second protocol and of its helpers, if any.
 
-In:  one or two texts, or the file of a saved program.
+In:  one to three texts, or the file of a saved program.
 Out: a `Program`, its files on disk, and the model that the product loads from them.
 
-The second protocol is called `second`; its switches are defined in its module as `SWITCHES`.
+The second protocol is called `second`; its switches are defined in its module as `SWITCHES`. The model file imports
+from its library, which imports nothing of the program.
 """
 
 from __future__ import annotations
@@ -22,16 +23,21 @@ from isrcheck.models.registry import load_file
 FIRST, SECOND = "first", "second"
 """The protocols of a program with a second module."""
 
+LIBRARY = "library"
+"""The end of the name of a program's library."""
+
 SWITCHES = "SWITCHES"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A model file, and the module of its second protocol (None: it has one protocol, without a name)."""
+    """A model file, the module of its second protocol (None: it has one protocol, without a name), and the module from
+    which the model file imports (None: it imports only the language)."""
 
     name: str
     text: str
     second: str | None = None
+    library: str | None = None
 
     @property
     def protocols(self) -> tuple[str | None, ...]:
@@ -41,24 +47,29 @@ class Program:
     def save(self, folder: Path) -> Path:
         """Write the files of this program; return the path of the model file."""
         path = folder / f"{self.name}.py"
-        path.write_text(self.text, encoding="utf-8")
-        if self.second is not None:
-            second_path(path).write_text(self.second, encoding="utf-8")
+        for where, text in (
+            (path, self.text),
+            (beside(path, SECOND), self.second),
+            (beside(path, LIBRARY), self.library),
+        ):
+            if text is not None:
+                where.write_text(text, encoding="utf-8")
         return path
 
 
-def second_path(path: Path) -> Path:
-    """The path of the module of the second protocol."""
-    return path.with_name(f"{path.stem}_{SECOND}.py")
+def beside(path: Path, module: str) -> Path:
+    """The path of the module of the second protocol, or of the library, of the program with this model file."""
+    return path.with_name(f"{path.stem}_{module}.py")
 
 
 def read_program(path: Path) -> Program:
     """The program saved in a file. Raises OSError, SyntaxError."""
-    second = second_path(path)
-    texts = [one.read_text(encoding="utf-8") for one in (path, second) if one.exists() or one is path]
-    for text in texts:
-        ast.parse(text)
-    return Program(path.stem, *texts)
+    text = path.read_text(encoding="utf-8")
+    others = (beside(path, module) for module in (SECOND, LIBRARY))
+    second, library = (one.read_text(encoding="utf-8") if one.exists() else None for one in others)
+    for one in (text, second, library):
+        ast.parse(one or "")
+    return Program(path.stem, text, second, library)
 
 
 @contextlib.contextmanager
@@ -72,7 +83,7 @@ def loaded(program: Program, folder: Path) -> Iterator[Model]:
         if program.second is None:
             yield load_file(path)
         else:
-            base, second = (importlib.import_module(one.stem) for one in (path, second_path(path)))
+            base, second = (importlib.import_module(one.stem) for one in (path, beside(path, SECOND)))
             yield assemble(program.name, base, {FIRST: (None, {}), SECOND: (second, getattr(second, SWITCHES))})
     finally:
         sys.path.remove(str(folder))

@@ -3,8 +3,8 @@
 In:  a program, and a predicate: whether a smaller program still fails.
 Out: a program from which nothing more can be removed, or the smallest one found when the attempts are used up.
 
-Large pieces are tried first: the second protocol, whole functions and declarations, statements, expressions
-(replaced by their operands), large numbers (replaced by smaller ones). Shrinking is deterministic.
+Large pieces are tried first: the second protocol; then in each module whole functions and declarations, statements,
+expressions (replaced by their operands), large numbers (replaced by smaller ones). Shrinking is deterministic.
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ def _candidate(program: Program, position: int) -> Program | None:
         if position == 0:
             return replace(program, second=None)
         position -= 1
-    first = _smaller(program.text, position)
-    if isinstance(first, str):
-        return replace(program, text=first)
-    if program.second is not None:
-        second = _smaller(program.second, position - first)
-        if isinstance(second, str):
-            return replace(program, second=second)
+    for part in ("text", "second", "library"):
+        text = getattr(program, part)
+        if text is None:
+            continue
+        smaller = _smaller(text, position)
+        if isinstance(smaller, str):
+            return replace(program, **{part: smaller})
+        position -= smaller
     return None
 
 

@@ -128,10 +128,10 @@ class Intervals:
 
     def _statement(self, call: ast.Call, known: Locals) -> None:
         """Evaluate a guard, or the call of a helper that writes."""
-        if isinstance(call.func, ast.Name) and call.func.id in self.function.functions:
-            self._helper(call, known)
-        else:
+        if self.function.builtin(call):
             self._value(call.args[0], known)
+        else:
+            self._helper(call, known)
 
     def _branches(self, statement: ast.If, known: Locals) -> Locals | None:
         tests, otherwise = branches(statement)
@@ -187,10 +187,9 @@ class Intervals:
         return number, number
 
     def _attribute(self, expression: ast.Attribute, _known: Locals) -> Interval:
-        assert isinstance(expression.value, ast.Name)
-        constant = self.function.constants.get(f"{expression.value.id}.{expression.attr}")
-        if constant is not None:
-            return int(constant), int(constant)
+        member = self.function.member(expression)
+        if member is not None:
+            return int(member), int(member)
         return self._within(expression, self.named[expression.attr])
 
     def _subscript(self, expression: ast.Subscript, known: Locals) -> Interval:
@@ -253,14 +252,13 @@ class Intervals:
         return hull([*values, self._value(last, known)])
 
     def _call(self, call: ast.Call, known: Locals) -> Interval:
-        assert isinstance(call.func, ast.Name)
-        name = call.func.id
-        if name in self.function.functions:
+        name = self.function.builtin(call)
+        if not name:
             found = self._helper(call, known)
             # Only a helper that is never called, in a loop without iterations, has no value.
             return (0, 0) if found is None else found
         if name == SIZE:
-            size = self.size_of(self.function.domains[ast.unparse(call.args[0])])
+            size = self.size_of(self.function.domain(call))
             return size, size
         if isinstance(call.args[0], ast.GeneratorExp):
             return self._fold(call, known)
@@ -269,8 +267,8 @@ class Intervals:
         return pick(low for low, _ in values), pick(high for _, high in values)
 
     def _helper(self, call: ast.Call, known: Locals) -> Interval | None:
-        assert isinstance(call.func, ast.Name)
-        callee = self.function.functions[call.func.id]
+        callee = self.function.callee(call)
+        assert callee is not None
         arguments = []
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             is_number = not (isinstance(argument, ast.Name) and self._is_no_number(argument.id, known))
@@ -278,13 +276,12 @@ class Intervals:
         return self.of_call(callee, arguments)
 
     def _fold(self, call: ast.Call, known: Locals) -> Interval:
-        assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         inner = dict(known)
         rounds, is_filtered = 1, False
         defaults = [self._value(keyword.value, known) for keyword in call.keywords]
-        name = call.func.id
+        name = self.function.builtin(call)
         for part in generator.generators:
             assert isinstance(part.target, ast.Name)
             least, most, inner[part.target.id] = self._range(part.iter, inner)

@@ -172,7 +172,7 @@ class FunctionReader:
             lambda name: None if name in self.own else self.names.get(name),
             {p.name: p.domain.of for p in self.function.parameters if p.domain and issubclass(p.domain, Subset)},
             self.own | named,
-            self.function.stores,
+            (*(p.name for p in self.function.parameters), *self.function.stores),
             self._is_builtin,
             self._refuse,
         )

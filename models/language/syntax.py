@@ -107,6 +107,24 @@ class Function:
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int = 0
 
+    def callee(self, call: ast.Call) -> Function | None:
+        """The function of the model that a call means; None if it means `require`, or one of Python's own."""
+        return self.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+
+    def builtin(self, call: ast.Call) -> str:
+        """The name of Python's function that a call means, or of `require`; empty for a function of the model."""
+        return call.func.id if isinstance(call.func, ast.Name) and call.func.id not in self.functions else ""
+
+    def member(self, node: ast.Attribute) -> int | bool | None:
+        """The number of a member of an enumeration, such as `Role.LEADER`; None for a cell, or an entry."""
+        return self.constants.get(f"{node.value.id}.{node.attr}") if isinstance(node.value, ast.Name) else None
+
+    def domain(self, call: ast.Call) -> type[Domain]:
+        """The domain of which a call of `len` gives the number of elements."""
+        (domain,) = call.args
+        assert isinstance(domain, ast.Name)
+        return self.domains[domain.id]
+
     @property
     def states(self) -> tuple[str, ...]:
         """The names of the parameters that are states."""
@@ -118,7 +136,7 @@ class Function:
         guards = []
         for statement in self.body:
             call = statement.value if isinstance(statement, ast.Expr) else None
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in self.functions:
+            if not isinstance(call, ast.Call) or not self.builtin(call):
                 break
             guards.append(call.args[0])
         return guards

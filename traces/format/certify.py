@@ -1,7 +1,10 @@
 """Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
 In:  a Trace from any source; or the path that an engine found.
-Out: nothing, or a UsageError that names the wrong step and the difference; `from_steps`: a certified Trace.
+Out: nothing, or a FalseTraceError that names the wrong step and the difference; `from_steps`: a certified Trace.
+
+Who has the trace from a file adds that the file was edited (traces/format/folder.py); who has it from an engine, that
+the engine is wrong (NotCertifiedError).
 """
 
 from __future__ import annotations
@@ -25,12 +28,11 @@ from isrcheck.traces.format.trace import (
     REACHED,
     VERDICTS,
     VIOLATED,
+    FalseTraceError,
     Trace,
     property_of,
 )
 from isrcheck.traces.format.why_false import false_guard
-
-CURE = "the file was edited or damaged; write it again with the command that it names"
 
 
 class NotCertifiedError(AssertionError):
@@ -38,16 +40,16 @@ class NotCertifiedError(AssertionError):
 
 
 def certify(trace: Trace) -> None:
-    """Certify a trace. Raises UsageError that names the wrong step and the difference."""
+    """Certify a trace. Raises FalseTraceError that names the wrong step and the difference."""
     instance = trace.instance
     if len(trace.states) != len(trace.steps) + 1:
-        raise UsageError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps; {CURE}")
+        raise FalseTraceError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps")
     for position, cells in enumerate(trace.states):
         if len(cells) != instance.cells:
-            raise UsageError(f"state {position} has {len(cells)} cells instead of {instance.cells}; {CURE}")
+            raise FalseTraceError(f"state {position} has {len(cells)} cells instead of {instance.cells}")
     _certify_values(trace)
     if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
-        raise UsageError(f"state 0 is {_nearest_difference(instance, trace.states[0])}; {CURE}")
+        raise FalseTraceError(f"state 0 is {_nearest_difference(instance, trace.states[0])}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
     if trace.erring is not None:
@@ -63,12 +65,12 @@ def certify(trace: Trace) -> None:
 def _certify_error(trace: Trace) -> None:
     """Check that the error occurs at the end of the trace, and at no earlier position. Raises UsageError."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
-        raise UsageError(
-            f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}; {CURE}"
+        raise FalseTraceError(
+            f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}"
         )
     if trace.error is None:
         where = trace.spell_position(trace.length)
-        raise UsageError(f"{IN_RANGE.name} is not broken at {where}, but the trace says {VIOLATED}; {CURE}")
+        raise FalseTraceError(f"{IN_RANGE.name} is not broken at {where}, but the trace says {VIOLATED}")
 
 
 def _certify_values(trace: Trace) -> None:
@@ -78,7 +80,7 @@ def _certify_values(trace: Trace) -> None:
             value = trace.states[0][cell]
             if not place.low <= value <= place.high:
                 name = spell_cell(trace.instance, cell)
-                raise UsageError(f"state 0: {name} is {value}, outside {place.low}..{place.high}; {CURE}")
+                raise FalseTraceError(f"state 0: {name} is {value}, outside {place.low}..{place.high}")
 
 
 def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
@@ -86,16 +88,14 @@ def _certify_step(instance: Instance, position: int, before: Cells, step: Step, 
     label = f"step {position} ({instance.spell_step(step)})"
     found = run.take(instance, before, step)
     if found is None:
-        raise UsageError(f"{label} is not enabled: {false_guard(instance, before, step)}; {CURE}")
+        raise FalseTraceError(f"{label} is not enabled: {false_guard(instance, before, step)}")
     if found != after:
-        raise UsageError(f"{label} leads to another state: {_difference(instance, found, after)}; {CURE}")
+        raise FalseTraceError(f"{label} leads to another state: {_difference(instance, found, after)}")
 
 
 def _certify_number(instance: Instance, position: int, step: Step) -> None:
     if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
-        raise UsageError(
-            f"step {position}: {step.action} with {list(step.ordinals)} is not a step of the model; {CURE}"
-        )
+        raise FalseTraceError(f"step {position}: {step.action} with {list(step.ordinals)} is not a step of the model")
 
 
 def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
@@ -121,7 +121,7 @@ def _certify_verdict(trace: Trace) -> None:
     prop = trace.prop
     if prop is None or trace.verdict is None:
         if prop is not None or trace.verdict is not None:
-            raise UsageError(f"it has a property without a verdict, or a verdict without a property; {CURE}")
+            raise FalseTraceError("it has a property without a verdict, or a verdict without a property")
         return
     if trace.verdict not in VERDICTS:
         raise UsageError(f"unknown verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
@@ -131,25 +131,25 @@ def _certify_verdict(trace: Trace) -> None:
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind not in INDUCTIVE or trace.length == 0 or found[-1] is None or any(found[:-1]):
-            raise UsageError(f"{prop.name} is not broken by the last step alone; {CURE}")
+            raise FalseTraceError(f"{prop.name} is not broken by the last step alone")
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
-            raise UsageError(f"{prop.name} can only be {REACHED}, but the trace says {HOLDS}; {CURE}")
+            raise FalseTraceError(f"{prop.name} can only be {REACHED}, but the trace says {HOLDS}")
         for position, verdict in enumerate(found):
             if verdict is not None:
                 where = trace.spell_position(position)
-                raise UsageError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}; {CURE}")
+                raise FalseTraceError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}")
         return
     if found[-1] != trace.verdict:
         says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
         where = trace.spell_position(trace.length)
-        raise UsageError(f"{prop.name} is {says} at {where}, but the trace says {trace.verdict}; {CURE}")
+        raise FalseTraceError(f"{prop.name} is {says} at {where}, but the trace says {trace.verdict}")
     first = found.index(trace.verdict)
     if first != trace.length:
-        raise UsageError(
+        raise FalseTraceError(
             f"{prop.name} is {trace.verdict} already at {trace.spell_position(first)},"
-            f" but the trace goes on to step {trace.length}; {CURE}"
+            f" but the trace goes on to step {trace.length}"
         )
 
 

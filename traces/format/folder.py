@@ -18,11 +18,12 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import NotCertifiedError, certify
 from isrcheck.traces.format.output import draft_in, give_name, write_through
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, Trace
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, FalseTraceError, Trace
 
 DEFAULT = Path("counterexamples")
 SUFFIX = ".itf.json"
 LATEST = "latest"
+EDITED = "the file was edited or damaged; write it again with the command that it names"
 MOST_BYTES = 16 << 20
 """The largest file that is read, in bytes; a trace of a thousand steps takes a few megabytes."""
 
@@ -92,11 +93,19 @@ def read(path: Path, model: Model | None = None) -> Trace:
     try:
         document = itf.parse_document(read_text(path))
         trace = itf.read_trace(document, model)
-        certify(trace)
+        certify_file(trace)
         itf.require_same_error(document, trace)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     return trace
+
+
+def certify_file(trace: Trace) -> None:
+    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it is not true."""
+    try:
+        certify(trace)
+    except FalseTraceError as error:
+        raise UsageError(f"{error}; {EDITED}") from None
 
 
 def read_header(path: Path) -> tuple[itf.Header, int, int | None]:

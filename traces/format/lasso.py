@@ -16,12 +16,9 @@ from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declare import LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import possible_steps
-from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
-
-CURE = "write the trace again with check"
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, FalseTraceError, Trace
 
 
 def is_live(prop: Property | None) -> bool:
@@ -31,43 +28,42 @@ def is_live(prop: Property | None) -> bool:
 
 def certify_lasso(trace: Trace) -> None:
     """Certify that a trace, whose steps are certified, is a lasso that breaks its property as its verdict says. Raises
-    UsageError, ModelError."""
+    FalseTraceError, ModelError."""
     prop, loop = trace.prop, trace.loop
     if prop is None or not is_live(prop) or loop is None:
         what = "a loop, but no property of endless behaviours" if loop is not None else "no loop"
-        raise UsageError(f"it has {what}; {CURE}")
+        raise FalseTraceError(f"it has {what}")
     if trace.verdict not in (VIOLATED, PERMITTED):
-        raise UsageError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}; {CURE}")
+        raise FalseTraceError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}")
     if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
-        raise UsageError(f"its last state is not state {loop}, to which its loop returns; {CURE}")
+        raise FalseTraceError(f"its last state is not state {loop}, to which its loop returns")
     instance = trace.instance
     _certify_property(trace, prop, loop)
     for group in groups_of(instance, prop):
         if not _is_fair(trace, loop, group):
-            raise UsageError(
-                f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken;"
-                f" {CURE}"
+            raise FalseTraceError(
+                f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken"
             )
     fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
     verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED
     if verdict != trace.verdict:
-        raise UsageError(f"{prop.name} is {verdict} by its loop, but the trace says {trace.verdict}; {CURE}")
+        raise FalseTraceError(f"{prop.name} is {verdict} by its loop, but the trace says {trace.verdict}")
 
 
 def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
-    """Raise UsageError if the property is true where the lasso says it is false."""
+    """Raise FalseTraceError if the property is true where the lasso says it is false."""
     instance = trace.instance
     first = _first_false(trace, prop, loop)
     if first is None:
-        raise UsageError(f"{prop.name}: its premise is true in no state after which the property stays false; {CURE}")
+        raise FalseTraceError(f"{prop.name}: its premise is true in no state after which the property stays false")
     if prop.kind is Kind.EVENTUALLY_ALWAYS:
         if all(run.holds(instance, prop, cells) for cells in trace.states[loop:]):
-            raise UsageError(f"{prop.name} is true in every state of the loop; {CURE}")
+            raise FalseTraceError(f"{prop.name} is true in every state of the loop")
         return
     # If it is asked for within the loop, the whole loop comes after that.
     for position in range(min(first, loop), len(trace.states)):
         if run.holds(instance, prop, trace.states[position]):
-            raise UsageError(f"{prop.name} is true at {trace.spell_position(position)}; {CURE}")
+            raise FalseTraceError(f"{prop.name} is true at {trace.spell_position(position)}")
 
 
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:

@@ -20,9 +20,9 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import itf
-from isrcheck.traces.format.certify import certify, judgements
+from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.erring import error_at_end
-from isrcheck.traces.format.folder import read_text
+from isrcheck.traces.format.folder import certify_file, read_text
 from isrcheck.traces.format.possibility import MOST_STATES, continuations
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import false_guard
@@ -51,7 +51,7 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
             raise UsageError("no trace of a violated property; give one written by check")
         if is_same:
-            certify(trace)
+            certify_file(trace)
         return _replayed(trace)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

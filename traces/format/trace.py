@@ -26,6 +26,12 @@ NOT_INDUCTIVE = "NOT INDUCTIVE"
 VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
 
+class FalseTraceError(UsageError):
+    """A trace is not true: the message says what plain Python finds instead.
+
+    If the trace was read from a file, the file was edited; if an engine made it, the engine is wrong."""
+
+
 def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
     """Return the arguments of a step by the names of the action's parameters."""
     ranges = instance.argument_ranges[step.action_index]

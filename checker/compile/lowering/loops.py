@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from isrcheck.models.language.syntax import EXTREMA, Function
+from isrcheck.models.language.syntax import EXTREMA, SIZE, Function
 from isrcheck.models.language.text.chains import summands
 from isrcheck.models.language.text.names import free_names
 
@@ -66,23 +66,23 @@ class LoopLowering:
                 return sum(sign * term for sign, term in zip(signs, known, strict=True))
             case ast.Constant(value=int(value)):
                 return int(value)
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if name in self.function.domains:
-                return int(self.kernel.instance.size_of(self.function.domains[name]))
+            case ast.Call() if self.function.builtin(expression) == SIZE:
+                return int(self.kernel.instance.size_of(self.function.domain(expression)))
             case ast.Name(id=name) if name in self.function.constants and name not in self.renamed:
                 return int(self.function.constants[name])
             case ast.Attribute(attr=name):
+                member = self.function.member(expression)
+                if member is not None:
+                    return int(member)
                 entry = self.kernel.instance.model.entries.get(name)
                 if entry is not None and entry.is_bound:
                     return int(getattr(self.kernel.instance.configuration, name))
-                constant = self.function.constants.get(ast.unparse(expression))
-                return None if constant is None else int(constant)
         return None
 
     def is_fold(self, call: ast.Call) -> str:
         """The name of the function that goes through a generator, if this call is one."""
-        is_one = isinstance(call.func, ast.Name) and call.func.id not in self.function.functions
-        goes_through = is_one and bool(call.args) and isinstance(call.args[0], ast.GeneratorExp)
-        return call.func.id if goes_through and isinstance(call.func, ast.Name) else ""
+        goes_through = bool(call.args) and isinstance(call.args[0], ast.GeneratorExp)
+        return self.function.builtin(call) if goes_through else ""
 
     def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
         """The body of a function that computes a call with a generator: loops, and a `return`."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
 from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
@@ -23,7 +24,9 @@ from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.conformance.fuzz.mutation import BUGS, planted
 from isrcheck.models import registry
+from isrcheck.models.version import product
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import NotCertifiedError
 
@@ -63,6 +66,8 @@ from isrcheck.language import terminal
 def may_end(s):
     return True
 '''
+
+REPORT = f"to report it, send the command, the files of the model, and the version ({product()})"
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.enable=false\nacks=all\n"
 
@@ -106,8 +111,39 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     monkeypatch.setattr(trace_writer, "from_steps", disagree)
     code, _, err = check("model.py")
     assert code == 70
-    assert err.count("\n") == 1
-    assert "reproduce: check model.py --bound 2" in err
+    assert err == (
+        "check: plain Python does not confirm the path that the engine found (reproduce: check model.py --bound 2);"
+        f" an engine is wrong, which is an error in isrcheck, so no verdict is given: {REPORT}\n"
+    )
+
+
+def test_any_other_error_of_an_engine_says_how_to_repeat_and_report_it(check, monkeypatch):
+    def fails(*arguments):
+        raise AssertionError("a permutation maps steps to steps")
+
+    monkeypatch.setattr(trace_writer, "from_steps", fails)
+    code, _, err = check("model.py", "--bound", "3")
+    assert code == 70
+    assert err == (
+        "check: the engines disagree: a permutation maps steps to steps (reproduce: check model.py --bound 3);"
+        f" an engine is wrong, which is an error in isrcheck, so no verdict is given: {REPORT}\n"
+    )
+
+
+def test_a_path_that_plain_python_refutes_blames_an_engine_and_no_file(check):
+    """Both engines share the bug; only plain Python notices."""
+    Path("names.py").write_text(HEAD.format(nodes=3) + LOOP_OVER_A_SET.format(looks="s.last = last_of(s, x)"))
+    code, out, _ = check("names.py", "--no-deadlock")
+    assert (code, "is_not_two_unless_a_member  HOLDS" in out) == (12, True)
+    (bug,) = (one for one in BUGS if one.name == "parameter_is_new_in_a_loop")
+    with planted(bug):
+        code, out, err = check("names.py", "--no-deadlock")
+    assert (code, out) == (70, "")
+    assert err.splitlines()[-1] == (
+        "check: plain Python does not confirm the path that the engine found: is_not_two_unless_a_member is not broken"
+        " at step 1 (looks 0), but the trace says VIOLATED (reproduce: check names.py --bound 1);"
+        f" an engine is wrong, which is an error in isrcheck, so no verdict is given: {REPORT}"
+    )
 
 
 def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():

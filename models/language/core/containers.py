@@ -37,8 +37,9 @@ ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 @dataclass
 class Scope:
     """What the names in a function mean: `domains` are those of domains, `contents` the fields that hold sets, and
-    `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that it assigns,
-    once per assignment; `is_builtin` says whether a name means Python's own function. `refuse` raises LanguageError.
+    `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that get a
+    value: parameters by the call, and others once per assignment; `is_builtin` says whether a name means Python's own
+    function. `refuse` raises LanguageError.
 
     `groups` are the records, and `meaning` is what a global name means. `axes` collects the domains that the written
     nodes name, and `records` the names of records that are made."""
@@ -190,7 +191,8 @@ class ContainerRewriting(ABC):
 
     def _row(self, node: ast.expr, base: ast.expr, indices: tuple[ast.expr, ...], domain: type, called: str) -> Row:
         axis = f"{called}.elements"  # no name of Python's, so that it hides none
-        self.scope.axes[axis] = domain
+        while self.scope.axes.setdefault(axis, domain) is not domain:  # a field and a parameter may have one name
+            axis += ".others"
         return Row(node, base, indices, axis, domain)
 
     def bound(self, row: Row, before: list[ast.stmt], changing: set[str]) -> Row:

@@ -46,9 +46,8 @@ class QueueRewriting(ContainerRewriting):
             attribute = f"{name_}.{part}"
             contents, _ = self.scope.contents[attribute]
             base = ast.copy_location(ast.Attribute(inner.value, attribute, ast.Load()), inner)
-            row = self._row(node, base, given, contents.axis, attribute)
-            found[part] = replace(row, domain=group.queue.axis, filler=contents.filler)
-            self.scope.axes[row.axis] = group.queue.axis
+            row = self._row(node, base, given, group.queue.axis, attribute)
+            found[part] = replace(row, filler=contents.filler)
         return found
 
     def queue(self, node: ast.AST) -> Row | None:

@@ -1,0 +1,1 @@
+"""Programs whose names collide on purpose, and a comparison of states with their permutations."""

@@ -1,0 +1,162 @@
+"""The fuzzer's programs whose names collide: all are accepted, they collide in every way, and they find such bugs."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.reductions import loops
+from isrcheck.checker.reductions.find import symmetry_of
+from isrcheck.conformance.fuzz.campaign import COLLISIONS, SYMMETRIES, fresh_cache, small_with_collisions
+from isrcheck.conformance.fuzz.collisions.programs import collisions
+from isrcheck.conformance.fuzz.collisions.writer import BUILTINS, VARIABLES
+from isrcheck.conformance.fuzz.compare import compare, compare_symmetry
+from isrcheck.conformance.fuzz.mutation import BUGS, Bug, planted
+from isrcheck.conformance.fuzz.plain_search import PlainSystem
+from isrcheck.conformance.fuzz.program import LIBRARY, Program, beside, loaded, read_program
+from isrcheck.conformance.fuzz.shrink import shrink
+from isrcheck.models.messages.errors import UsageError
+
+SEED = 1
+MANY = 200
+MOST_PERMUTED, MOST_COMPARED = 150, 35
+"""The programs among which each bug has to be found: a bug in symmetry, and another one."""
+
+CAPTURES = [bug for bug in BUGS if bug.captures]
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Program]:
+    return [collisions(SEED, number) for number in range(MANY)]
+
+
+def bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """How names get values in a function: (kind, name)."""
+    yield from (("parameter", one.arg) for one in function.args.args)
+    for node in ast.walk(function):
+        match node:
+            case ast.For(target=ast.Name(id=name)):
+                yield "loop", name
+            case ast.comprehension(target=ast.Name(id=name)):
+                yield "generator", name
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield "local", name
+
+
+def collisions_in(program: Program) -> set[str]:
+    """The kinds of collisions in a program."""
+    tree = ast.parse(program.text)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    helpers = {one.name: one for one in functions if not one.decorator_list}
+    constants = {one.targets[0].id for one in tree.body if isinstance(one, ast.Assign)}  # type: ignore[attr-defined]
+    found = {"helper named like a builtin"} if helpers.keys() & set(BUILTINS) else set()
+    found |= {"a name in two modules"} if program.library is not None else set()
+    for function in functions:
+        kinds: dict[str, set[str]] = {}
+        for kind, name in bound_in(function):
+            kinds.setdefault(name, set()).add(kind)
+        found |= {f"{one} = {other}" for those in kinds.values() for one in those for other in those if one < other}
+        found |= {"a variable named like a constant"} if kinds.keys() & constants else set()
+        found |= {"a variable named like a helper"} if kinds.keys() & helpers.keys() else set()
+        found |= {"a variable named like a domain"} if kinds.keys() & {"Node", "Role"} else set()
+        found |= {"a subset named like a field"} if _subsets(function) & set(VARIABLES) else set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.GeneratorExp):
+                inner = [one for one in ast.walk(node) if isinstance(one, ast.GeneratorExp) and one is not node]
+                found |= (
+                    {"generators in generators"}
+                    if set(_targets(node)) & {n for g in inner for n in _targets(g)}
+                    else set()
+                )
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in helpers:
+                called = {name for _, name in bound_in(helpers[node.func.id])} - {"s"}
+                found |= {"a helper's variable = its caller's"} if called & kinds.keys() else set()
+    return found
+
+
+def _subsets(function: ast.FunctionDef) -> set[str]:
+    annotated = ((one.arg, one.annotation) for one in function.args.args)
+    return {name for name, kind in annotated if isinstance(kind, ast.Name) and kind.id in ("Some", "Few")}
+
+
+def _targets(generator: ast.GeneratorExp) -> list[str]:
+    return [part.target.id for part in generator.generators if isinstance(part.target, ast.Name)]
+
+
+def test_names_collide_in_every_way(programs: list[Program]) -> None:
+    assert {kind for program in programs for kind in collisions_in(program)} == {
+        *("generator = parameter", "loop = parameter", "local = parameter", "local = loop", "generator = loop"),
+        *("generator = local", "helper named like a builtin", "a name in two modules", "generators in generators"),
+        *("a variable named like a constant", "a variable named like a helper", "a variable named like a domain"),
+        *("a subset named like a field", "a helper's variable = its caller's"),
+    }
+
+
+def test_all_are_accepted_and_many_have_elements_that_can_be_exchanged(programs: list[Program], tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    for program in programs:
+        with loaded(program, tmp_path) as model:
+            try:
+                counts["pairs"] += bool(symmetry_of(model.instance()).unordered)
+                counts["symmetric"] += 1
+            except UsageError:
+                counts["asymmetric"] += 1
+    assert counts["symmetric"] + counts["asymmetric"] == MANY
+    assert counts["symmetric"] >= 0.3 * MANY
+    assert counts["asymmetric"] >= 0.3 * MANY
+    assert counts["pairs"] >= 0.1 * MANY
+
+
+def test_a_seed_determines_the_programs(programs: list[Program]) -> None:
+    assert [collisions(SEED, number) for number in range(10)] == programs[:10]
+    assert len({program.text for program in programs}) == MANY
+
+
+def test_a_library_has_names_of_its_own(tmp_path: Path) -> None:
+    """What a helper names is what its own module says, also in the plain search; saved programs keep their library."""
+    own = "from isrcheck.language import action, between, field, always\nLIMIT = {0}\ndef limit(s):\n    return LIMIT\n"
+    rest = (
+        "class State:\n    x = field(values=between(0, 3))\n"
+        "@action\ndef step(s):\n    s.x = limit(s) + limit_library(s)\n@always\ndef claim(s):\n    return s.x != 3\n"
+    )
+    text = f"{own.format(1)}from two_library import limit as limit_library\n{rest}"
+    program = Program("two", text, library=own.format(2))
+    assert program.save(tmp_path) == tmp_path / "two.py"
+    assert beside(tmp_path / "two.py", LIBRARY).read_text() == own.format(2)
+    assert read_program(tmp_path / "two.py") == program
+    system = PlainSystem(program, {}, None, {})
+    assert system.take((0,), system.steps[0]) == (3,)
+    assert not system.ask(system.properties[0], [(3,)], None)
+    small = shrink(program, lambda one: "LIMIT" in (one.library or ""))
+    assert small.library is not None
+    assert "LIMIT" in small.library
+    assert len(small.library) < len(own)
+
+
+@pytest.mark.parametrize("bug", CAPTURES, ids=lambda bug: bug.name)
+def test_each_bug_that_takes_one_name_for_another_is_found(bug: Bug) -> None:
+    """Bugs in symmetry show in permuted states, which takes a fifth of the time; the others show in all engines."""
+    compared, most = (compare_symmetry, MOST_PERMUTED) if "reductions" in bug.file else (compare, MOST_COMPARED)
+    with fresh_cache(), planted(bug):
+        differences = (one for number in range(most) for one in compared(collisions(SEED, number)).differences)
+        found = next(differences, None)
+    assert found is not None
+    assert not found.kind.startswith("refused")
+
+
+def test_a_planted_bug_is_taken_out_again() -> None:
+    assert len(CAPTURES) == 10
+    before = loops._is_commutative.__code__
+    with planted(next(one for one in CAPTURES if one.name == "builtins_by_name")):
+        assert loops._is_commutative.__code__ is not before
+    assert loops._is_commutative.__code__ is before
+
+
+def test_the_fuzzer_compares_them_in_each_round() -> None:
+    some = list(small_with_collisions(SEED, 1))
+    assert [compared for _, compared in some] == [compare] * COLLISIONS + [compare_symmetry] * SYMMETRIES
+    assert [program for program, _ in some] == [collisions(SEED, number) for number in range(24, 48)]
