@@ -217,7 +217,7 @@ def _follow_observations(
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return LogVerdict(Word.UNDECIDED, where, WHY[outcome.why])
+        return LogVerdict(Word.UNDECIDED, where, WHY.get(outcome.why, outcome.why))
     seen = says(outcome.line)
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
     return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

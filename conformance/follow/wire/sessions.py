@@ -12,8 +12,8 @@ from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
 from isrcheck.conformance.follow.recorded.lines import MARKER, NULL
+from isrcheck.conformance.follow.wire.first_pass.survey import Survey, follower_of
 from isrcheck.conformance.follow.wire.messages import Message, listed, numbers
-from isrcheck.conformance.follow.wire.survey import Survey, follower_of
 
 NO_ERROR = "none"
 MOST_SESSIONS = 1_000

@@ -165,7 +165,7 @@ def test_a_cut_recording_is_refused(tmp_path: Path) -> None:
 def test_a_recording_without_the_topic_of_a_client_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wire.ndjson"
     path.write_text(FIRST + "\n")
-    with pytest.raises(UsageError, match="no message names a topic of a client; record its Metadata responses"):
+    with pytest.raises(UsageError, match="no message names a partition of a client; record Metadata, "):
         list(observations_of(path))
 
 
