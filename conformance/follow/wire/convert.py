@@ -115,7 +115,7 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
         if seen is not None:
             yield from (Shown(one.number, one.t, keys) for one, keys in seen.until(float("inf")))
     if content is None:
-        for one in disks_in(path.parent, survey.topic or "", survey.partition, survey.first_offset):
+        for one in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
             keys = disk(one.broker, one.log, survey.first_offset)
             if one.checkpoint is not None:
                 keys["high_watermark_checkpoint"] = one.checkpoint

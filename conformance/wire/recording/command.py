@@ -67,7 +67,7 @@ def _record(arguments: argparse.Namespace) -> int:
 
     tell = _tell if arguments.verbose or rules else be_silent
     try:
-        was_interrupted = asyncio.run(record(nodes, rules, path, tell, started, arguments.seconds))
+        was_interrupted = asyncio.run(record(nodes, rules, path, tell, _tell, started, arguments.seconds))
     except PortError as error:
         raise UsageError(f"{error}; name another with --node") from None
     except FileExistsError:

@@ -117,7 +117,8 @@ EXPECTED = """\
 236 disk 1 5 broker1 of 5
 236 disk 2 5 broker2 of 5
 236 disk 3 5 broker3 of 5
-236 note not used 5 lines from line 237 on, after all brokers begin to shut down; 4 messages about neither logs nor leaders nor ISR
+236 note not used 5 lines from line 237 on, after all brokers begin to shut down; \
+4 messages about neither logs nor leaders nor ISR
 """
 
 
@@ -136,11 +137,13 @@ EXPECTED = """\
         ),
         (
             "idempotent_leader_killed",
-            "acked:40 alter_partition:1 client_read:2 disk:25 fault:42 header:1 high_watermark:30 holds:22 metadata:3 note:1",
+            "acked:40 alter_partition:1 client_read:2 disk:25 fault:42"
+            " header:1 high_watermark:30 holds:22 metadata:3 note:1",
         ),
         (
             "leader_killed",
-            "acked:10 alter_partition:1 client_read:2 disk:21 fault:12 header:1 high_watermark:27 holds:16 metadata:3 note:1",
+            "acked:10 alter_partition:1 client_read:2 disk:21 fault:12"
+            " header:1 high_watermark:27 holds:16 metadata:3 note:1",
         ),
         (
             "missed_demotion",
@@ -149,7 +152,8 @@ EXPECTED = """\
         ),
         (
             "missed_demotion_control",
-            "acked:5 alter_partition:3 client_read:2 disk:37 fault:15 header:1 high_watermark:27 holds:7 metadata:7 note:1",
+            "acked:5 alter_partition:3 client_read:2 disk:37 fault:15"
+            " header:1 high_watermark:27 holds:7 metadata:7 note:1",
         ),
         (
             "missed_demotion_frozen",
