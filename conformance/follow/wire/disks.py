@@ -116,7 +116,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
         try:
             records = decompressed(attributes, data[at + HEADER.size : end])
         except CompressionError as error:
-            raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip or none") from None
+            raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip, lz4 or none") from None
         body = 0
         for position in range(count):
             try:

@@ -115,7 +115,7 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
         if batch.get("undecoded") is not None:
             why = get(batch, "undecoded", str)[:200]
             raise UnreadableError(
-                f"the records of a batch are not decoded ({why}); record with compression.type=gzip or none"
+                f"the records of a batch are not decoded ({why}); record again with compression.type=gzip, lz4 or none"
             )
         epoch = get(batch, "leader_epoch", int)
         is_control = get(batch, "control", bool, absent=False)

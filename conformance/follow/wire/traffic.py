@@ -134,8 +134,9 @@ class Traffic:
             yield from self._reads(keys)
         elif what == NOTE:
             text = str(keys.get("text", ""))[:MOST_TEXT]
-            self.unused.notes += 1
-            if may_be_fault(text):
+            if not may_be_fault(text):
+                self.unused.notes += 1
+            else:
                 yield _unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
             if is_number(broker):
@@ -195,12 +196,15 @@ class Traffic:
     def _message(self, line: Message) -> Iterator[Observation]:
         if line.undecoded:
             self.unused.undecoded[line.api] += 1
-        elif line.api not in SAYING:
+            if line.api in UNMODELLED and line.is_request:
+                yield _unmodelled(UNMODELLED[line.api], line.api)
+            return
+        if line.api not in SAYING:
             self.unused.others += 1
         if self.survey.elections.reassigned_after == line.number:
             yield _unmodelled(UNMODELLED["AlterPartitionReassignments"], "Metadata")
         if line.api in UNMODELLED and line.is_request and not line.is_held:
-            if line.undecoded or self._is_about_it(line):
+            if self._is_about_it(line):
                 yield _unmodelled(UNMODELLED[line.api], line.api)
         elif line.api == "Produce":
             yield from self._produce_request(line) if line.is_request else self._produce_response(line)

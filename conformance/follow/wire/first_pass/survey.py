@@ -198,7 +198,7 @@ def survey_of(path: Path, lines: Iterable[Message | Happening], beside: Iterable
         try:
             if isinstance(line, Happening):
                 _hear(found, line)
-            else:
+            elif not line.undecoded:
                 found.ending.see(line)
                 _take(found, line)
         except UnreadableError as error:
