@@ -43,11 +43,18 @@ class Remark(Line):
     """A line that says nothing about the state of the cluster.
 
     `unused` names what the recording holds beside its lines. `unmodelled` says what happens here that no path of the
-    model has; empty: nothing.
+    model has; empty: nothing. `copies` is the number of copies of records that leaders may have appended, as far as the
+    traffic shows the requests.
     """
 
     unused: str = ""
     unmodelled: str = ""
+    copies: int = 0
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it says something about the recording."""
+        return bool(self.unused or self.unmodelled or self.copies)
 
 
 @dataclass(frozen=True)

@@ -313,8 +313,14 @@ def _fault(line: LineReader, n: int) -> Line:
 
 
 def _remark(line: LineReader, n: int) -> Line:
-    unused, unmodelled = (line.keys.get(key) for key in ("unused", "unmodelled"))
-    return Remark(line.number, n, *(text if isinstance(text, str) else "" for text in (unused, unmodelled)))
+    unused, unmodelled, copies = (line.keys.get(key) for key in ("unused", "unmodelled", "copies"))
+    return Remark(
+        line.number,
+        n,
+        unused=unused if isinstance(unused, str) else "",
+        unmodelled=unmodelled if isinstance(unmodelled, str) else "",
+        copies=copies if isinstance(copies, int) and is_count(copies) else 0,
+    )
 
 
 def _header(line: LineReader, n: int) -> Line:

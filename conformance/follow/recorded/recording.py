@@ -6,7 +6,6 @@ Out: a `Recording`. Every defect is one UsageError with file and line.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +31,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     Sent,
     View,
 )
-from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
+from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, read_line
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
@@ -97,13 +96,20 @@ class Recording:
     @property
     def unused(self) -> str:
         """What the recording holds beside its lines, in words; empty: nothing."""
-        return "; ".join(line.unused for line in self.remarks if line.unused)
+        return unused_in(self.remarks)
 
     @property
     def copies(self) -> int:
-        """The most copies of records that one line shows: its producer is not idempotent, and has sent them again."""
-        counts = [Counter(named_by(line)) for line in self.lines if not isinstance(line, Sent | Acked)]
-        return max((count.total() - len(count) for count in counts), default=0)
+        """How many copies of records there can be: 0 unless a line shows one, since producers are idempotent then.
+
+        A log with a record twice, or with more records than there are, has copies. Others may have been truncated; so
+        where the traffic shows the requests that were sent again, all of them count.
+        """
+        told = [line for line in self.lines if not isinstance(line, Sent | Acked)]
+        shown = max((len(named_by(line)) - len(set(named_by(line))) for line in told), default=0)
+        sent_again = sum(line.copies for line in self.remarks)
+        is_longer = any(line.log_end_offset > len(self.values) for line in told if isinstance(line, LogEnd))
+        return max(shown, sent_again) if shown or (sent_again and is_longer) else 0
 
     @property
     def asks_unclean(self) -> bool:
@@ -134,6 +140,23 @@ class Recording:
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
+def remarks_in(path: Path, objects: Objects) -> list[Remark]:
+    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled."""
+    found = []
+    for number, said in objects:
+        line = read_line(path, number, said) if said.get("kind") in (*REMARKS, "fault") else None
+        if isinstance(line, ElectRequest) and line.is_unclean:
+            found.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
+        elif isinstance(line, Remark) and line.says_something:
+            found.append(line)
+    return found
+
+
+def unused_in(remarks: Iterable[Remark]) -> str:
+    """What a recording holds beside its lines, in words; empty: nothing."""
+    return "; ".join(line.unused for line in remarks if line.unused)
+
+
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
     lines = told_apart(list(_lines(path, objects or _objects(path, content))))
@@ -155,7 +178,7 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         min(epochs, default=0),
         has_all_requests,
         0 if header is None else header.first_offset,
-        remarks=tuple(line for line in lines if isinstance(line, Remark) and (line.unused or line.unmodelled)),
+        remarks=tuple(line for line in lines if isinstance(line, Remark) and line.says_something),
     )
 
 

@@ -42,7 +42,7 @@ AGREE = 1.0
 """Seconds by which the two files may differ about the time of a fault or of a read."""
 
 SETTINGS = (MIN_ISR, UNCLEAN, "replicas")
-"""The settings of a header."""
+"""The settings of a header that count."""
 
 MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_watermark_checkpoint", "label")
 """The keys of a disk line."""
@@ -97,15 +97,17 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
     for key in said:
         if key not in ("kind", "n", "t", "label", *SETTINGS):
             raise bad_line(path, number, f"wire.ndjson says what {key} would say; leave it out")
-    told = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas)) or None
-    shown = survey.min_insync_replicas, survey.unclean_election, survey.replicas or None
-    for key, mine, theirs in zip(SETTINGS, told, shown, strict=True):
+    least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
+    for key, mine, theirs in (
+        (MIN_ISR, least, survey.min_insync_replicas),
+        (UNCLEAN, unclean, survey.unclean_election),
+        ("replicas", replicas or None, survey.replicas or None),
+    ):
         if mine is not None and theirs is not None and mine != theirs:
             raise bad_line(path, number, f"{key} is {said[key]}, but wire.ndjson shows another value; correct it")
-    survey.min_insync_replicas, survey.unclean_election, replicas = (
-        theirs if mine is None else mine for mine, theirs in zip(told, shown, strict=True)
-    )
-    survey.replicas = replicas or ()
+    survey.min_insync_replicas = survey.min_insync_replicas if least is None else least
+    survey.unclean_election = survey.unclean_election if unclean is None else unclean
+    survey.replicas = survey.replicas or replicas
 
 
 class Seen:

@@ -13,7 +13,7 @@ Which observations the traffic gives:
 - the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
 
 The last line counts what gives none: messages that are not decoded or say nothing about the partition, notes, and the
-lines after the shutdown at the end.
+lines after the shutdown at the end; and requests that were sent again.
 
 An observation says that something is true at its place among the others. So what a message shows of a past moment is
 left out, unless nothing was observed between that moment and the message.
@@ -120,6 +120,6 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
             if one.checkpoint is not None:
                 keys["high_watermark_checkpoint"] = one.checkpoint
             yield Shown(*last, {**keys, "label": f"broker{one.broker}/ at the end", "from": f"broker{one.broker}"})
-    unused = traffic.unused.told()
-    if unused:
-        yield Shown(*last, {"kind": "note", "what": "not used", "unused": unused})
+    counted = {"unused": traffic.unused.told(), "copies": traffic.records.copies}
+    if any(counted.values()):
+        yield Shown(*last, {"kind": "note", "what": "counted", **{key: said for key, said in counted.items() if said}})

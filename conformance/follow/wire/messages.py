@@ -159,7 +159,8 @@ def _header(said: Mapping[str, Any], key: str, kind: type[Value], unknown: Value
     """A part of a message's header. A client need not name itself; of a frame that is cut off nothing may be known."""
     if said.get(key) is None and key in said and (undecoded or key == "client"):
         return unknown
-    return get(said, key, kind)
+    found: Value = get(said, key, kind)
+    return found
 
 
 def is_number(value: Any) -> bool:

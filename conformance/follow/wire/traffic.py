@@ -227,25 +227,27 @@ class Traffic:
         acks_of(line)
         for partition in self.survey.partitions(line.body, "topic_data", "partition_data"):
             records = records_in(partition)
-            values = [value for value, _ in records]
-            was_held = self.produced.peek(line) == values
-            self.produced.put(line, values)
+            was_held = self.produced.peek(line) == records
+            self.produced.put(line, records)
             yield from self.sends(() if was_held else records)
 
     def _produce_response(self, line: Message) -> Iterator[Observation]:
-        values = self.produced.peek(line) if line.is_held else self.produced.pop(line)
+        records: list[SentRecord] | None = self.produced.peek(line) if line.is_held else self.produced.pop(line)
         if line.is_held:  # the producer does not know yet
             return
-        if values is None:
+        if records is None:
             self.unused.acks += any(
                 partition.get("error_code") == NO_ERROR
                 for partition in self.survey.partitions(line.body, "responses", "partition_responses")
             )
             return
         for partition in self.survey.partitions(line.body, "responses", "partition_responses"):
-            if partition.get("error_code") != NO_ERROR:
-                continue
             base = get(partition, "base_offset", int)
+            if partition.get("error_code") != NO_ERROR:
+                if base < 0:
+                    self.records.refused(records)
+                continue
+            values = [value for value, _ in records]
             view = self.controller.last
             if base >= 0 and view is not None and line.broker == view.leader:
                 for offset, value in enumerate(values, base):

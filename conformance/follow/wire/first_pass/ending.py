@@ -11,6 +11,7 @@ a fault like any other.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import get
 from isrcheck.conformance.follow.recorded.lines import FaultKind
@@ -43,7 +44,7 @@ class Ending:
 
     def hear(self, line: Happening) -> None:
         """Note what a person did or saw."""
-        broker = line.keys.get("broker")
+        broker: Any = line.keys.get("broker")
         if line.what in FAULTS:
             self._goes_on()
             if is_number(broker):

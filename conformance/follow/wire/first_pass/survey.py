@@ -138,7 +138,8 @@ class Survey:
         topic = topics[name]
         self.topic, self.topic_id = (name if name in self.topics else None), topic.topic_id
         self.acks = topic.acks.get(self.partition, set())
-        self.replicas = tuple(sorted(topic.replicas.get(self.partition) or topic.fetching.get(self.partition, ())))
+        replicas = topic.replicas.get(self.partition) or topic.fetching.get(self.partition, set())
+        self.replicas = tuple(sorted(replicas))
         self.elections = topic.elections[self.partition]
         self.elections.judge(self._departures)
         self.min_insync_replicas, self.unclean_election = topic.min_insync_replicas, topic.unclean_election
