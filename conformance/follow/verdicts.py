@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.itf import to_text
 

@@ -27,7 +27,7 @@ from isrcheck.conformance.follow.recorded.reading import read_line
 from isrcheck.conformance.follow.wire.controller import View
 from isrcheck.conformance.follow.wire.first_pass.ending import FAULTS
 from isrcheck.conformance.follow.wire.first_pass.survey import MIN_ISR, UNCLEAN, Survey
-from isrcheck.conformance.follow.wire.messages import Happening, is_number
+from isrcheck.conformance.follow.wire.lines.messages import Happening, is_number
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value_in
 
 FILE = "observations.ndjson"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.wire.messages import listed
+from isrcheck.conformance.follow.wire.lines.messages import listed
 from isrcheck.conformance.follow.wire.sessions import entries_of
 
 Number = tuple[int, int, int]

@@ -13,7 +13,7 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
 from isrcheck.conformance.follow.recorded.lines import MARKER, NULL
 from isrcheck.conformance.follow.wire.first_pass.survey import Survey, follower_of
-from isrcheck.conformance.follow.wire.messages import Message, listed, numbers
+from isrcheck.conformance.follow.wire.lines.messages import Message, listed, numbers
 
 NO_ERROR = "none"
 MOST_SESSIONS = 1_000

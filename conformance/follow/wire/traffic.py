@@ -17,7 +17,7 @@ from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.first_pass.ending import FAULTS, shuts_down
 from isrcheck.conformance.follow.wire.first_pass.survey import Survey, acks_of
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
-from isrcheck.conformance.follow.wire.messages import (
+from isrcheck.conformance.follow.wire.lines.messages import (
     NOTE,
     Happening,
     Message,
@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.wire.messages import (
     listed,
     numbers,
 )
-from isrcheck.conformance.follow.wire.notes import may_be_fault
+from isrcheck.conformance.follow.wire.lines.notes import may_be_fault
 from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
 from isrcheck.conformance.follow.wire.sessions import (
     NO_ERROR,

@@ -15,7 +15,7 @@ from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import get
 from isrcheck.conformance.follow.recorded.lines import FaultKind
-from isrcheck.conformance.follow.wire.messages import Happening, Message, is_number
+from isrcheck.conformance.follow.wire.lines.messages import Happening, Message, is_number
 
 END = "end"
 """The remark with which an experimenter ends a recording."""

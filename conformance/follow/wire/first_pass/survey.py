@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line,
 from isrcheck.conformance.follow.recorded.lines import FaultKind
 from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending, shuts_down
-from isrcheck.conformance.follow.wire.messages import Happening, Message, listed, numbers
+from isrcheck.conformance.follow.wire.lines.messages import Happening, Message, listed, numbers
 from isrcheck.models.messages.errors import UsageError
 
 INTERNAL = "__"

@@ -16,8 +16,8 @@ from isrcheck.conformance.follow.recorded.lines import FaultKind
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending
-from isrcheck.conformance.follow.wire.messages import Happening, Message
-from isrcheck.conformance.follow.wire.notes import fault_in, may_be_fault
+from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
+from isrcheck.conformance.follow.wire.lines.notes import fault_in, may_be_fault
 from isrcheck.models.messages.errors import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"

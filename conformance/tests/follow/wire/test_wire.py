@@ -16,7 +16,7 @@ from isrcheck.conformance.follow.observations.explain import Explained, Outcome,
 from isrcheck.conformance.follow.recorded.lines import Metadata
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 

@@ -12,7 +12,7 @@ from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.disks import disks_in
 from isrcheck.conformance.follow.wire.first_pass.survey import Survey
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs
-from isrcheck.conformance.follow.wire.messages import Happening, Message
+from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
 from isrcheck.conformance.follow.wire.sessions import Asked, Entry, Sessions
 from isrcheck.conformance.follow.wire.traffic import Traffic
 

@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.format.ndjson import (
     objects_of,
     parsed,
 )
-from isrcheck.conformance.follow.wire.notes import fault_in
+from isrcheck.conformance.follow.wire.lines.notes import fault_in
 
 Value = TypeVar("Value")
 
