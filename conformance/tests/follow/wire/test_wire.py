@@ -117,7 +117,7 @@ EXPECTED = """\
 236 disk 1 5 broker1 of 5
 236 disk 2 5 broker2 of 5
 236 disk 3 5 broker3 of 5
-236 note not used 5 lines from line 237 on, after all brokers begin to shut down; \
+236 note counted 5 lines from line 237 on, after all brokers begin to shut down; \
 4 messages about neither logs nor leaders nor ISR
 """
 
