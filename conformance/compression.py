@@ -1,4 +1,4 @@
-"""Decompresses the records of a batch, on the wire and on a disk: with gzip, which the standard library has.
+"""Decompresses the records of a batch, on the wire and on a disk: with gzip, which the standard library has, or lz4.
 
 In:  the attributes of a record batch, and the bytes behind its header.
 Out: the bytes of its records, or a CompressionError that names the codec.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import zlib
 
+from isrcheck.conformance import lz4
+
 MASK = 0x07
 """The bits of a batch's attributes that name its codec."""
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+READ = {"none", "gzip", "lz4"}
+"""The codecs whose records are read."""
 
 MOST_BYTES = 16 << 20
 """The most bytes that the records of one batch may have: a few bytes can be those of a very large batch."""
@@ -35,12 +39,23 @@ def codec_of(attributes: int) -> str:
 
 def decompressed(attributes: int, data: bytes) -> bytes:
     """The records of a batch with these attributes. Raises CompressionError."""
-    codec = codec_of(attributes)
+    return expanded(codec_of(attributes), data, MOST_BYTES)
+
+
+def expanded(codec: str, data: bytes, most: int) -> bytes:
+    """What this codec has compressed, at most `most` bytes. Raises CompressionError, TooLargeError."""
     if codec == "none":
         return data
-    if codec != "gzip":
+    if codec == "gzip":
+        return gunzipped(data, most)
+    if codec != "lz4":
         raise CompressionError(f"compressed: {codec}")
-    return gunzipped(data, MOST_BYTES)
+    try:
+        return lz4.decompressed(data, most)
+    except ValueError as error:
+        raise CompressionError(f"compressed: lz4, and damaged: {error}") from None
+    except OverflowError:
+        raise TooLargeError(f"compressed: lz4, with more than {most >> 20} MiB") from None
 
 
 def gunzipped(data: bytes, most: int) -> bytes:

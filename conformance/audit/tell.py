@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from isrcheck.conformance.audit.audit_partition import PartitionReport
 from isrcheck.conformance.audit.copy_log import CopyLog
 from isrcheck.conformance.audit.findings import Finding, Grade
+from isrcheck.conformance.compression import READ
 from isrcheck.models.messages.printable import escaped
 
 COLUMNS = ("broker", "log start", "log end", "high watermark", "recovery point", "last epoch")
@@ -52,10 +53,10 @@ def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str
         count(sum(report.snapshots for report in reports), "producer snapshot"),
     ]
     yield f"read: {', '.join(read)}; of these, every checksum is right"
-    compressed = sum(sum(number for codec, number in log.compressed.items() if codec != "gzip") for log in logs)
+    compressed = sum(sum(number for codec, number in log.compressed.items() if codec not in READ) for log in logs)
     if compressed:
         batches = count(compressed, "batch", "batches")
-        yield f"compressed: {batches} with snappy, lz4 or zstd: compared as a whole, the records in them are not read"
+        yield f"compressed: {batches} with snappy or zstd: compared as a whole, the records in them are not read"
     tallies = [report.acked for report in reports if report.acked is not None]
     if tallies:
         everywhere, asked = sum(tally.everywhere for tally in tallies), sum(tally.asked for tally in tallies)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
-from isrcheck.conformance.follow.wire.messages import FILE as WIRE
+from isrcheck.conformance.follow.wire.lines.messages import FILE as WIRE
 from isrcheck.models.messages.errors import UsageError
 
 SUFFIX = ".ndjson"

@@ -28,7 +28,7 @@ from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped

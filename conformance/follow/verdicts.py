@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.itf import to_text
 
@@ -217,7 +217,7 @@ def _follow_observations(
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return LogVerdict(Word.UNDECIDED, where, WHY[outcome.why])
+        return LogVerdict(Word.UNDECIDED, where, WHY.get(outcome.why, outcome.why))
     seen = says(outcome.line)
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
     return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

@@ -1,5 +1,8 @@
 """Checkpoint files: a version, the number of entries, and one entry a line.
 
+Kafka creates a checkpoint empty, and reads a file that ends before the number of its entries as one without entries
+(CheckpointFile.CheckpointReadBuffer.read).
+
 In:  the files `*-offset-checkpoint` of a log folder, and `leader-epoch-checkpoint` and `partition.metadata` of a
      partition. Out: offsets by partition; leader epochs with their start offsets; the topic id. Or FileError.
 """
@@ -46,12 +49,12 @@ def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     """The entries, with the byte at which each begins."""
     lines = list(_lines(path))
     if not lines:
-        raise FileError(path, f"it is empty; {CURE}", 0)
+        return
     (byte, version), *rest = lines
     if version.strip() != "0":
         raise FileError(path, f"no checkpoint, or of another version than 0: {version[:EXCERPT]!r}; {CURE}", byte)
     if not rest:
-        raise FileError(path, f"it ends before the number of its entries; {CURE}", byte + len(version))
+        return
     (byte, count), *entries = rest
     expected = _number(path, byte, count.strip())
     if expected != len(entries):

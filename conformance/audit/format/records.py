@@ -1,4 +1,4 @@
-"""The records of a batch, uncompressed or compressed with gzip, which the standard library can read.
+"""The records of a batch, uncompressed or compressed with gzip or lz4.
 
 In:  a `Batch`. Out: `Record`; or CompressedError, or a BatchError.
 """
@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from isrcheck.conformance.audit.format.batches import Batch, BatchError
-from isrcheck.conformance.compression import CompressionError, TooLargeError, gunzipped
+from isrcheck.conformance.compression import READ, CompressionError, TooLargeError, expanded
 
 MOST_BYTES = 64 << 20
 """The most bytes into which a batch is decompressed."""
-
-READ = {"none", "gzip"}
-"""The compressions that the standard library can read."""
 
 
 class CompressedError(Exception):
@@ -66,10 +63,8 @@ def _uncompressed(batch: Batch) -> bytes:
     why = unread(batch)
     if why is not None:
         raise CompressedError(why)
-    if batch.codec == "none":
-        return batch.body
     try:
-        return gunzipped(batch.body, MOST_BYTES)
+        return expanded(batch.codec, batch.body, MOST_BYTES)
     except TooLargeError:
         raise CompressedError(f"it has more than {MOST_BYTES} bytes uncompressed") from None
     except CompressionError:

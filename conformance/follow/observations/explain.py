@@ -27,7 +27,7 @@ from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.folding import folded
-from isrcheck.conformance.follow.recorded.lines import Line
+from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
 from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
 from isrcheck.models.language.model import Instance, spell
@@ -122,7 +122,8 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit ended the search, or the user did (`why` is then interrupt); all lines before `line` are explained.
+    """A limit ended the search, or the user did (`why` is then interrupt), or something that is not modelled happens
+    before `line` (`why` says what); all lines before `line` are explained.
 
     `hint` says which kind of line is missing most (hints.py).
     """
@@ -161,17 +162,20 @@ def follow_recording(
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
-    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` or
+    of times; with `retries`, at most that many times, and a record may be in the log several times. Where a log shows
+    copies of records, `retries` is their number unless it is given. If `content` or
     `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks whether it
     takes a trace; such a trace is preferred. Raises UsageError for bad input.
     """
     recording = read_recording(path, content, objects)
     if recording.is_empty:
         return NothingToFollow(path)
+    if recording.unclean_election is None and (values or {}).get("unclean_elections"):
+        recording = replace(recording, unclean_election=True)
     following = _Following(
         path=path,
         protocol=protocol,
-        given=dict(values or {}),
+        given=({"retries": recording.copies} if recording.copies else {}) | dict(values or {}),
         swaps=dict(swaps or {}),
         budget=Budget(seconds, memory),
         memory=memory,
@@ -179,6 +183,29 @@ def follow_recording(
         announce=announce,
         why_not_taken=why_not_taken,
     )
+    outcome = _in_every_way(recording, following)
+    unmodelled = recording.unmodelled
+    if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
+        return outcome
+    # What follows may be the effect of what is not modelled; what comes before is not.
+    before = recording.until(unmodelled.n)
+    earlier = None if before.is_empty else _in_every_way(before, following)
+    if earlier is not None and earlier.exit_code != 0:
+        return earlier
+    if isinstance(outcome, Rejected):
+        instance, line = outcome.instance, outcome.line
+    else:
+        instance, line = outcome.trace.instance, recording.lines[len(before.lines)]
+    return Undecided(recording, instance, line, not_modelled(unmodelled), outcome.effort)
+
+
+def not_modelled(line: Remark) -> str:
+    """Why nothing is decided after a line that says that something happens which is not modelled."""
+    return f"{line.unmodelled} ({line.spot}) is not modelled"
+
+
+def _in_every_way(recording: Recording, following: _Following) -> Rejected | Undecided | Explained:
+    """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
     requests = unknown_requests(recording)
     furthest: Rejected | None = None
     for number, way in enumerate(ways(recording, requests), 1):
@@ -214,13 +241,13 @@ class _Following:
         """Whether producers may send records again any number of times."""
         return "retries" not in self.given
 
-    def followed(self, recording: Recording) -> Outcome:
+    def followed(self, recording: Recording) -> Explained | Rejected | Undecided:
         """The outcome for a recording, with batches as single records if such a path explains it. Raises UsageError."""
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
         return self.outcome(recording) if outcome is None or isinstance(outcome, Rejected) else outcome
 
-    def outcome(self, recording: Recording) -> Outcome:
+    def outcome(self, recording: Recording) -> Explained | Rejected | Undecided:
         """The outcome for a recording. Raises UsageError."""
         try:
             instance = self.instance(recording, 1 if self.is_idempotent else None)

@@ -53,7 +53,7 @@ SHUTDOWNS = (
 )
 """The steps of a controlled shutdown with KRaft. Before, a broker that shuts down in order is one that crashes."""
 
-SHRINK, PREFER = "leader_shrinks_isr", "controller_elects_preferred"
+SHRINK, PREFER, UNCLEAN = "leader_shrinks_isr", "controller_elects_preferred", "controller_elects_unclean"
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
 
 ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
@@ -116,8 +116,9 @@ class Stage:
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
     its epoch, or the last epoch that can have begun. `most_sent` is the largest number of records that can have
     been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
-    can happen, also without a shutdown. `requested` is the ISR in the next request of each leader that sends one, None
-    if not all requests are recorded; `requested_before` is the one in its last request.
+    can happen, also without a shutdown. `may_be_unclean`: an unclean election can happen. `requested` is the ISR in the
+    next request of each leader that sends one, None if not all requests are recorded; `requested_before` is the one in
+    its last request.
     """
 
     line: Line
@@ -131,6 +132,7 @@ class Stage:
     most_sent: int
     most_partition_epoch: int
     may_prefer: bool
+    may_be_unclean: bool
     requested: Mapping[int, frozenset[int]] | None
     requested_before: Mapping[int, frozenset[int]]
 
@@ -203,6 +205,8 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
         return Permission.FREE
     if step.action == PREFER and not (stage.may_prefer or (stage.stopping and not has_kraft(instance))):
         return Permission.NOT
+    if step.action == UNCLEAN and not stage.may_be_unclean:
+        return Permission.NOT
     if step.action in ELECTIONS:
         return Permission.ELECTION
     broker, line = step.ordinals[0] if step.ordinals else NOBODY, stage.line
@@ -252,6 +256,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
     incarnations = [0] * len(recording.brokers)
     newest = 0
     may_prefer = False
+    may_be_unclean = bool(recording.unclean_election) or not recording.asks_unclean
     requested_before: dict[int, frozenset[int]] = {}
     for position, line in enumerate(recording.lines):
         target, epoch = next_leader(recording, position, newest)
@@ -259,7 +264,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
             *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position, newest)),
-            *(may_prefer or not recording.has_all_requests, _requested(recording, position)),
+            *(may_prefer or not recording.has_all_requests, may_be_unclean, _requested(recording, position)),
             dict(requested_before),
         )
         if isinstance(line, Fault):
@@ -269,7 +274,9 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             incarnations[replica] += line.what is FaultKind.START
         else:
             yield Stage(line, Passing.AT_ONCE, *situation)
-        may_prefer |= isinstance(line, ElectRequest)
+        if isinstance(line, ElectRequest):
+            may_prefer |= not line.is_unclean
+            may_be_unclean |= line.is_unclean
         if isinstance(line, AlterRequest):
             requested_before[recording.replica(line.leader)] = frozenset(map(recording.replica, line.isr))
         if isinstance(line, Metadata) and line.leader_epoch is not None:
@@ -278,7 +285,8 @@ def _stages(recording: Recording) -> Iterator[Stage]:
 
 
 def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
-    frozen.discard(replica)
+    if what is not FaultKind.CUT:
+        frozen.discard(replica)
     if what is FaultKind.FREEZE:
         frozen.add(replica)
     elif what is FaultKind.KILL:

@@ -33,7 +33,8 @@ FROM_THE_RECORDING = (
 """The configuration entries that only the recording determines; it may also determine `acks`."""
 
 FENCINGS_OF_A_FREEZE = 3
-"""How often the sessions of living brokers expire at most, for each broker that freezes."""
+"""How often the sessions of living brokers expire at most, for each broker that freezes, or is cut off from the
+controller."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Size:
     """What an instance has room for, and the settings that the recording shows (None: it does not).
 
     `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
+    `asks_unclean`: an administrator asks for an unclean election.
     """
 
     replicas: int
@@ -52,6 +54,7 @@ class Size:
     min_insync_replicas: int | None
     unclean_election: bool | None
     acks: Acks | None
+    asks_unclean: bool = False
 
 
 def size_of(recording: Recording) -> Size:
@@ -66,6 +69,7 @@ def size_of(recording: Recording) -> Size:
         recording.min_insync_replicas,
         recording.unclean_election,
         recording.acks,
+        recording.asks_unclean,
     )
 
 
@@ -92,7 +96,7 @@ def instance_for(
     ):
         if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
             raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
-    is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
+    is_unclean = size.asks_unclean or (unclean if unclean is not None else values.get("unclean_elections", 0) > 0)
     return model.instance(
         protocol,
         {
@@ -121,6 +125,6 @@ def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
         return {}
     found = {"partition_changes": size.changes}
     if has_kraft(instance):
-        fencings = FENCINGS_OF_A_FREEZE * size.faults[FaultKind.FREEZE]
+        fencings = FENCINGS_OF_A_FREEZE * (size.faults[FaultKind.FREEZE] + size.faults[FaultKind.CUT])
         found |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
     return found

@@ -77,6 +77,8 @@ class Past:
     def _fault(self, line: Fault) -> None:
         story = self.stories.setdefault(line.broker, [])
         self.deaths += line.what in DEATHS
+        if line.what is FaultKind.CUT:
+            return
         if line.what is FaultKind.START:
             story.clear()
         elif line.what is FaultKind.THAW:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations.explain import UnmetClaim, unmet_claim
+from isrcheck.conformance.follow.observations.explain import UnmetClaim, not_modelled, unmet_claim
 from isrcheck.conformance.follow.observations.script import Script, alters_partitions
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
 from isrcheck.conformance.follow.observations.size import Size, instance_for
@@ -36,8 +36,8 @@ from isrcheck.conformance.follow.online.window.stale import Request, drop_late_r
 from isrcheck.conformance.follow.online.window.table import Table
 from isrcheck.conformance.follow.paths.cells import Words
 from isrcheck.conformance.follow.paths.keeping import Keeping
-from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectRequest, Header, Line
-from isrcheck.conformance.follow.recorded.recording import Objects
+from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectRequest, Header, Line, Remark
+from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, unused_in
 from isrcheck.conformance.follow.report.losses import PROMISE
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
@@ -108,13 +108,24 @@ def follow_online(
 
     first = following(keeps=True)
     found = first.run()
-    if not first.has_broken or not first.is_stuck:
+    if first.has_broken and first.is_stuck:
+        # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
+        again = following(keeps=False).run()
+        if isinstance(again, Followed) and isinstance(found, RejectedOnline):
+            again = replace(again, keeps=False, lost=found.line)
+        found = again
+    return _with_remarks(found, remarks_in(path, stream()))
+
+
+def _with_remarks(found: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
+    """The outcome with what is not used; and undecided instead, after a line about something that is not modelled."""
+    found = replace(found, unused=unused_in(remarks))
+    line = found.lost if isinstance(found, Followed) else found.line
+    unmodelled = next((one for one in remarks if one.unmodelled), None)
+    if unmodelled is None or line is None or unmodelled.n > line.n or isinstance(found, UndecidedOnline):
         return found
-    # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
-    again = following(keeps=False).run()
-    if isinstance(again, Followed) and isinstance(found, RejectedOnline):
-        return replace(again, keeps=False, lost=found.line)
-    return again
+    common = found.path, found.generation, found.cost, found.unchecked, found.left_out
+    return UndecidedOnline(*common, line, not_modelled(unmodelled), unused=found.unused)
 
 
 class _Following:

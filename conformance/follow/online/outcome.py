@@ -6,7 +6,7 @@ Out: followed, rejected or undecided, each with what is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from isrcheck.conformance.console import DONE, VIOLATED
@@ -32,7 +32,8 @@ class Cost:
 class Online:
     """What all verdicts have in common. `unchecked` counts lines of which a part before the window was not checked.
 
-    `left_out` says which possibilities were not followed, and from which line on; None: all were followed.
+    `left_out` says which possibilities were not followed, and from which line on; None: all were followed. `unused`
+    names what the recording holds beside its lines.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class Online:
     cost: Cost
     unchecked: int
     left_out: str | None
+    unused: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ class _Survey:
             cure = "correct the line, or add the missing one"
             what = f"{line.what.value}: broker {line.broker} {told}; {cure}"
             raise bad_line(self.found.path, line.number, what)
-        self.conditions[line.broker] = (BECOMES[line.what], line.number)
+        self.conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
         self.found.deaths += line.what in DEATHS
         self.found.faults.add(line.what)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.recorded.recording import Objects
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 
 LONG = 1_000
 """A recording with so many observations is followed online, unless a history is asked for."""

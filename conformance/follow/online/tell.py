@@ -15,7 +15,7 @@ from isrcheck.conformance.follow.online.outcome import (
 )
 from isrcheck.conformance.follow.recorded.lines import Line
 from isrcheck.conformance.follow.report.losses import PROMISE
-from isrcheck.conformance.follow.report.tell import AND_ON, RESTS_ON, WHY, says, spell_unmet_claim
+from isrcheck.conformance.follow.report.tell import AND_ON, RESTS_ON, WHY, says, spell_unmet_claim, unused
 from isrcheck.traces.lanes.table import wrapped
 
 HEAD = "{path}: followed online: a verdict, no history; --history searches for one"
@@ -31,7 +31,7 @@ def tell(outcome: OnlineOutcome) -> list[str]:
         found += _rejected(outcome)
     else:
         found += _undecided(outcome)
-    return [*found, *_unchecked(outcome), _cost(outcome)]
+    return [*found, *_unchecked(outcome), *unused(outcome.unused), _cost(outcome)]
 
 
 def _followed(outcome: Followed) -> list[str]:

@@ -40,7 +40,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Remark(Line):
-    """A line that says nothing about the state of the cluster."""
+    """A line that says nothing about the state of the cluster.
+
+    `unused` names what the recording holds beside its lines. `unmodelled` says what happens here that no path of the
+    model has; empty: nothing. `copies` is the number of copies of records that leaders may have appended, as far as the
+    traffic shows the requests.
+    """
+
+    unused: str = ""
+    unmodelled: str = ""
+    copies: int = 0
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it says something about the recording."""
+        return bool(self.unused or self.unmodelled or self.copies)
 
 
 @dataclass(frozen=True)
@@ -155,7 +169,14 @@ class AlterRequest(Line):
 
 @dataclass(frozen=True)
 class ElectRequest(Line):
-    """An administrator asks for a preferred election."""
+    """An administrator asks for a preferred election, or for an unclean one.
+
+    `is_unasked`: nobody asks, and from here on the controller may elect the preferred leader by itself
+    (`auto.leader.rebalance.enable`).
+    """
+
+    is_unclean: bool = False
+    is_unasked: bool = False
 
 
 class FaultKind(Enum):
@@ -166,6 +187,8 @@ class FaultKind(Enum):
     THAW = "thaw"
     START = "start"
     STOP = "stop (controlled shutdown)"
+    CUT = "cut"
+    """The broker and a controller do not reach each other; the broker's session may expire while it runs."""
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ from isrcheck.models.messages.errors import UsageError
 REMARKS = ("roles", "note", "result", "refused")
 """Kinds of lines without a claim."""
 
-ELECT = "elect preferred"
-REMARKED_FAULTS = ("hold", "release", "delay", "pass", "note", "refused")
+ELECT, ELECT_UNCLEAN = "elect preferred", "elect unclean"
+REMARKED_FAULTS = ("hold", "release", "delay", "pass", "note", "refused", "heal")
 """Interventions of the experimenter; other lines record their effects."""
 
 
@@ -149,6 +149,11 @@ _ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
 def is_count(value: Any) -> bool:
     """Whether a value is a whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def is_peer(value: Any) -> bool:
+    """Whether a value is the number of a broker, or a controller."""
+    return is_count(value) or (isinstance(value, str) and value.startswith("controller"))
 
 
 def _is_text(value: Any) -> bool:
@@ -285,21 +290,37 @@ def _fault(line: LineReader, n: int) -> Line:
     what = line.required("what", _is_text, "what happened")
     if what in REMARKED_FAULTS:
         return Remark(line.number, n)
-    if what == ELECT:
-        return ElectRequest(line.number, n)
+    if what in (ELECT, ELECT_UNCLEAN):
+        line.only("what", "unasked")
+        unasked = line.optional("unasked", lambda value: isinstance(value, bool), "true or false")
+        return ElectRequest(line.number, n, what == ELECT_UNCLEAN, bool(unasked))
     if what == "send":
         line.only("what", "value", "acks")
         return Sent(line.number, n, line.record(), line.acks())
     known = {one.value: one for one in FaultKind}
     if what not in known:
         line.refuse(
-            f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT))}"
+            f"unknown fault {_shown(what)}",
+            f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT, ELECT_UNCLEAN))}",
         )
-    line.only("what", "broker", "frozen_s")
+    line.only("what", "broker", "frozen_s", *(["peer"] if what == FaultKind.CUT.value else []))
+    if what == FaultKind.CUT.value and is_count(line.required("peer", is_peer, "a broker, or a controller")):
+        return Remark(line.number, n)  # brokers that do not reach each other: messages are lost, as they may be always
     if str(line.keys.get("broker")).startswith("controller"):
         # It holds no replica; other lines record the effects of its absence.
         return Remark(line.number, n)
     return Fault(line.number, n, known[what], line.broker())
+
+
+def _remark(line: LineReader, n: int) -> Line:
+    unused, unmodelled, copies = (line.keys.get(key) for key in ("unused", "unmodelled", "copies"))
+    return Remark(
+        line.number,
+        n,
+        unused=unused if isinstance(unused, str) else "",
+        unmodelled=unmodelled if isinstance(unmodelled, str) else "",
+        copies=copies if isinstance(copies, int) and is_count(copies) else 0,
+    )
 
 
 def _header(line: LineReader, n: int) -> Line:
@@ -332,7 +353,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "applied": _applied,
     "fault": _fault,
     "client_read": _read,
-    **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},
+    **dict.fromkeys(REMARKS, _remark),
 }
 """The reader of each kind of line."""
 

@@ -7,7 +7,7 @@ Out: a `Recording`. Every defect is one UsageError with file and line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     Sent,
     View,
 )
-from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
+from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, read_line
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
@@ -48,8 +48,9 @@ ALLOWED = {
     FaultKind.THAW: ("frozen",),
     FaultKind.START: ("killed", "shut down"),
     FaultKind.STOP: ("running",),
+    FaultKind.CUT: ("running", "frozen", "killed", "shut down"),
 }
-"""The faults that are possible in each condition of a broker."""
+"""The conditions of a broker in which each fault is possible."""
 
 BECOMES = {
     FaultKind.KILL: "killed",
@@ -69,7 +70,7 @@ class Recording:
     `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
     every request to change the ISR and every preferred election has a line. All offsets in the lines are counted from
     `first_offset`. `is_folded`: some of its records stand for several (folding.py). `lost`: the `send` lines that were
-    taken out, of records that reach nobody (lost_sends.py).
+    taken out, of records that reach nobody (lost_sends.py). `remarks` say what is not modelled, and what is not used.
     """
 
     path: Path
@@ -85,6 +86,41 @@ class Recording:
     first_offset: int = 0
     is_folded: bool = False
     lost: tuple[Sent, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def unmodelled(self) -> Remark | None:
+        """The first line that says that something happens which is not modelled."""
+        return next((line for line in self.remarks if line.unmodelled), None)
+
+    @property
+    def unused(self) -> str:
+        """What the recording holds beside its lines, in words; empty: nothing."""
+        return unused_in(self.remarks)
+
+    @property
+    def copies(self) -> int:
+        """How many copies of records there can be: 0 unless a line shows one, since producers are idempotent then.
+
+        A log with a record twice, or with more records than there are, has copies. Others may have been truncated; so
+        where the traffic shows the requests that were sent again, all of them count.
+        """
+        told = [line for line in self.lines if not isinstance(line, Sent | Acked)]
+        shown = max((len(named_by(line)) - len(set(named_by(line))) for line in told), default=0)
+        sent_again = sum(line.copies for line in self.remarks)
+        is_longer = any(line.log_end_offset > len(self.values) for line in told if isinstance(line, LogEnd))
+        return max(shown, sent_again) if shown or (sent_again and is_longer) else 0
+
+    @property
+    def asks_unclean(self) -> bool:
+        """Whether an administrator asks for an unclean election."""
+        return any(isinstance(line, ElectRequest) and line.is_unclean for line in self.lines)
+
+    def until(self, n: int) -> Recording:
+        """The recording of the lines before the one with this number."""
+        lines = tuple(line for line in self.lines if line.n < n)
+        named = {value for line in lines for value in named_by(line)}
+        return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
     @property
     def is_empty(self) -> bool:
@@ -104,14 +140,30 @@ class Recording:
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
+def remarks_in(path: Path, objects: Objects) -> list[Remark]:
+    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled."""
+    found = []
+    for number, said in objects:
+        line = read_line(path, number, said) if said.get("kind") in (*REMARKS, "fault") else None
+        if isinstance(line, ElectRequest) and line.is_unclean:
+            found.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
+        elif isinstance(line, Remark) and line.says_something:
+            found.append(line)
+    return found
+
+
+def unused_in(remarks: Iterable[Remark]) -> str:
+    """What a recording holds beside its lines, in words; empty: nothing."""
+    return "; ".join(line.unused for line in remarks if line.unused)
+
+
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
     lines = told_apart(list(_lines(path, objects or _objects(path, content))))
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     has_all_requests = header is not None and header.has_all_requests
-    silent = Header | Remark if has_all_requests else Header | Remark | ElectRequest
-    claims = _without_first_starts(line for line in _without_late_views(lines) if not isinstance(line, silent))
+    claims = _without_first_starts(line for line in _without_late_views(lines) if _counts(line, has_all_requests))
     brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
     epochs = [epoch for line in claims for epoch in _epochs(line)]
     return Recording(
@@ -126,7 +178,15 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         min(epochs, default=0),
         has_all_requests,
         0 if header is None else header.first_offset,
+        remarks=tuple(line for line in lines if isinstance(line, Remark) and line.says_something),
     )
+
+
+def _counts(line: Line, has_all_requests: bool) -> bool:
+    """Whether a line says something about the state, a fault or a request."""
+    if isinstance(line, ElectRequest):
+        return has_all_requests or line.is_unclean
+    return not isinstance(line, Header | Remark)
 
 
 def _lines(path: Path, objects: Objects) -> Iterator[Line]:
@@ -214,7 +274,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
                 told = f"is {condition} since line {since}" if since else "runs from the start"
                 cure = "correct the line, or add the missing one"
                 raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
-            conditions[line.broker] = (BECOMES[line.what], line.number)
+            conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
     return tuple(sorted(replicas))
 
 

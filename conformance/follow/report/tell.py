@@ -123,7 +123,12 @@ def _explained(outcome: Explained) -> list[str]:
         for told in failure_lines(failure, recording, outcome.passed):
             found += wrapped(told)
         found.append("")
-    return [*found, _effort(outcome.effort)]
+    return [*found, *unused(recording.unused), _effort(outcome.effort)]
+
+
+def unused(what: str) -> list[str]:
+    """What the recording holds and the answer does not rest on, in wrapped lines."""
+    return wrapped(f"Not used: {what}.") if what else []
 
 
 def _rejected(outcome: Rejected) -> list[str]:
@@ -140,7 +145,7 @@ def _rejected(outcome: Rejected) -> list[str]:
     found += told_exclusion(outcome)
     acks = Acks(outcome.instance.configuration.acks).spelling
     rests_on = RESTS_ON.format(acks=acks) + (f" {AND_ON}" if alters_partitions(outcome.instance) else "")
-    return [*found, *wrapped(rests_on), _effort(outcome.effort)]
+    return [*found, *wrapped(rests_on), *unused(recording.unused), _effort(outcome.effort)]
 
 
 def told_exclusion(outcome: Rejected) -> list[str]:
@@ -161,8 +166,12 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
 def _undecided(outcome: Undecided) -> list[str]:
     line = place(outcome.recording, outcome.line)
     return [
-        f"UNDECIDED: {WHY[outcome.why]}; the search found explanations only of the lines before {line}",
+        *wrapped(
+            f"UNDECIDED: {WHY.get(outcome.why, outcome.why)}; the search found explanations only of the lines before"
+            f" {line}"
+        ),
         *wrapped(outcome.hint),
+        *unused(outcome.recording.unused),
         _effort(outcome.effort),
     ]
 
@@ -216,7 +225,9 @@ def says(line: Line) -> str:
     if isinstance(line, Applied):
         return f"broker {line.broker} has applied the metadata up to partition epoch {line.partition_epoch}"
     if isinstance(line, ElectRequest):
-        return "an administrator asks for a preferred election"
+        if line.is_unasked:
+            return "from here on, the controller elects the preferred leader, and nobody has asked for it"
+        return f"an administrator asks for {'an unclean' if line.is_unclean else 'a preferred'} election"
     if isinstance(line, HighWatermark):
         return f"broker {line.broker} has the high watermark {line.high_watermark}"
     if isinstance(line, Holds):

@@ -8,9 +8,10 @@ Both files have seconds since the same start, and a line stands where its time p
 - `disk`: as it stands, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
   shown another log of the broker shortly before: the disk can have been read before that.
 - `metadata`: like a broker's answer to a client, so only as news (controller.py).
-- `acked`, `send`, `client_read` and faults: only what the traffic does not show. The offset of an acknowledged record
-  has to be that of the response.
-- the lines after the shutdown at the end, headers and remarks: nothing.
+- `acked`, `send`, `client_read` and faults of brokers: only what the traffic does not show. The offset of an
+  acknowledged record has to be that of the response.
+- the header: its settings, where the traffic shows none.
+- the lines after the shutdown at the end, and remarks: nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, objects_of
+from isrcheck.conformance.follow.recorded.lines import Header
 from isrcheck.conformance.follow.recorded.reading import read_line
 from isrcheck.conformance.follow.wire.controller import View
-from isrcheck.conformance.follow.wire.messages import Happening, is_number
-from isrcheck.conformance.follow.wire.traffic import FAULTS, Observation, Traffic, value_in
+from isrcheck.conformance.follow.wire.first_pass.ending import FAULTS
+from isrcheck.conformance.follow.wire.first_pass.survey import MIN_ISR, UNCLEAN, Survey
+from isrcheck.conformance.follow.wire.lines.messages import Happening, is_number
+from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value_in
 
 FILE = "observations.ndjson"
 """The name of the file beside the wire recording."""
@@ -36,6 +40,9 @@ SHORTLY = 0.01
 
 AGREE = 1.0
 """Seconds by which the two files may differ about the time of a fault or of a read."""
+
+SETTINGS = (MIN_ISR, UNCLEAN, "replicas")
+"""The settings of a header that count."""
 
 MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_watermark_checkpoint", "label")
 """The keys of a disk line."""
@@ -59,12 +66,48 @@ def lines_beside(wire: Path) -> Iterator[Beside]:
         if number > MOST_LINES:
             raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
         if said.get("kind") == "header":
+            if number > 1:
+                raise bad_line(path, number, "a header after other lines; put one header first")
             continue
         t = said.get("t")
         if isinstance(t, bool) or not isinstance(t, int | float):
             raise bad_line(path, number, '"t" has to be the seconds since the start; give it')
         read_line(path, number, said)
         yield Beside(number, t, said)
+
+
+def happenings_beside(wire: Path | None) -> Iterator[Happening]:
+    """What people and clients did according to observations.ndjson beside a wire recording. Raises UsageError."""
+    for line in () if wire is None else lines_beside(wire):
+        kind = line.said["kind"]
+        if kind in ("fault", "acked", "client_read"):
+            what = str(line.said.get("what", kind))
+            yield Happening(line.number, line.number, line.t, what, line.said)
+
+
+def settings_beside(wire: Path | None, survey: Survey) -> None:
+    """Add the settings of the header of observations.ndjson to those that the traffic shows. Raises UsageError."""
+    path = None if wire is None else wire.parent / FILE
+    if path is None or not path.exists():
+        return
+    number, said = next(objects_of(path), (1, {}))
+    header = read_line(path, number, said) if said.get("kind") == "header" else None
+    if not isinstance(header, Header):
+        return
+    for key in said:
+        if key not in ("kind", "n", "t", "label", *SETTINGS):
+            raise bad_line(path, number, f"wire.ndjson says what {key} would say; leave it out")
+    least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
+    for key, mine, theirs in (
+        (MIN_ISR, least, survey.min_insync_replicas),
+        (UNCLEAN, unclean, survey.unclean_election),
+        ("replicas", replicas or None, survey.replicas or None),
+    ):
+        if mine is not None and theirs is not None and mine != theirs:
+            raise bad_line(path, number, f"{key} is {said[key]}, but wire.ndjson shows another value; correct it")
+    survey.min_insync_replicas = survey.min_insync_replicas if least is None else least
+    survey.unclean_election = survey.unclean_election if unclean is None else unclean
+    survey.replicas = survey.replicas or replicas
 
 
 class Seen:
@@ -76,6 +119,13 @@ class Seen:
         self.happenings = happenings
         self._lines = lines_beside(wire)
         self._next = next(self._lines, None)
+
+    def left(self) -> int:
+        """The number of lines that were not taken, the next one included."""
+        found = 0
+        while self._next is not None:
+            found, self._next = found + 1, next(self._lines, None)
+        return found
 
     def until(self, t: float) -> Iterator[tuple[Beside, Observation]]:
         """The observations of the lines before this time. Raises UsageError."""
@@ -103,13 +153,14 @@ class Seen:
             yield from self.traffic.sends([(value_in(said), None)])
         elif kind == "fault" and said["what"] in FAULTS and is_number(said.get("broker")):
             is_new = not self._is_in_the_traffic(line, said["what"])
-            yield from [{"kind": "fault", "what": said["what"], "broker": said["broker"]}] * is_new
+            yield from self.traffic.befall(said["what"], said["broker"], said.get("peer")) if is_new else ()
 
     def _disk(self, line: Beside) -> Iterator[Observation]:
         broker, log = line.said["broker"], line.said["log"]
         shown, at = self.traffic.log_of(broker)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
         if is_other and line.t - at < SHORTLY:
+            self.traffic.unused.older += 1
             yield {"kind": "note", "what": f"the disk of broker {broker} may have been read before its last fetch"}
         else:
             yield {"kind": "disk", **{key: line.said[key] for key in MEMORY if key in line.said}}

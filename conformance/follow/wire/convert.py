@@ -12,6 +12,9 @@ Which observations the traffic gives:
 - faults of brokers, what a producer was told, and what a consumer has read: the same;
 - the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
 
+The last line counts what gives none: messages that are not decoded or say nothing about the partition, notes, and the
+lines after the shutdown at the end; and requests that were sent again.
+
 An observation says that something is true at its place among the others. So what a message shows of a past moment is
 left out, unless nothing was observed between that moment and the message.
 """
@@ -23,10 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line
-from isrcheck.conformance.follow.wire.beside import Seen
+from isrcheck.conformance.follow.wire.beside import Seen, happenings_beside, settings_beside
 from isrcheck.conformance.follow.wire.disks import disks_in
-from isrcheck.conformance.follow.wire.messages import Happening, is_wire, wire_lines
-from isrcheck.conformance.follow.wire.survey import MIN_ISR, UNCLEAN, Survey, survey_of
+from isrcheck.conformance.follow.wire.first_pass.survey import MIN_ISR, UNCLEAN, Survey, survey_of
+from isrcheck.conformance.follow.wire.lines.messages import Happening, is_wire, wire_lines
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk
 
 MOST_OBSERVATIONS = 100_000
@@ -54,7 +57,9 @@ def observations_of(
     If the content is given, nothing is read from the disk, so folders of brokers are left out. Who follows them online
     drops each after its turn, so that there may be any number of them.
     """
-    survey = survey_of(path, wire_lines(path, content))
+    beside = path if content is None else None
+    survey = survey_of(path, wire_lines(path, content), happenings_beside(beside))
+    settings_beside(beside, survey)
     yield 1, _header(survey)
     records = 0
     for n, shown in enumerate(_shown(path, content, survey, is_online=is_online)):
@@ -92,10 +97,13 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
     if len(survey.acks) > 1:
         mixed = f"producers with acks={' and '.join(sorted(survey.acks))}; followed as acks={survey.weakest_acks}"
         yield Shown(1, 0.0, {"kind": "note", "what": mixed})
-    for line in wire_lines(path, content):
+    lines = wire_lines(path, content)
+    for line in lines:
         if seen is not None:
             yield from (Shown(one.number, one.t, keys) for one, keys in seen.until(line.t))
         if line.number == survey.shut_down_at:
+            traffic.unused.shut_down_at, traffic.unused.after = line.number, 1 + sum(1 for _ in lines)
+            traffic.unused.beside = 0 if seen is None else seen.left()
             break
         last = line.number, line.t
         try:
@@ -107,8 +115,11 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
         if seen is not None:
             yield from (Shown(one.number, one.t, keys) for one, keys in seen.until(float("inf")))
     if content is None:
-        for one in disks_in(path.parent, survey.topic or "", survey.partition, survey.first_offset):
+        for one in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
             keys = disk(one.broker, one.log, survey.first_offset)
             if one.checkpoint is not None:
                 keys["high_watermark_checkpoint"] = one.checkpoint
             yield Shown(*last, {**keys, "label": f"broker{one.broker}/ at the end", "from": f"broker{one.broker}"})
+    counted = {"unused": traffic.unused.told(), "copies": traffic.records.copies}
+    if any(counted.values()):
+        yield Shown(*last, {"kind": "note", "what": "counted", **{key: said for key, said in counted.items() if said}})

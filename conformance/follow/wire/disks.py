@@ -6,8 +6,10 @@ Out: a `DiskContent` for each broker. Every defect is one UsageError with the fi
 
 from __future__ import annotations
 
+import base64
 import re
 import struct
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +44,12 @@ class DiskContent:
     checkpoint: int | None
 
 
-def disks_in(folder: Path, topic: str, index: int = 0, first: int = 0) -> Iterator[DiskContent]:
+def disks_in(
+    folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
+) -> Iterator[DiskContent]:
     """The contents of all broker<i>/ in a folder, by number, without the records before the first offset.
 
-    Raises UsageError.
+    A topic whose name is not known is found by its id. Raises UsageError.
     """
     found = {}
     try:
@@ -58,13 +62,26 @@ def disks_in(folder: Path, topic: str, index: int = 0, first: int = 0) -> Iterat
     if len(found) > MOST_BROKERS:
         raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
     for broker, path in sorted(found.items()):
-        partition = path / f"{topic}-{index}"
-        if partition.is_dir():
+        name = _name_in(path, index, topic_id) if topic is None else topic
+        partition = path / f"{name}-{index}"
+        if name is not None and partition.is_dir():
             segments = sorted(partition.glob("*.log"))
             if not segments:
                 raise UsageError(f"{partition}: no segment (*.log) in it; copy the folder again, or leave it out")
             log = tuple(record for segment in segments for record in _records(segment, _read(segment)))
-            yield DiskContent(broker, _checked(partition, log, first), _checkpoint(path, topic, index))
+            yield DiskContent(broker, _checked(partition, log, first), _checkpoint(path, name, index))
+
+
+def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
+    """The name of the topic with this id by the `partition.metadata` of a broker's partitions; None: it has none."""
+    try:
+        spelled_id = base64.urlsafe_b64encode(uuid.UUID(topic_id).bytes).decode().rstrip("=") if topic_id else None
+    except ValueError:
+        return None
+    for path in sorted(broker.glob(f"*-{index}/partition.metadata")):
+        if spelled_id is not None and f"topic_id: {spelled_id}" in _read(path).decode(errors="replace").splitlines():
+            return path.parent.name.removesuffix(f"-{index}")
+    return None
 
 
 def _checked(partition: Path, log: tuple[tuple[int, str, int], ...], first: int) -> tuple[tuple[str, int], ...]:
@@ -99,7 +116,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
         try:
             records = decompressed(attributes, data[at + HEADER.size : end])
         except CompressionError as error:
-            raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip or none") from None
+            raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip, lz4 or none") from None
         body = 0
         for position in range(count):
             try:

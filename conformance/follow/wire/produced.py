@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.wire.messages import listed
+from isrcheck.conformance.follow.wire.lines.messages import listed
 from isrcheck.conformance.follow.wire.sessions import entries_of
 
 Number = tuple[int, int, int]
@@ -32,6 +32,16 @@ class Produced:
         self._sent: Counter[str] = Counter()
         self._numbers: defaultdict[str, set[Number]] = defaultdict(set)
         self._acked: defaultdict[str, set[int | None]] = defaultdict(set)
+        self._attempts: Counter[str] = Counter()
+
+    @property
+    def copies(self) -> int:
+        """The most copies of records that leaders can have appended: requests that were sent again, and not refused."""
+        return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
+
+    def refused(self, records: Sequence[SentRecord]) -> None:
+        """A leader has not appended the records of a request."""
+        self._attempts.subtract(value for value, number in records if number is None)
 
     def offsets(self, value: str) -> set[int]:
         """The offsets at which records with this value were acknowledged."""
@@ -45,7 +55,9 @@ class Produced:
                 self._check(value, is_repeated=value in self._sent)
                 self._sent[value] += 1
                 found.append(value)
-            if number is not None:
+            if number is None:
+                self._attempts[value] += 1
+            else:
                 self._numbers[value].add(number)
         return found
 

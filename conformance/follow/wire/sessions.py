@@ -12,8 +12,8 @@ from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
 from isrcheck.conformance.follow.recorded.lines import MARKER, NULL
-from isrcheck.conformance.follow.wire.messages import Message, listed, numbers
-from isrcheck.conformance.follow.wire.survey import Survey, follower_of
+from isrcheck.conformance.follow.wire.first_pass.survey import Survey, follower_of
+from isrcheck.conformance.follow.wire.lines.messages import Message, listed, numbers
 
 NO_ERROR = "none"
 MOST_SESSIONS = 1_000
@@ -115,7 +115,7 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
         if batch.get("undecoded") is not None:
             why = get(batch, "undecoded", str)[:200]
             raise UnreadableError(
-                f"the records of a batch are not decoded ({why}); record with compression.type=gzip or none"
+                f"the records of a batch are not decoded ({why}); record again with compression.type=gzip, lz4 or none"
             )
         epoch = get(batch, "leader_epoch", int)
         is_control = get(batch, "control", bool, absent=False)

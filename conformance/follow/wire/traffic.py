@@ -11,16 +11,21 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.recorded.lines import NULL
+from isrcheck.conformance.follow.recorded.lines import NULL, FaultKind
+from isrcheck.conformance.follow.recorded.reading import ELECT, ELECT_UNCLEAN
 from isrcheck.conformance.follow.wire.controller import Controller, View
+from isrcheck.conformance.follow.wire.first_pass.ending import FAULTS, shuts_down
+from isrcheck.conformance.follow.wire.first_pass.survey import Survey, acks_of
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
-from isrcheck.conformance.follow.wire.messages import (
+from isrcheck.conformance.follow.wire.lines.messages import (
+    NOTE,
     Happening,
     Message,
     is_number,
     listed,
     numbers,
 )
+from isrcheck.conformance.follow.wire.lines.notes import may_be_fault
 from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
 from isrcheck.conformance.follow.wire.sessions import (
     NO_ERROR,
@@ -30,16 +35,38 @@ from isrcheck.conformance.follow.wire.sessions import (
     Pending,
     Sessions,
 )
-from isrcheck.conformance.follow.wire.survey import Survey, acks_of, shuts_down
+from isrcheck.conformance.follow.wire.unused import Unused
 
-FAULTS = ("kill -9", "freeze", "thaw", "start", "stop (controlled shutdown)")
-"""The faults of brokers that observations know."""
-
-FROZEN = ("freeze", "thaw")
+SAME_PROCESS = (FaultKind.FREEZE.value, FaultKind.THAW.value, FaultKind.CUT.value)
 """Faults after which a broker is the same process."""
 
-SILENT = ("hold", "release", "elect preferred", "delay", "pass", "note", "refused")
+SILENT = ("hold", "release", ELECT, "delay", "pass", "refused", "heal")
 """Interventions without a claim: other lines show their effects."""
+
+UNMODELLED = {
+    "AlterPartitionReassignments": "a reassignment of replicas",
+    "DeleteRecords": "the deletion of records by an administrator",
+    "DeleteTopics": "the deletion of a topic",
+    "AlterReplicaLogDirs": "a move of a replica to another folder",
+    "AlterConfigs": "a change of settings, whose request is not decoded",
+    "IncrementalAlterConfigs": "a change of settings, whose request is not decoded",
+}
+"""Requests whose effects no path has: what follows them is not rejected."""
+
+SAYING = (
+    "Produce",
+    "Fetch",
+    "AlterPartition",
+    "ElectLeaders",
+    "Metadata",
+    "CreateTopics",
+    "BrokerHeartbeat",
+    *UNMODELLED,
+)
+"""The requests and responses that are read. Others say nothing about the partition."""
+
+MOST_TEXT = 200
+"""The characters of a remark that are kept."""
 
 Observation = dict[str, Any]
 
@@ -72,6 +99,8 @@ class Traffic:
         self.now = 0.0
         self.given_at = 0.0
         self.told_high_watermarks: dict[int, tuple[int, int]] = {}
+        self.rebalanced: set[int] = set()
+        self.unused = Unused()
         self.count = 0
 
     def take(self, line: Message | Happening) -> Iterator[Observation]:
@@ -94,13 +123,7 @@ class Traffic:
         broker: Any = keys.get("broker")
         if what in FAULTS:
             if is_number(broker):
-                self.followed.pop(broker, None)
-                self.heard.pop(broker, None)
-                if what not in FROZEN:
-                    self.shown.pop(broker, None)
-                    self.applied.pop(broker, None)
-                (self.stopping.add if what.startswith("stop") else self.stopping.discard)(broker)
-                yield {"kind": "fault", "what": what, "broker": broker}
+                yield from self.befall(what, broker, keys.get("peer"))
         elif what == "send":
             yield from self.sends([(value_in(keys), None)])
         elif what == "client_result":
@@ -109,11 +132,30 @@ class Traffic:
                 yield from self.acks([(value, offset if is_number(offset) else None)])
         elif what == "client_read":
             yield from self._reads(keys)
+        elif what == NOTE:
+            text = str(keys.get("text", ""))[:MOST_TEXT]
+            if not may_be_fault(text):
+                self.unused.notes += 1
+            else:
+                yield _unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
             if is_number(broker):
                 known = ", ".join(FAULTS)
                 raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
-            yield {"kind": "note", "what": what[:200]}
+            yield {"kind": "note", "what": what[:MOST_TEXT]}
+
+    def befall(self, what: str, broker: int, peer: Any = None) -> Iterator[Observation]:
+        """A fault of a broker; a shutdown that the traffic has shown already is not shown again."""
+        is_stop = what == FaultKind.STOP.value
+        if is_stop and broker in self.stopping:
+            return
+        self.followed.pop(broker, None)
+        self.heard.pop(broker, None)
+        if what not in SAME_PROCESS:
+            self.shown.pop(broker, None)
+            self.applied.pop(broker, None)
+            (self.stopping.add if is_stop else self.stopping.discard)(broker)
+        yield {"kind": "fault", "what": what, "broker": broker, **({} if peer is None else {"peer": peer})}
 
     def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
         """A producer sends these records; only the first time counts."""
@@ -152,18 +194,30 @@ class Traffic:
     # --------------------------------------------------------------------------------------------------- the traffic
 
     def _message(self, line: Message) -> Iterator[Observation]:
-        if line.api == "Produce":
+        if line.undecoded:
+            self.unused.undecoded[line.api] += 1
+            if line.api in UNMODELLED and line.is_request:
+                yield _unmodelled(UNMODELLED[line.api], line.api)
+            return
+        if line.api not in SAYING:
+            self.unused.others += 1
+        if self.survey.elections.reassigned_after == line.number:
+            yield _unmodelled(UNMODELLED["AlterPartitionReassignments"], "Metadata")
+        if line.api in UNMODELLED and line.is_request and not line.is_held:
+            if self._is_about_it(line):
+                yield _unmodelled(UNMODELLED[line.api], line.api)
+        elif line.api == "Produce":
             yield from self._produce_request(line) if line.is_request else self._produce_response(line)
         elif line.api == "Fetch" and line.broker is None:
             yield from self._metadata_log(line)
         elif line.api == "Fetch":
             yield from self._fetch_request(line) if line.is_request else self._fetch_response(line)
         elif shuts_down(line):
-            yield from self._shutdown(get(line.body, "broker_id", int))
+            yield from self.befall(FaultKind.STOP.value, get(line.body, "broker_id", int))
         elif line.api == "AlterPartition":
             yield from self._alter_request(line) if line.is_request else self._alter_partition(line)
-        elif line.api == "ElectLeaders" and line.is_request and line.body.get("election_type", 0) == 0:
-            yield {"kind": "fault", "what": "elect preferred"}
+        elif line.api == "ElectLeaders" and line.is_request:
+            yield {"kind": "fault", "what": ELECT_UNCLEAN if line.body.get("election_type", 0) == 1 else ELECT}
         elif line.api == "Metadata" and line.is_request:
             self._ask_for_metadata(line)
         elif line.api == "Metadata":
@@ -173,19 +227,27 @@ class Traffic:
         acks_of(line)
         for partition in self.survey.partitions(line.body, "topic_data", "partition_data"):
             records = records_in(partition)
-            values = [value for value, _ in records]
-            was_held = self.produced.peek(line) == values
-            self.produced.put(line, values)
+            was_held = self.produced.peek(line) == records
+            self.produced.put(line, records)
             yield from self.sends(() if was_held else records)
 
     def _produce_response(self, line: Message) -> Iterator[Observation]:
-        values = self.produced.peek(line) if line.is_held else self.produced.pop(line)
-        if values is None or line.is_held:  # the producer does not know yet
+        records: list[SentRecord] | None = self.produced.peek(line) if line.is_held else self.produced.pop(line)
+        if line.is_held:  # the producer does not know yet
+            return
+        if records is None:
+            self.unused.acks += any(
+                partition.get("error_code") == NO_ERROR
+                for partition in self.survey.partitions(line.body, "responses", "partition_responses")
+            )
             return
         for partition in self.survey.partitions(line.body, "responses", "partition_responses"):
-            if partition.get("error_code") != NO_ERROR:
-                continue
             base = get(partition, "base_offset", int)
+            if partition.get("error_code") != NO_ERROR:
+                if base < 0:
+                    self.records.refused(records)
+                continue
+            values = [value for value, _ in records]
             view = self.controller.last
             if base >= 0 and view is not None and line.broker == view.leader:
                 for offset, value in enumerate(values, base):
@@ -290,11 +352,6 @@ class Traffic:
             else:
                 yield from self._view(self.controller.logs(offset, leader, isr))
 
-    def _shutdown(self, broker: int) -> Iterator[Observation]:
-        if broker not in self.stopping:
-            self.stopping.add(broker)
-            yield {"kind": "fault", "what": "stop (controlled shutdown)", "broker": broker}
-
     def _alter_request(self, line: Message) -> Iterator[Observation]:
         if line.is_held or line.exchange not in self.held:
             for partition in self.survey.partitions(line.body, "topics", "partitions"):
@@ -353,14 +410,24 @@ class Traffic:
             yield from self._view(self.controller.is_seen(view))
 
     def _view(self, view: View | None) -> Iterator[Observation]:
-        if view is not None:
-            yield {
-                "kind": "metadata",
-                "leader": view.leader,
-                "leader_epoch": view.leader_epoch,
-                "isr": list(view.isr),
-                **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
-            }
+        if view is None:
+            return
+        yield {
+            "kind": "metadata",
+            "leader": view.leader,
+            "leader_epoch": view.leader_epoch,
+            "isr": list(view.isr),
+            **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
+        }
+        if view.leader_epoch in self.survey.elections.rebalanced_after - self.rebalanced:
+            self.rebalanced.add(view.leader_epoch)
+            yield {"kind": "fault", "what": ELECT, "unasked": True}
+
+    def _is_about_it(self, line: Message) -> bool:
+        """Whether a request names the topic, or names none."""
+        topics = [topic for key in ("topics", "dirs") for topic in listed(line.body, key)]
+        topics = [inner for topic in topics for inner in (listed(topic, "topics") or [topic])]
+        return not topics or any(self.survey.is_about(topic) for topic in topics)
 
 
 def disk(broker: int, log: Log, first: int) -> Observation:
@@ -371,6 +438,11 @@ def disk(broker: int, log: Log, first: int) -> Observation:
         "log": [[offset, value] for offset, (value, _) in enumerate(log, first)],
         "batch_epochs": [epoch for _, epoch in log],
     }
+
+
+def _unmodelled(why: str, what: str) -> Observation:
+    """The remark that something happens which no path of the model has."""
+    return {"kind": "note", "what": what, "unmodelled": why}
 
 
 def _shown(broker: int | None, view: View) -> Observation:

@@ -73,7 +73,6 @@ def test_a_file_with_other_bytes_in_it(capsys, real, name, seed):
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
-        ("replication-offset-checkpoint", "", "it is empty; copy it again"),
         ("replication-offset-checkpoint", "1\n0\n", "no checkpoint, or of another version than 0: '1'; copy it again"),
         ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "it should have 2 entries, and has 1; copy it again"),
         ("replication-offset-checkpoint", "0\n1\nt 0\n", "'t 0' has not 3 words; copy it again"),

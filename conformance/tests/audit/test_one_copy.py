@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from conformance.tests.audit.building import (
@@ -117,6 +119,29 @@ def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
 )
 def test_leader_epochs_that_disagree_with_the_log(capsys, tmp_path, epochs, what):
     assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0, 1, 1), epochs=epochs)) == (VIOLATED, [what])
+
+
+@pytest.mark.parametrize("name", ["recovery-point", "cleaner", "log-start"])
+@pytest.mark.parametrize("content", ["", "0\n", "0\n0\n"])
+def test_a_checkpoint_that_kafka_has_created_and_not_written_has_no_entries(capsys, tmp_path, name, content):
+    """CheckpointFile creates the file, and reads one without the number of its entries as an empty one."""
+    folder = broker(tmp_path / "broker1", batches(0, 0))
+    (folder / f"{name}-offset-checkpoint").write_text(content)
+    told = audit(capsys, folder)
+    assert (told.code, told.errors) == (DONE, "")
+
+
+def test_what_else_a_log_folder_holds_is_no_partition(capsys, tmp_path):
+    """As a broker leaves its folder after a clean shutdown: one partition is being deleted, and two move."""
+    folder = broker(tmp_path / "broker1", batches(0, 0))
+    for name in (".kafka_cleanshutdown", ".lock", "meta.properties", "bootstrap.checkpoint"):
+        (folder / name).write_text("")
+    for name in ("delete", "future", "stray"):
+        shutil.copytree(folder / "t-0", folder / f"u-0.{'0' * 32}-{name}")
+    told = audit(capsys, folder)
+    assert (told.code, told.errors) == (DONE, "")
+    assert "broker1: 3 folders of partitions that are being deleted or moved: not read" in told.out
+    assert "read: 1 partition, 1 copy" in told.out
 
 
 def test_leader_epochs_that_begin_above_the_log_start(capsys, tmp_path):

@@ -71,7 +71,7 @@ def fault(what: str, broker: int) -> dict[str, Any]:
     return {"kind": "fault", "what": what, "broker": broker}
 
 
-KILL, FREEZE, THAW, START, STOP = (one.value for one in FaultKind)
+KILL, FREEZE, THAW, START, STOP, CUT = (one.value for one in FaultKind)
 
 
 def read(*values: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def _record(arguments: argparse.Namespace) -> int:
     from isrcheck.conformance.wire.recording.live import WritingError, record
     from isrcheck.conformance.wire.recording.proxy import PortError
     from isrcheck.conformance.wire.recording.rules import read_script
+    from isrcheck.conformance.wire.recording.typed import FAULT_COMMANDS
 
     nodes = _nodes(arguments.node)
     rules = read_script(arguments.script, [each.name for each in nodes]) if arguments.script else ()
@@ -63,11 +64,12 @@ def _record(arguments: argparse.Namespace) -> int:
         for each in nodes:
             where = f"{LOOPBACK}:{ports[each.name]}"
             say(escaped(f"{_called(each.name)} must advertise {where}, and is expected at {each.host}:{each.target}"))
+        say(f"type what you do to the nodes: {FAULT_COMMANDS}, note TEXT")
         say(escaped(f"recording: {path}"))
 
     tell = _tell if arguments.verbose or rules else be_silent
     try:
-        was_interrupted = asyncio.run(record(nodes, rules, path, tell, started, arguments.seconds))
+        was_interrupted = asyncio.run(record(nodes, rules, path, tell, _tell, started, arguments.seconds))
     except PortError as error:
         raise UsageError(f"{error}; name another with --node") from None
     except FileExistsError:

@@ -48,10 +48,13 @@ def body_of(kind: str, key: int, version: int, frame: bytes) -> Any:
         raise UndecodedError(f"{name_of(key)} may contain secrets")
     try:
         return _body(kind, key, version, frame)
-    except UndecodedError:
+    except UndecodedError as error:
         if (kind, key) != ("response", API_VERSIONS) or version == 0:
             raise
-        return _body(kind, key, 0, frame)  # KIP-511: the answer to a version that the broker does not have
+        try:
+            return _body(kind, key, 0, frame)  # KIP-511: the answer to a version that the broker does not have
+        except UndecodedError:
+            raise error from None
 
 
 def _body(kind: str, key: int, version: int, frame: bytes) -> Any:

@@ -16,8 +16,6 @@ from isrcheck.conformance.wire.recording.messages import Message
 from isrcheck.conformance.wire.recording.recorder import Sink
 from isrcheck.conformance.wire.recording.rules import Pattern, Rule
 
-MOST_NOTE = 1_000
-COMMANDS = "begin LINE, pass LINE, release LINE, note TEXT"
 ACTS = ("begin", "pass", "release")
 
 
@@ -49,8 +47,15 @@ class _Active:
 class Holding:
     """The rules of one script, and the messages that they hold."""
 
-    def __init__(self, rules: Sequence[Rule], sink: Sink, tell: Callable[[str], None]) -> None:
-        """`tell` takes one line for each event."""
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        sink: Sink,
+        tell: Callable[[str], None],
+        answer: Callable[[str], None] | None = None,
+    ) -> None:
+        """`tell` takes one line for each event, `answer` what is wrong with a command (None: `tell` takes it, too)."""
+        self._answer = answer or tell
         self._rules = [_Active(each) for each in rules]
         self._sink = sink
         self._tell = tell
@@ -73,27 +78,20 @@ class Holding:
             if each not in begun and each.takes(message):
                 await self._hold(each, message, frame, ended)
 
-    def obey(self, line: str) -> None:
-        """Carry out a command of one line; tell what is wrong with it. An empty line is none."""
-        command, _, rest = line.strip().partition(" ")
-        if command == "note" and rest:
-            self._sink.put({"kind": "fault", "what": "note", "text": rest[:MOST_NOTE]})
-            return
-        found = next((each for each in self._rules if str(each.rule.line) == rest.strip()), None)
-        if command in ACTS and found is not None:
-            if found.is_over:
-                self._tell(f"{found.name} is over already")
-            elif command == "release":
-                self._end(found)
-            elif command == "pass":
-                self._pass(found)
-            elif not found.is_on:
-                self._begin(found)
-        elif command in ACTS:
+    def obey(self, act: str, line: str) -> None:
+        """Begin, let pass or release the rule at this line of the script; answer what is wrong with it."""
+        found = next((each for each in self._rules if str(each.rule.line) == line), None)
+        if found is None:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
-            self._tell(f"{rest[:100]}: no such rule; the lines of the rules are: {lines}")
-        elif command:
-            self._tell(f"{command[:100]}: no such command; the commands are: {COMMANDS}")
+            self._answer(f"{line[:100]}: no such rule; the lines of the rules are: {lines}")
+        elif found.is_over:
+            self._answer(f"{found.name} is over already")
+        elif act == "release":
+            self._end(found)
+        elif act == "pass":
+            self._pass(found)
+        elif not found.is_on:
+            self._begin(found)
 
     def _see(self, message: Message) -> list[_Active]:
         """Begin and end the rules whose moment this message is; returns those that begin, and hold only later ones."""

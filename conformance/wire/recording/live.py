@@ -18,6 +18,7 @@ from isrcheck.conformance.wire.recording.messages import Broker
 from isrcheck.conformance.wire.recording.proxy import Node, PortError, Proxy
 from isrcheck.conformance.wire.recording.recorder import Recorder
 from isrcheck.conformance.wire.recording.rules import Rule
+from isrcheck.conformance.wire.recording.typed import Typed
 from isrcheck.conformance.wire.standard_input import commands
 
 
@@ -30,12 +31,14 @@ async def record(
     rules: Sequence[Rule],
     path: Path,
     tell: Callable[[str], None],
+    answer: Callable[[str], None],
     started: Callable[[Mapping[Broker, int]], None],
     seconds: float | None,
 ) -> bool:
     """Pass on and record until Ctrl-C, or for so many seconds; returns whether it was interrupted.
 
-    `path` must not exist. `started` takes the ports by node. Raises PortError, FileExistsError, WritingError.
+    `path` must not exist. `tell` takes a line for each event, `answer` what is wrong with a command,
+    and `started` takes the ports by node. Raises PortError, FileExistsError, WritingError.
     """
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -43,12 +46,13 @@ async def record(
     loop.add_signal_handler(signal.SIGTERM, interrupted.set)
     path.open("x").close()
     recorder = Recorder(path, time.monotonic())
-    holding = Holding(rules, recorder, tell)
+    holding = Holding(rules, recorder, tell, answer)
+    typed = Typed([node.name for node in nodes], holding, recorder, answer)
     try:
         # The connections end before the recorder, so that what is dropped at the end is still recorded.
         async with recorder, Proxy(nodes, Shared(recorder, holding, tell)) as proxy:
             holding.start()
-            with commands(holding.obey):
+            with commands(typed.obey):
                 started(proxy.ports)
                 waiting = asyncio.create_task(interrupted.wait())
                 failing = asyncio.create_task(recorder.failed())

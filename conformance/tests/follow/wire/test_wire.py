@@ -16,7 +16,7 @@ from isrcheck.conformance.follow.observations.explain import Explained, Outcome,
 from isrcheck.conformance.follow.recorded.lines import Metadata
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
-from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 
@@ -117,6 +117,8 @@ EXPECTED = """\
 236 disk 1 5 broker1 of 5
 236 disk 2 5 broker2 of 5
 236 disk 3 5 broker3 of 5
+236 note counted 5 lines from line 237 on, after all brokers begin to shut down; \
+4 messages about neither logs nor leaders nor ISR
 """
 
 
@@ -126,54 +128,57 @@ EXPECTED = """\
         (
             "below_min_isr",
             "acked:4 alter_partition:3 applied:1 client_read:4 disk:11 fault:9 header:1 high_watermark:18"
-            " holds:9 metadata:4 note:1",
+            " holds:9 metadata:4 note:2",
         ),
         (
             "follower_frozen",
             "acked:8 alter_partition:2 applied:1 client_read:2 disk:18 fault:10 header:1 high_watermark:20"
-            " holds:11 metadata:3",
+            " holds:11 metadata:3 note:1",
         ),
         (
             "idempotent_leader_killed",
-            "acked:40 alter_partition:1 client_read:2 disk:25 fault:42 header:1 high_watermark:30 holds:22 metadata:3",
+            "acked:40 alter_partition:1 client_read:2 disk:25 fault:42"
+            " header:1 high_watermark:30 holds:22 metadata:3 note:1",
         ),
         (
             "leader_killed",
-            "acked:10 alter_partition:1 client_read:2 disk:21 fault:12 header:1 high_watermark:27 holds:16 metadata:3",
+            "acked:10 alter_partition:1 client_read:2 disk:21 fault:12"
+            " header:1 high_watermark:27 holds:16 metadata:3 note:1",
         ),
         (
             "missed_demotion",
             "acked:5 alter_partition:3 client_read:2 disk:30 fault:15 header:1 high_watermark:24"
-            " holds:6 log_end:1 metadata:7",
+            " holds:6 log_end:1 metadata:7 note:1",
         ),
         (
             "missed_demotion_control",
-            "acked:5 alter_partition:3 client_read:2 disk:37 fault:15 header:1 high_watermark:27 holds:7 metadata:7",
+            "acked:5 alter_partition:3 client_read:2 disk:37 fault:15"
+            " header:1 high_watermark:27 holds:7 metadata:7 note:1",
         ),
         (
             "missed_demotion_frozen",
             "acked:4 alter_partition:3 client_read:2 disk:21 fault:16 header:1 high_watermark:18"
-            " holds:2 log_end:1 metadata:7",
+            " holds:2 log_end:1 metadata:7 note:1",
         ),
         (
             "stale_record",
             "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:20"
-            " holds:7 metadata:5",
+            " holds:7 metadata:5 note:1",
         ),
         (
             "stale_record_control",
             "acked:4 alter_partition:4 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:22"
-            " holds:8 metadata:5",
+            " holds:8 metadata:5 note:1",
         ),
         (
             "stale_record_three_controllers",
             "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:21"
-            " holds:9 metadata:5",
+            " holds:9 metadata:5 note:1",
         ),
-        ("steady", "acked:12 client_read:2 disk:27 fault:12 header:1 high_watermark:29 holds:25 metadata:1"),
+        ("steady", "acked:12 client_read:2 disk:27 fault:12 header:1 high_watermark:29 holds:25 metadata:1 note:1"),
         (
             "transactions",
-            "acked:6 client_read:13 disk:17 fault:7 header:1 high_watermark:27 holds:22 metadata:1 note:3",
+            "acked:6 client_read:13 disk:17 fault:7 header:1 high_watermark:27 holds:22 metadata:1 note:4",
         ),
     ],
 )
@@ -271,7 +276,7 @@ def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
 def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) -> None:
     out = tmp_path / "steady.ndjson"
     code, said, _ = conform("convert", WIRE / "steady", "-o", out)
-    counts = "29 high_watermark, 27 disk, 25 holds, 12 fault, 12 acked, 2 client_read, 1 metadata"
+    counts = "29 high_watermark, 27 disk, 25 holds, 12 fault, 12 acked, 2 client_read, 1 metadata, 1 note"
     assert (code, said.splitlines()[0]) == (0, f"written: {out}: {counts}")
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines == [said for _, said in shown("steady")]

@@ -14,8 +14,9 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.wire import convert, disks, messages
+from isrcheck.conformance.follow.wire import convert, disks
 from isrcheck.conformance.follow.wire.convert import observations_of
+from isrcheck.conformance.follow.wire.lines import messages
 from isrcheck.models.messages.errors import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
@@ -165,7 +166,7 @@ def test_a_cut_recording_is_refused(tmp_path: Path) -> None:
 def test_a_recording_without_the_topic_of_a_client_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wire.ndjson"
     path.write_text(FIRST + "\n")
-    with pytest.raises(UsageError, match="no message names a topic of a client; record its Metadata responses"):
+    with pytest.raises(UsageError, match="no message names a partition of a client; record Metadata, "):
         list(observations_of(path))
 
 
@@ -192,7 +193,7 @@ def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             "t-0/00000000000000000000.log",
             22,
             b"\x04",
-            "the batch at byte 0 is compressed: zstd; record with gzip or none",
+            "the batch at byte 0 is compressed: zstd; record with gzip, lz4 or none",
         ),
         (
             "t-0/00000000000000000000.log",
@@ -236,7 +237,7 @@ def test_records_that_were_not_decoded_are_refused(tmp_path: Path) -> None:
         list(observations_of(path))
     assert str(caught.value) == (
         f"{path}:3: the records of a batch are not decoded (compressed: zstd);"
-        " record with compression.type=gzip or none"
+        " record again with compression.type=gzip, lz4 or none"
     )
 
 

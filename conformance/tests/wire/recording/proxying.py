@@ -17,6 +17,7 @@ from isrcheck.conformance.wire.recording.connection import Shared
 from isrcheck.conformance.wire.recording.holding import Holding
 from isrcheck.conformance.wire.recording.proxy import Node, Proxy
 from isrcheck.conformance.wire.recording.rules import Rule
+from isrcheck.conformance.wire.recording.typed import Typed
 from isrcheck.conformance.wire.recording.writing import line_of
 
 HOST = "127.0.0.1"
@@ -43,18 +44,18 @@ class Lines:
 class Passing:
     """A proxy that runs in another thread."""
 
-    def __init__(self, proxy: Proxy, holding: Holding, sink: Lines, told: list[str], loop: Any) -> None:
+    def __init__(self, proxy: Proxy, typed: Typed, sink: Lines, told: list[str], loop: Any) -> None:
         self.ports = dict(proxy.ports)
         self.sink = sink
         self.told = told
-        self._holding = holding
+        self._typed = typed
         self._loop = loop
 
     def say(self, line: str) -> None:
         """Carry out a command of the person who runs the proxy."""
 
         async def said() -> None:
-            self._holding.obey(line)
+            self._typed.obey(line)
 
         asyncio.run_coroutine_threadsafe(said(), self._loop).result(SECONDS)
 
@@ -73,7 +74,8 @@ def passing(targets: Mapping[int | str, int], rules: Sequence[Rule] = ()) -> Ite
         holding = Holding(rules, sink, told.append)
         async with Proxy(nodes, Shared(sink, holding, told.append)) as proxy:
             holding.start()
-            yield Passing(proxy, holding, sink, told, asyncio.get_running_loop())
+            typed = Typed(targets, holding, sink, told.append)
+            yield Passing(proxy, typed, sink, told, asyncio.get_running_loop())
 
     with in_thread(opened, SECONDS) as proxied:
         yield proxied

@@ -218,8 +218,9 @@ def test_what_is_no_batch_is_named_with_its_size():
     old = good[:16] + b"\1" + good[17:]
     assert batches_of(old, Bounded(b"")) == [{"undecoded": "no batch of magic 2", "size": len(good)}]
     assert batches_of(bytes(70), Bounded(b"")) == [{"undecoded": "no batch of magic 2", "size": 70}]
-    (compressed,) = batches_of(good[:22] + b"\3" + good[23:], Bounded(b""))
-    assert (compressed["undecoded"], "records" in compressed) == ("compressed: lz4", False)
+    for codec, why in ((2, "compressed: snappy"), (3, "compressed: lz4, and damaged: no frame of LZ4")):
+        (compressed,) = batches_of(good[:22] + bytes([codec]) + good[23:], Bounded(b""))
+        assert (compressed["undecoded"], "records" in compressed) == (why, False)
     (many,) = batches_of(good[:57] + struct.pack(">I", 9) + good[61:], Bounded(b""))
     assert many["undecoded"] == "a length of 1 where 0 bytes are left"
 

@@ -16,6 +16,7 @@ from conformance.tests.wire.recording.proxying import HOST, answer, answered, as
 from conformance.tests.wire.serving import SECONDS
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DONE, INTERRUPTED, USAGE
+from isrcheck.conformance.wire.recording.typed import COMMANDS, FAULT_COMMANDS
 
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 
@@ -38,7 +39,7 @@ def recording(port, *words, most=2**20):
     while not told or not told[-1].startswith("recording: "):
         told.append(process.stdout.readline()[:-1])
     try:
-        yield process, told, int(told[-2].partition(":")[2].partition(",")[0])
+        yield process, told, int(told[-3].partition(":")[2].partition(",")[0])
     finally:
         process.kill()
         process.communicate()
@@ -68,6 +69,7 @@ def test_a_recording_is_written_until_ctrl_c(tmp_path):
     assert [*told, *output.splitlines()] == [
         "line 1 begins: hold heartbeat from client slow until released",
         f"broker 1 must advertise 127.0.0.1:{proxy}, and is expected at 127.0.0.1:{port}",
+        f"type what you do to the nodes: {FAULT_COMMANDS}, note TEXT",
         f"recording: {out}/wire.ndjson",
         "line 1 holds a request of slow at 1",
         "line 1 ends, and releases 1",
@@ -88,6 +90,21 @@ def test_a_recording_is_written_until_ctrl_c(tmp_path):
         ("response", None, 3),
     ]
     assert list(lines[1]) == ["n", "t", "kind", "client", "broker", "api", "version", "correlation", "body"]
+
+
+def test_a_person_types_faults_and_is_answered_also_without_verbose(tmp_path):
+    with node(answer) as port, recording(port, "-o", str(tmp_path)) as (process, _, _):
+        process.stdin.write("kill 1\nkill 1\nkil 1\n")
+        process.stdin.flush()
+        soon(lambda: (tmp_path / "wire.ndjson").read_text(encoding="utf-8").count("\n") == 1)
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=SECONDS)
+    line = json.loads((tmp_path / "wire.ndjson").read_text(encoding="utf-8"))
+    assert [line[key] for key in ("kind", "what", "broker")] == ["fault", "kill -9", 1]
+    assert output.splitlines() == [
+        "kill -9 1: it is killed; not written",
+        f"kil 1: no such command; the commands are: {COMMANDS}",
+    ]
 
 
 def test_a_killed_proxy_leaves_whole_lines(tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from isrcheck.conformance.follow.format.ndjson import (
     UnreadableError,
@@ -19,6 +19,12 @@ from isrcheck.conformance.follow.format.ndjson import (
     objects_of,
     parsed,
 )
+from isrcheck.conformance.follow.wire.lines.notes import fault_in
+
+Value = TypeVar("Value")
+
+NOTE = "note"
+"""The remark of a person, who types it while `conform record` runs."""
 
 FILE = "wire.ndjson"
 """The name of a wire recording in its folder."""
@@ -40,7 +46,8 @@ MOST_FAULTS_FIRST = 1_000
 class Message:
     """A request or response at the proxy; `is_held`: the proxy keeps it for now, and forwards it later, or never.
 
-    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names.
+    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. What a recorder could not
+    decode has an empty body; where it could not read the header, `api` is empty, too (`undecoded`).
     """
 
     number: int
@@ -53,6 +60,7 @@ class Message:
     api: str
     correlation: int
     body: Mapping[str, Any]
+    undecoded: bool = False
 
     @property
     def exchange(self) -> tuple[str, int | None, int]:
@@ -114,7 +122,7 @@ def _line(number: int, said: Mapping[str, Any]) -> Message | Happening | None:
     if isinstance(t, bool) or not isinstance(t, int | float):
         raise UnreadableError('"t" has to be the seconds since the start; give it')
     if kind == "fault":
-        return Happening(number, n, t, get(said, "what", str), said)
+        return _happening(number, n, t, said)
     if kind not in MESSAGES:
         known = ", ".join((*MESSAGES, "fault"))
         raise UnreadableError(f"unknown kind {kind[:40]!r}; a recording of the wire has: {known}")
@@ -127,13 +135,32 @@ def _line(number: int, said: Mapping[str, Any]) -> Message | Happening | None:
     body = said.get("body")
     if body is not None and not isinstance(body, dict):
         raise UnreadableError('"body" has to be an object; give the decoded message')
+    undecoded = body is None and said.get("undecoded") is not None
     return Message(
-        *(number, n, t, is_request, kind == "held", get(said, "client", str)),
+        *(number, n, t, is_request, kind == "held", _header(said, "client", str, "", undecoded=undecoded)),
         broker if isinstance(broker, int) else None,
-        get(said, "api", str),
-        get(said, "correlation", int),
+        _header(said, "api", str, "", undecoded=undecoded),
+        _header(said, "correlation", int, -1, undecoded=undecoded),
         body or {},
+        undecoded,
     )
+
+
+def _happening(number: int, n: int, t: float, said: Mapping[str, Any]) -> Happening:
+    """A line of a person or a client. A note that names a fault of a broker is that fault."""
+    what, text = get(said, "what", str), said.get("text")
+    fault = fault_in(text) if what == NOTE and isinstance(text, str) else None
+    if fault is None:
+        return Happening(number, n, t, what, said)
+    return Happening(number, n, t, fault[0].value, {**said, "what": fault[0].value, "broker": fault[1]})
+
+
+def _header(said: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
+    """A part of a message's header. A client need not name itself; of a frame that is cut off nothing may be known."""
+    if said.get(key) is None and key in said and (undecoded or key == "client"):
+        return unknown
+    found: Value = get(said, key, kind)
+    return found
 
 
 def is_number(value: Any) -> bool:

@@ -1,0 +1,247 @@
+"""Recordings of a Kafka 4.5 in development, made by `conform record`: 4.1 follows each, with the right answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import RECORDINGS, SHARED
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow.observations.explain import (
+    Explained,
+    Outcome,
+    Rejected,
+    Undecided,
+    follow_recording,
+)
+from isrcheck.conformance.follow.online.follow import follow_online
+from isrcheck.conformance.follow.online.outcome import Followed
+from isrcheck.conformance.follow.online.stream import stream_of
+from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest
+from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED
+
+KEPT = RECORDINGS / "kafka-4.5"
+OTHERS = SHARED / "data" / "kafka-4.5-dev"
+"""All of them, beside the project; the largest are not kept in it."""
+
+EXPLICIT = '"unclean.leader.election.enable": false'
+
+
+def recording(name: str) -> Path:
+    """The folder of a recording, in the project or beside it."""
+    if (KEPT / name).is_dir():
+        return KEPT / name
+    if not (OTHERS / name).is_dir():
+        pytest.skip(f"the recording {name} lies beside the project, in {OTHERS.relative_to(OTHERS.parents[2])}")
+    return OTHERS / name
+
+
+def followed(folder: Path, protocol: str = "4.1") -> Outcome:
+    path = folder / "wire.ndjson"
+    return follow_recording(path, protocol, seconds=120, memory=1 << 30, objects=wire_observations(path))
+
+
+def copied(name: str, to: Path) -> Path:
+    return Path(shutil.copytree(recording(name), to / name))
+
+
+def without(folder: Path, *kinds: str, beside: bool = False) -> Path:
+    """The recording without its faults of these kinds, and without observations.ndjson."""
+    path = folder / "wire.ndjson"
+    lines = path.read_text().splitlines()
+    kept = [line for line in lines if json.loads(line).get("what") not in kinds]
+    path.write_text("".join(f"{line}\n" for line in kept))
+    if not beside:
+        (folder / "observations.ndjson").unlink(missing_ok=True)
+    return folder
+
+
+def broken(outcome: Explained) -> dict[str, tuple[str, int]]:
+    return {failure.name: (failure.verdict, failure.step) for failure in outcome.failures}
+
+
+LOSS = "acked_not_lost"
+
+
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [
+        ("leader_killed", 75),
+        ("auto_rebalance", 66),
+        ("controlled_shutdown", 55),
+        ("stale_record_control", 28),
+        ("steady", 88),
+        ("transactions", 71),
+    ],
+)
+def test_a_run_without_loss_is_explained(name: str, length: int) -> None:
+    outcome = followed(recording(name))
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.failures) == (length, ())
+    assert outcome.passed[-1] == len(outcome.recording.lines)
+
+
+@pytest.mark.exhaustive
+def test_an_answer_that_is_cut_off_by_a_dying_broker_is_not_used() -> None:
+    """40 records of an idempotent producer; `api` of line 410 is null."""
+    folder = recording("idempotent_leader_killed")
+    outcome = followed(folder)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.failures) == (166, ())
+    assert "1 of unknown kind" in outcome.recording.unused
+
+
+@pytest.mark.parametrize(("notes", "beside"), [(True, True), (True, False), (False, True)])
+def test_a_loss_after_a_shutdown_that_nobody_announced_is_told(tmp_path: Path, notes: bool, beside: bool) -> None:
+    """R1: broker 2 is shut down at line 638, and PRECIOUS acknowledged at line 659. Either file tells the faults."""
+    folder = without(copied("missed_demotion_frozen", tmp_path), *(() if notes else ("note",)), beside=beside)
+    outcome = followed(folder)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code) == (52, 12)
+    assert broken(outcome)[LOSS] == (VIOLATED, 39)
+    assert [line.value for line in outcome.recording.lines if isinstance(line, Acked)] == ["m0", "m1", "PRECIOUS"]
+
+
+def test_without_any_fault_the_same_run_is_not_explained(tmp_path: Path) -> None:
+    outcome = followed(without(copied("missed_demotion_frozen", tmp_path), "note"))
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == 546
+
+
+@pytest.mark.parametrize(("notes", "beside"), [(True, False), (False, True)])
+def test_the_notes_that_the_documents_named_are_faults(tmp_path: Path, notes: bool, beside: bool) -> None:
+    """R2: `note kill -9 broker 1`, typed as documented."""
+    folder = without(copied("leader_killed", tmp_path), *(() if notes else ("note",)), beside=beside)
+    faults = [
+        said for _, said in observations_of(folder / "wire.ndjson") if said["kind"] == "fault" and "broker" in said
+    ]
+    assert [(said["what"], said["broker"]) for said in faults] == [("kill -9", 1), ("start", 1)]
+    outcome = followed(folder)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.failures) == (75, ())
+
+
+def test_after_a_note_that_may_be_a_fault_nothing_is_rejected(tmp_path: Path) -> None:
+    folder = without(copied("leader_killed", tmp_path))
+    path = folder / "wire.ndjson"
+    text = path.read_text().replace("kill -9 broker 1", "power of machine 1 is off")
+    path.write_text(text.replace("start broker 1", "it is up again"))
+    outcome = followed(folder)
+    assert isinstance(outcome, Undecided)
+    assert outcome.why == (
+        "the note 'power of machine 1 is off' may be a fault that no line records (line 267) is not modelled"
+    )
+    assert outcome.exit_code == 3
+
+
+def test_a_reassignment_is_not_modelled() -> None:
+    """R8: [1,2], [2,3], [1,2,3]; the ISR without 3 at line 318 was rejected."""
+    outcome = followed(recording("reassign"))
+    assert isinstance(outcome, Undecided)
+    assert (outcome.why, outcome.line.number, outcome.exit_code) == (
+        *("a reassignment of replicas (line 304) is not modelled", 318, 3),
+    )
+
+
+def test_what_comes_before_a_reassignment_is_judged(tmp_path: Path) -> None:
+    folder = copied("reassign", tmp_path)
+    path = folder / "wire.ndjson"
+    lines = path.read_text().splitlines()
+    acked = next(at for at, line in enumerate(lines) if '"base_offset":0,"log_append' in line)
+    lines[acked] = lines[acked].replace('"base_offset":0,"log_append', '"base_offset":1,"log_append')
+    path.write_text("\n".join(lines) + "\n")
+    outcome = followed(folder)
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number < 304
+
+
+def test_a_reassignment_that_no_request_shows_is_seen_in_the_replicas(tmp_path: Path) -> None:
+    folder = copied("reassign", tmp_path)
+    path = folder / "wire.ndjson"
+    kept = [line for line in path.read_text().splitlines() if '"api":"AlterPartitionReassignments"' not in line]
+    path.write_text("\n".join(kept) + "\n")
+    outcome = followed(folder)
+    assert isinstance(outcome, Undecided)
+    assert outcome.why == "a reassignment of replicas (line 192) is not modelled"
+
+
+def test_the_controller_rebalances_leaders_by_itself() -> None:
+    """R8: `leader.imbalance.check.interval.seconds` is 20, and the recording shorter than the default of 300."""
+    outcome = followed(recording("auto_rebalance"))
+    assert isinstance(outcome, Explained)
+    unasked = [line for line in outcome.recording.lines if isinstance(line, ElectRequest)]
+    assert [(line.number, line.is_unasked, line.is_unclean) for line in unasked] == [(306, True, False)]
+
+
+def test_an_unclean_election_that_was_asked_for_permits_a_loss(tmp_path: Path) -> None:
+    """R8: ElectLeaders of type 1, although the setting is off; the header beside the wire says so."""
+    folder = copied("unclean", tmp_path)
+    path = folder / "observations.ndjson"
+    path.write_text(path.read_text().replace('"unclean.leader.election.enable": true', EXPLICIT))
+    outcome = followed(folder)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code, broken(outcome)[LOSS]) == (62, 0, (PERMITTED, 34))
+
+
+def test_a_header_beside_the_wire_gives_settings() -> None:
+    header = next(observations_of(recording("unclean") / "wire.ndjson"))[1]
+    assert (header["min.insync.replicas"], header["unclean.leader.election.enable"]) == (1, True)
+
+
+def test_a_record_that_a_log_shows_twice_was_sent_again() -> None:
+    """Its producer is not idempotent: `retries` is the number of copies. Without it, the search does not end."""
+    outcome = followed(recording("missed_demotion_nohold3"))
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code, broken(outcome)) == (58, 0, {"no_duplicates": (PERMITTED, 37)})
+    assert outcome.trace.instance.configuration.retries == 1
+
+
+def test_a_script_of_the_stale_record_loses_a_record() -> None:
+    outcome = followed(recording("stale_record_script"))
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code) == (22, 12)
+    assert broken(outcome)[LOSS][0] == VIOLATED
+
+
+@pytest.mark.exhaustive
+def test_traffic_of_a_consumer_group_is_followed_online() -> None:
+    path = recording("traffic_25") / "wire.ndjson"
+    outcome = follow_online(path, stream_of(path), "4.1", seconds=120, memory=1 << 30)
+    assert isinstance(outcome, Followed)
+    assert (outcome.cost.lines, outcome.keeps) == (3421, True)
+
+
+def test_records_that_the_recorder_could_not_decode_are_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    path = recording("compressed") / "wire.ndjson"
+    code, _, complaint = checking(main, capsys)("follow", str(path))
+    assert (code, complaint) == (
+        2,
+        f"conform: {path}:190: the records of a batch are not decoded (compressed: lz4); record again with"
+        " compression.type=gzip, lz4 or none\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["leader_killed", "reassign", "unclean", "missed_demotion_frozen"])
+def test_the_folders_are_audited_as_they_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """R4: with checkpoints that Kafka has created, and never written, and folders that are being deleted."""
+    folder = recording(name)
+    code, said, _ = checking(main, capsys)("audit", *(str(folder / f"broker{number}") for number in (1, 2, 3)))
+    assert (code, said.splitlines()[-1]) == (0, "HOLDS: every invariant, in 1 partition")
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"), [("missed_demotion_frozen", ["2 (line 3: PRECIOUS)"]), ("unclean", ["3 (line 4", "4 (line 5"])]
+)
+def test_the_audit_names_the_lost_records(name: str, lost: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recording(name)
+    brokers = [str(folder / f"broker{number}") for number in (1, 2, 3)]
+    code, said, _ = checking(main, capsys)("audit", *brokers, "--acked", str(folder / "acked.txt"))
+    found = [line for line in said.splitlines() if line.startswith("BROKEN: t-0")]
+    assert (code, len(found)) == (12, len(lost))
+    for line, offset in zip(found, lost, strict=True):
+        assert line.startswith(f"BROKEN: t-0: the acknowledged record at offset {offset}")
