@@ -722,9 +722,11 @@ def test_without_a_version_a_cluster_with_zookeeper_is_of_the_last_release_with_
          " (process.roles=broker in server.properties:1)"),
         ("3.1.2", KRAFT, "Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.1.2 (--kafka-version) with"
          " KRaft (process.roles=broker in server.properties:1)"),
-        ("4.0", None, "Generation 3.7 is taken with RESTART_BEFORE_FENCING=off: Kafka 4.0 (--kafka-version) with KRaft (the only mode since 4.0),"
+        ("4.0", None, "Generation 3.7 is taken with RESTART_BEFORE_FENCING=off: Kafka 4.0 (--kafka-version) with"
+         " KRaft (the only mode since 4.0),"
          " without eligible leader replicas (off by default before 4.1-IV0)"),
-        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is taken with RESTART_BEFORE_FENCING=off: Kafka 4.2"
+        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is taken with"
+         " RESTART_BEFORE_FENCING=off: Kafka 4.2"
          " (--kafka-version) with KRaft (eligible.leader.replicas.version=0 in server.properties:1), without eligible"
          " leader replicas (eligible.leader.replicas.version=0 in server.properties:1)"),
     ],
