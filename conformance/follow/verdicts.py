@@ -213,11 +213,12 @@ def _follow_observations(
             why += "; ".join(["", summary(*told), *losses(*told, outcome.passed)])
         kept = to_text(outcome.trace) if request.with_trace else None
         return LogVerdict(Word.EXPLAINED, str(path), why, trace=kept, is_violated=outcome.exit_code == VIOLATED)
-    where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return LogVerdict(Word.UNDECIDED, where, WHY[outcome.why])
+        at = None if outcome.recording is None or outcome.line is None else place(outcome.recording, outcome.line)
+        return LogVerdict(Word.UNDECIDED, at or str(path), WHY[outcome.why])
+    where = place(outcome.recording, outcome.line)
     seen = says(outcome.line)
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
     return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

@@ -146,10 +146,11 @@ class ObservationSearch:
             self.stopped = "interrupt"
         except Full:
             self.stopped = "memory"
-        self.seconds = time.monotonic() - self.started
+        finally:
+            self.seconds = time.monotonic() - self.started
 
     def _start(self) -> None:
-        """Start with empty logs, and with the leader of the first metadata line if it is of the first epoch."""
+        """Start with the leader of the first metadata line, if that is of the first epoch."""
         chosen = [
             position
             for position, cells in enumerate(self.instance.initial_states)
@@ -164,8 +165,6 @@ class ObservationSearch:
         self._pass_and_add(states, monitors, nodes, self.steps + np.array(chosen, np.int64), is_start=True)
 
     def _is_start(self, s: State) -> bool:
-        if any(s.log_end_offset[r] for r in range(s.replicas)):
-            return False
         stage = self.script.stages[0]
         is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
         return not is_first_epoch or s.controller_leader == stage.leader

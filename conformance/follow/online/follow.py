@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.explain import UnmetClaim, unmet_claim
 from isrcheck.conformance.follow.observations.script import Script, alters_partitions
@@ -98,20 +99,28 @@ def follow_online(
     given = dict(values or {})
     if "retries" in given:
         raise UsageError(f"{path}: retries cannot be set when a recording is followed online; add --history")
-    budget = Budget(seconds, memory)
-    outlook = outlook_of(path, stream())
+    following: list[_Following] = []
+    budget, began = Budget(seconds, memory), time.monotonic()
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            outlook = outlook_of(path, stream())
 
-    def following(*, keeps: bool) -> _Following:
-        return _Following(
-            path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps
-        )  # fmt: skip
+            def run(*, keeps: bool) -> OnlineOutcome:
+                following.append(
+                    _Following(path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps)
+                )
+                return following[-1].run()
 
-    first = following(keeps=True)
-    found = first.run()
-    if not first.has_broken or not first.is_stuck:
-        return found
-    # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
-    again = following(keeps=False).run()
+            found = run(keeps=True)
+            if not following[0].has_broken or not following[0].is_stuck:
+                return found
+            # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
+            again = run(keeps=False)
+    except (Spent, OutOfTimeError) as error:
+        why = error.why if isinstance(error, Spent) else "seconds"
+        if following:
+            return following[-1].ended(why)
+        return UndecidedOnline(path, protocol, Cost(0, 0, 0, 0, 0, 0, time.monotonic() - began), 0, None, None, why)
     if isinstance(again, Followed) and isinstance(found, RejectedOnline):
         return replace(again, keeps=False, lost=found.line)
     return again
@@ -170,7 +179,11 @@ class _Following:
         except KeyboardInterrupt:
             if not self.waiting:
                 raise
-            return UndecidedOnline(*self._common(), self.waiting[0], "interrupt")
+            return self.ended("interrupt")
+
+    def ended(self, why: str) -> UndecidedOnline:
+        """The outcome if a limit, or the user, ends the work before the next line."""
+        return UndecidedOnline(*self._common(), self.waiting[0] if self.waiting else None, why)
 
     def _run(self) -> OnlineOutcome:
         while True:

@@ -159,12 +159,20 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
 
 
 def _undecided(outcome: Undecided) -> list[str]:
-    line = place(outcome.recording, outcome.line)
     return [
-        f"UNDECIDED: {WHY[outcome.why]}; the search found explanations only of the lines before {line}",
+        f"UNDECIDED: {WHY[outcome.why]}; {reached(outcome)}",
         *wrapped(outcome.hint),
         _effort(outcome.effort),
     ]
+
+
+def reached(outcome: Undecided) -> str:
+    """How far an undecided recording was followed."""
+    if outcome.recording is None:
+        return f"{outcome.path} was not read to its end"
+    if outcome.line is None:
+        return "a path explains every line, but it is not decided whether it keeps the model's promises"
+    return f"the search found explanations only of the lines before {place(outcome.recording, outcome.line)}"
 
 
 def _effort(effort: Effort) -> str:
