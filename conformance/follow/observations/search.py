@@ -29,6 +29,7 @@ from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.paths.keeping import Keeping
+from isrcheck.conformance.follow.paths.unread import Unread
 from isrcheck.conformance.follow.paths.waiting import Waiting
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
@@ -73,7 +74,8 @@ class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
     With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
-    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py).
+    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that nothing reads any more
+    are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
     `is_shortest`: the search has always been breadth first.
     """
 
@@ -91,6 +93,7 @@ class ObservationSearch:
         keeps_promises: bool = False,
         in_time: bool = False,
         most_broad: int = MOST_BROAD,
+        clears: bool = True,
     ) -> None:
         self.script = script
         self.instance = instance
@@ -110,6 +113,7 @@ class ObservationSearch:
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
         self.keeping = Keeping(instance, kernel) if keeps_promises else None
+        self.unread = Unread(script, self.cells) if clears and not keeps_promises else None
         if not keeps_promises:
             values["exposed_record"] = NONE
         self.kept = ~self.cells.masks(*values)
@@ -262,6 +266,8 @@ class ObservationSearch:
         while nodes:
             states, monitors, parents, steps = nodes.pop()
             later = self._pass_lines(states, monitors)
+            if self.unread is not None:
+                self.unread.clear(states, self.monitor.passed.read(monitors))
             self._add(states, monitors, parents, steps, is_start)
             if len(later):
                 changed = monitors[later]
