@@ -123,6 +123,20 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class RejectedAfter:
+    """No path explains the recording: all were tried that agree with what later lines say (paths/foreseen.py). Then a
+    limit ended the search for the first line that no path passes, which is `line` or a later one.
+    """
+
+    recording: Recording
+    instance: Instance
+    line: Line
+    why: str
+    effort: Effort
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
 class Undecided:
     """A limit ended the search, or the user did (`why` is then interrupt); all lines before `line` are explained.
 
@@ -143,7 +157,7 @@ class Undecided:
         return 130 if self.why == "interrupt" else 3
 
 
-Outcome = Explained | Rejected | Undecided | NothingToFollow
+Outcome = Explained | Rejected | RejectedAfter | Undecided | NothingToFollow
 
 
 def follow_recording(
@@ -212,10 +226,10 @@ class _Following:
         if recording.is_empty:
             return NothingToFollow(self.path)
         requests = unknown_requests(recording)
-        furthest: Rejected | None = None
+        furthest: Rejected | RejectedAfter | None = None
         for number, way in enumerate(ways(recording, requests), 1):
             outcome = self.followed(way)
-            if not isinstance(outcome, Rejected):
+            if not isinstance(outcome, Rejected | RejectedAfter):
                 return outcome
             if furthest is None or outcome.line.n > furthest.line.n:
                 furthest = outcome
@@ -240,6 +254,8 @@ class _Following:
         if self.search.last is not None:
             return Undecided(self.path, self.recording, None, why, _effort(self.search))
         line = self.recording.lines[self.search.furthest]
+        if self.search.is_exhausted and why != "interrupt":
+            return RejectedAfter(self.recording, self.search.instance, line, why, _effort(self.search))
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Outcome:
@@ -247,7 +263,8 @@ class _Following:
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
-        return self.outcome(recording) if outcome is None or isinstance(outcome, Rejected) else outcome
+        is_open = outcome is None or isinstance(outcome, Rejected | RejectedAfter)
+        return self.outcome(recording) if is_open else outcome
 
     def outcome(self, recording: Recording) -> Outcome:
         """The outcome for a recording. Raises UsageError."""
@@ -259,13 +276,11 @@ class _Following:
             raise UsageError(f"{self.path}: {error}") from None
         script = Script(recording, instance)
 
-        def search(memory: int, *, keeps_promises: bool = False, in_time: bool = False) -> ObservationSearch:
+        def search(memory: int, **options: bool) -> ObservationSearch:
             limits = self.budget.limits(Limits(None, memory))
             return ObservationSearch(
-                *(script, instance, kernel, self.is_idempotent, limits, self.report),
-                keeps_promises=keeps_promises,
-                in_time=in_time,
-            )
+                *(script, instance, kernel, self.is_idempotent, limits, self.report), **options
+            )  # fmt: skip
 
         self.search = first = search(self.budget.memory)
         first.run()
@@ -281,7 +296,8 @@ class _Following:
         """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
 
         def another(*, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
-            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
+            options = {"keeps_promises": keeps_promises, "in_time": in_time, "finds_line": False}
+            further = search(min(self.budget.memory, FURTHER_BYTES), **options)
             further.run()
             return further
 
@@ -295,7 +311,7 @@ class _Following:
             return found
         second = another(keeps_promises=True)
         if second.last is None:
-            return replace(found, fail_all=second.stopped is None and not found.recording.is_folded)
+            return replace(found, fail_all=second.is_exhausted and not found.recording.is_folded)
         keeping = self.explained(second)
         if keeping.untimely:
             keeping = self.timely(another(keeps_promises=True, in_time=True)) or keeping

@@ -28,6 +28,7 @@ from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Words
+from isrcheck.conformance.follow.paths.foreseen import Foreseen
 from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.conformance.follow.paths.unread import Unread
 from isrcheck.conformance.follow.paths.waiting import Waiting
@@ -76,6 +77,8 @@ class ObservationSearch:
     With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
     `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that nothing reads any more
     are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
+    States that a later line contradicts (foreseen.py) are left until no other is: from then on `is_exhausted`, no path
+    passes the last line. Then only the first line that no path passes is looked for, or nothing without `finds_line`.
     `is_shortest`: the search has always been breadth first.
     """
 
@@ -94,6 +97,7 @@ class ObservationSearch:
         in_time: bool = False,
         most_broad: int = MOST_BROAD,
         clears: bool = True,
+        finds_line: bool = True,
     ) -> None:
         self.script = script
         self.instance = instance
@@ -126,7 +130,11 @@ class ObservationSearch:
         self.stopped: str | None = None
         self.depth = 0
         self.depths = reserve(self.store.room, np.uint16)
+        self.foreseen = Foreseen(script, self.cells, self.monitor)
+        self.finds_line = finds_line
+        self.is_exhausted = False
         self.waiting_nodes = Waiting()
+        self.left: list[Numbers] = []
         self.most_broad = most_broad
         self.generated = 0
         self.expanded = 0
@@ -142,7 +150,11 @@ class ObservationSearch:
             while self.last is None and self.stopped is None:
                 nodes = self.waiting_nodes.take(self.room)
                 if not len(nodes):
-                    break
+                    self.is_exhausted = True
+                    if not (self.left and self.finds_line):
+                        break
+                    self._let_left_wait()
+                    continue
                 self._expand(nodes)
                 if self.waiting_nodes.is_broad and self.store.count > self.most_broad:
                     self.waiting_nodes.prefer_lines(self.depths, self._passed_at)
@@ -328,10 +340,21 @@ class ObservationSearch:
             new, depths, passed = new[kept], depths[kept], passed[kept]
         if len(new):
             self.furthest = max(self.furthest, int(passed.max()))
+        if not self.is_exhausted:
+            is_left = self.foreseen.contradicts(*self.of_nodes(new))
+            if is_left.any():
+                self.left.append(new[is_left])
+                new, depths, passed = new[~is_left], depths[~is_left], passed[~is_left]
         done = np.flatnonzero(passed == self.lines)
         if len(done) and self.last is None:
             self.last = int(new[done[0]])
         self.waiting_nodes.add(new, depths, passed)
+
+    def _let_left_wait(self) -> None:
+        """Let those nodes wait that were left because of a later line."""
+        nodes = np.concatenate(self.left)
+        self.left = []
+        self.waiting_nodes.add(nodes, self.depths[nodes].astype(np.int64), self._passed_at(nodes))
 
     # ------------------------------------------------------------------------------------------------------- results
 

@@ -22,10 +22,10 @@ Each of these stays true once all of them are, so a cell that is dead stays dead
 
 Nothing is lost, and nothing invented: two states that differ only in dead cells allow the same steps, except those that
 change only dead cells, which lead from a state to one of the same class; the other steps lead to such states again; and
-the same lines are true in both. So the classes are a bisimulation up to steps without effect. A step that a search takes
-from a state whose cells are cleared can be taken from every state of the class, so the steps of a path are those of a
-path of the model itself, which `from_steps` takes again without this module. Promises may read these cells: a search
-that judges promises in every state clears nothing. Nor does one that does not know all later lines (online/).
+the same lines are true in both. So the classes are a bisimulation up to steps without effect. A step that a search
+takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a path are those
+of a path of the model itself, which `from_steps` takes again without this module. Promises may read these cells: a
+search that judges promises in every state clears nothing. Nor does one that does not know all later lines (online/).
 """
 
 from __future__ import annotations
