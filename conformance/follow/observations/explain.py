@@ -263,8 +263,9 @@ class _Following:
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
-        is_open = outcome is None or isinstance(outcome, Rejected | RejectedAfter)
-        return self.outcome(recording) if is_open else outcome
+        if outcome is None or isinstance(outcome, Rejected | RejectedAfter):
+            return self.outcome(recording)
+        return outcome
 
     def outcome(self, recording: Recording) -> Outcome:
         """The outcome for a recording. Raises UsageError."""
@@ -276,13 +277,17 @@ class _Following:
             raise UsageError(f"{self.path}: {error}") from None
         script = Script(recording, instance)
 
-        def search(memory: int, **options: bool) -> ObservationSearch:
-            limits = self.budget.limits(Limits(None, memory))
+        def search(
+            memory: int, *, keeps_promises: bool = False, in_time: bool = False, finds_line: bool = False
+        ) -> ObservationSearch:
             return ObservationSearch(
-                *(script, instance, kernel, self.is_idempotent, limits, self.report), **options
-            )  # fmt: skip
+                *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
+                keeps_promises=keeps_promises,
+                in_time=in_time,
+                finds_line=finds_line,
+            )
 
-        self.search = first = search(self.budget.memory)
+        self.search = first = search(self.budget.memory, finds_line=True)
         first.run()
         if first.stopped is not None and first.last is None:
             return self.ended(first.stopped)
@@ -296,8 +301,7 @@ class _Following:
         """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
 
         def another(*, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
-            options = {"keeps_promises": keeps_promises, "in_time": in_time, "finds_line": False}
-            further = search(min(self.budget.memory, FURTHER_BYTES), **options)
+            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
             further.run()
             return further
 

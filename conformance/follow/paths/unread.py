@@ -106,18 +106,20 @@ class Unread:
         found: dict[Variable, int] = {}
         for name, value in FETCH.items():
             if value == NONE:
-                found |= {(name, follower, leader, offset): value for offset in offsets}
+                found.update({(name, follower, leader, offset): value for offset in offsets})
             else:
                 found[name, follower, leader] = value
         return found
 
     def _request(self, leader: int) -> dict[Variable, int]:
-        members = {(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas}
-        return {(name, leader): 0 for name in REQUEST} | members
+        found: dict[Variable, int] = {(name, leader): 0 for name in REQUEST}
+        found.update({(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas})
+        return found
 
     def _high_watermark(self, replica: int) -> dict[Variable, int]:
-        responses = {("response_high_watermark", replica, leader): 0 for leader in self.replicas}
-        return {("high_watermark", replica): 0} | responses
+        found: dict[Variable, int] = {("high_watermark", replica): 0}
+        found.update({("response_high_watermark", replica, leader): 0 for leader in self.replicas})
+        return found
 
 
 def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
@@ -159,6 +161,8 @@ def _request(line: Line) -> int | None:
 
 
 def _high_watermark(line: Line) -> int | None:
-    is_shown = isinstance(line, HighWatermark) or (isinstance(line, Disk) and line.checkpoint is not None)
-    is_started = isinstance(line, Fault) and line.what is FaultKind.START
-    return line.broker if is_shown or is_started else None
+    if isinstance(line, Disk):
+        return None if line.checkpoint is None else line.broker
+    if isinstance(line, Fault):
+        return line.broker if line.what is FaultKind.START else None
+    return line.broker if isinstance(line, HighWatermark) else None

@@ -56,7 +56,8 @@ def test_a_limit_holds_where_the_model_has_many_initial_states(
     assert isinstance(outcome, Undecided)
     assert (outcome.exit_code, outcome.why) == (3, why)
     assert outcome.line is not None
-    assert outcome.line.number > 10
+    if why == "memory":
+        assert outcome.line.number > 10
     assert f"explanations only of the lines before {path}:{outcome.line.number}" in tell(outcome)[0]
 
 

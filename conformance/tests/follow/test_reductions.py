@@ -190,7 +190,7 @@ def answer(search: ObservationSearch) -> tuple[str, int]:
 
 @cache
 def recordings(folder: Path, protocol: str) -> tuple[tuple[Path, tuple[str, int], int], ...]:
-    """Random recordings and those by hand, each with the answer of the search of everything, and the number of its states."""
+    """Random recordings and those by hand, each with the answer and the number of states of a search of everything."""
     found = []
     runs = {str(seed): run_of(random.Random(seed), protocol) for seed in SEEDS}
     for name, lines in {**runs, **BY_HAND}.items():

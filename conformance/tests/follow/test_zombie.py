@@ -94,12 +94,12 @@ def test_a_zombie_that_shows_what_is_not_committed_is_rejected(tmp_path: Path) -
 
 
 def test_it_is_rejected_although_a_limit_ends_the_search_for_the_line(tmp_path: Path) -> None:
-    path = write(tmp_path / "zombie", *zombie(1, 8, 4, shows_uncommitted=True))
-    outcome = follow_recording(path, "4.1", memory=256 << 20, seconds=SECONDS)
+    path = write(tmp_path / "zombie", *zombie(2, 8, 4, shows_uncommitted=True))
+    outcome = follow_recording(path, "4.1", memory=256 << 20)
     assert isinstance(outcome, RejectedAfter)
-    assert (outcome.exit_code, outcome.why, outcome.line.number) == (20, "memory", 33)
+    assert (outcome.exit_code, outcome.why, outcome.line.number) == (20, "memory", 35)
     told = " ".join(" ".join(tell(outcome)).split())
     assert told.startswith(
         f"REJECTED: no behaviour of 4.1 explains {path}. All were tried that agree with the partition"
     )
-    assert f"The lines before {path}:33 have an explanation." in told
+    assert f"The lines before {path}:35 have an explanation." in told
