@@ -16,7 +16,7 @@ from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USA
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import WhyNotTaken, follow_recording
-from isrcheck.conformance.follow.observations.promises import summary
+from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.recorded.recording import Objects
 from isrcheck.conformance.follow.report.losses import losses

@@ -24,10 +24,10 @@ from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.hints import hint
-from isrcheck.conformance.follow.observations.promises import Failure, failures_of
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
+from isrcheck.conformance.follow.paths.promises import Failure, failures_of
 from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line
 from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
@@ -124,8 +124,8 @@ class Rejected:
 
 @dataclass(frozen=True)
 class RejectedAfter:
-    """No path explains the recording: all were tried that agree with what later lines say (paths/foreseen.py). Then a
-    limit ended the search for the first line that no path passes, which is `line` or a later one.
+    """No path explains the recording: all were tried that agree with what later lines say (foreseen.py). Then a limit
+    ended the search for the first line that no path passes, which is `line` or a later one.
     """
 
     recording: Recording

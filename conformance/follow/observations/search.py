@@ -23,14 +23,14 @@ from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reser
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claims
+from isrcheck.conformance.follow.observations.foreseen import Foreseen
 from isrcheck.conformance.follow.observations.in_time import InTime
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
+from isrcheck.conformance.follow.observations.unread import Unread
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Words
-from isrcheck.conformance.follow.paths.foreseen import Foreseen
 from isrcheck.conformance.follow.paths.keeping import Keeping
-from isrcheck.conformance.follow.paths.unread import Unread
 from isrcheck.conformance.follow.paths.waiting import Waiting
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS

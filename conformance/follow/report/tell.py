@@ -17,9 +17,9 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.observations.promises import lines as failure_lines
-from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.script import alters_partitions
+from isrcheck.conformance.follow.paths.promises import lines as failure_lines
+from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,

@@ -1,8 +1,8 @@
 """A leader that was replaced, does not know it, and goes on answering its clients, while the other brokers are frozen.
 
-No line shows what the others do meanwhile, nor their high watermarks. Before cells that nothing reads were cleared
-(paths/unread.py), and states that later lines contradict left (paths/foreseen.py), a search of the recording that is
-explained needed 1,471,547 states, and one of the recording that is rejected gave up.
+No line shows what the others do meanwhile, nor their high watermarks. Before dead cells were cleared (unread.py) and
+states that later lines contradict were left (foreseen.py), a search of the recording that is explained needed 1,471,547
+states.
 """
 
 from __future__ import annotations
