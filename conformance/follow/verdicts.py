@@ -16,11 +16,11 @@ from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USA
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import WhyNotTaken, follow_recording
-from isrcheck.conformance.follow.observations.promises import summary
+from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.recorded.recording import Objects
 from isrcheck.conformance.follow.report.losses import losses
-from isrcheck.conformance.follow.report.tell import WHY, place, says, spell_unmet_claim
+from isrcheck.conformance.follow.report.tell import WHY, place, says, spell_unmet_claim, tell
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
@@ -213,11 +213,17 @@ def _follow_observations(
             why += "; ".join(["", summary(*told), *losses(*told, outcome.passed)])
         kept = to_text(outcome.trace) if request.with_trace else None
         return LogVerdict(Word.EXPLAINED, str(path), why, trace=kept, is_violated=outcome.exit_code == VIOLATED)
-    where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return LogVerdict(Word.UNDECIDED, where, WHY.get(outcome.why, outcome.why))
+        at = None if outcome.recording is None or outcome.line is None else place(outcome.recording, outcome.line)
+        return LogVerdict(Word.UNDECIDED, at or str(path), WHY.get(outcome.why, outcome.why))
+    where = place(outcome.recording, outcome.line)
+    if isinstance(outcome, observations.RejectedAfter):
+        first, *more = tell(outcome)
+        return LogVerdict(
+            Word.REJECTED, where, "no behaviour explains it, at this line or a later one", [[first, *more]]
+        )
     seen = says(outcome.line)
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
     return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

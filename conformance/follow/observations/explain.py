@@ -11,21 +11,23 @@ Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each wi
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.hints import hint
-from isrcheck.conformance.follow.observations.promises import Failure, failures_of
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
+from isrcheck.conformance.follow.paths.promises import Failure, failures_of
 from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
@@ -121,16 +123,31 @@ class Rejected:
 
 
 @dataclass(frozen=True)
-class Undecided:
-    """A limit ended the search, or the user did (`why` is then interrupt), or something that is not modelled happens
-    before `line` (`why` says what); all lines before `line` are explained.
-
-    `hint` says which kind of line is missing most (hints.py).
+class RejectedAfter:
+    """No path explains the recording: all were tried that agree with what later lines say (foreseen.py). Then a limit
+    ended the search for the first line that no path passes, which is `line` or a later one.
     """
 
     recording: Recording
     instance: Instance
     line: Line
+    why: str
+    effort: Effort
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A limit ended the search, or the user did (`why` is then interrupt), or something that is not modelled happens
+    before `line` (`why` says what); all lines before `line` are explained.
+
+    Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
+    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most (hints.py).
+    """
+
+    path: Path
+    recording: Recording | None
+    line: Line | None
     why: str
     effort: Effort
     hint: str = ""
@@ -141,7 +158,7 @@ class Undecided:
         return 130 if self.why == "interrupt" else 3
 
 
-Outcome = Explained | Rejected | Undecided | NothingToFollow
+Outcome = Explained | Rejected | RejectedAfter | Undecided | NothingToFollow
 
 
 def follow_recording(
@@ -167,36 +184,17 @@ def follow_recording(
     `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks whether it
     takes a trace; such a trace is preferred. Raises UsageError for bad input.
     """
-    recording = read_recording(path, content, objects)
-    if recording.is_empty:
-        return NothingToFollow(path)
-    if recording.unclean_election is None and (values or {}).get("unclean_elections"):
-        recording = replace(recording, unclean_election=True)
+    budget = Budget(seconds, memory)
     following = _Following(
-        path=path,
-        protocol=protocol,
-        given=({"retries": recording.copies} if recording.copies else {}) | dict(values or {}),
-        swaps=dict(swaps or {}),
-        budget=Budget(seconds, memory),
-        memory=memory,
-        report=report,
-        announce=announce,
-        why_not_taken=why_not_taken,
+        path, protocol, dict(values or {}), dict(swaps or {}), budget, report, announce, why_not_taken
     )
-    outcome = _in_every_way(recording, following)
-    unmodelled = recording.unmodelled
-    if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
-        return outcome
-    # What follows may be the effect of what is not modelled; what comes before is not.
-    before = recording.until(unmodelled.n)
-    earlier = None if before.is_empty else _in_every_way(before, following)
-    if earlier is not None and earlier.exit_code != 0:
-        return earlier
-    if isinstance(outcome, Rejected):
-        instance, line = outcome.instance, outcome.line
-    else:
-        instance, line = outcome.trace.instance, recording.lines[len(before.lines)]
-    return Undecided(recording, instance, line, not_modelled(unmodelled), outcome.effort)
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            return following.run(content, objects)
+    except Spent as spent:
+        return following.ended(spent.why)
+    except OutOfTimeError:
+        return following.ended("seconds")
 
 
 def not_modelled(line: Remark) -> str:
@@ -204,51 +202,120 @@ def not_modelled(line: Remark) -> str:
     return f"{line.unmodelled} ({line.spot}) is not modelled"
 
 
-def _in_every_way(recording: Recording, following: _Following) -> Rejected | Undecided | Explained:
-    """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
-    requests = unknown_requests(recording)
-    furthest: Rejected | None = None
-    for number, way in enumerate(ways(recording, requests), 1):
-        outcome = following.followed(way)
-        if not isinstance(outcome, Rejected):
-            return outcome
-        if furthest is None or outcome.line.n > furthest.line.n:
-            furthest = outcome
-        if number >= 1 << MOST_REQUESTS:
-            break
-    assert furthest is not None
-    if len(requests) > MOST_REQUESTS:
-        return Undecided(recording, furthest.instance, furthest.line, "sends", furthest.effort)
-    return furthest
-
-
-@dataclass(frozen=True)
+@dataclass
 class _Following:
-    """What `follow_recording` was asked."""
+    """What `follow_recording` was asked, and how far it has come: the recording that is followed, the search for a path
+    of it, and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
+    """
 
     path: Path
     protocol: str
     given: Mapping[str, int]
     swaps: Mapping[str, str]
     budget: Budget
-    memory: int
     report: Callable[[Progress], None]
     announce: Callable[[str], None]
     why_not_taken: WhyNotTaken | None
+    began: float = field(default_factory=time.monotonic)
+    recording: Recording | None = None
+    search: ObservationSearch | None = None
+    explanation: Explained | None = None
+    is_judged: bool = False
 
     @property
     def is_idempotent(self) -> bool:
         """Whether producers may send records again any number of times."""
         return "retries" not in self.given
 
-    def followed(self, recording: Recording) -> Explained | Rejected | Undecided:
+    def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
+        """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
+        recording = read_recording(self.path, content, objects)
+        if recording.is_empty:
+            return NothingToFollow(self.path)
+        if recording.unclean_election is None and self.given.get("unclean_elections"):
+            recording = replace(recording, unclean_election=True)
+        if recording.copies:
+            self.given = {"retries": recording.copies} | dict(self.given)
+        outcome = self.in_every_way(recording)
+        unmodelled = recording.unmodelled
+        if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
+            return outcome
+        # What follows may be the effect of what is not modelled; what comes before is not.
+        before = recording.until(unmodelled.n)
+        self.explanation, self.is_judged = None, False
+        earlier = None if before.is_empty else self.in_every_way(before)
+        if earlier is not None and earlier.exit_code != 0:
+            return earlier
+        return self.unmodelled(recording, outcome)
+
+    def unmodelled(self, recording: Recording, outcome: Explained | Rejected | RejectedAfter) -> Undecided:
+        """The outcome in place of a failure that may be the effect of something that is not modelled."""
+        cause = recording.unmodelled
+        assert cause is not None
+        line = next(line for line in (*recording.lines, None) if line is None or line.n >= cause.n)
+        if not isinstance(outcome, Explained):
+            line = outcome.line
+        return Undecided(self.path, recording, line or recording.lines[-1], not_modelled(cause), outcome.effort)
+
+    def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
+        """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
+        requests = unknown_requests(recording)
+        furthest: Rejected | RejectedAfter | None = None
+        for number, way in enumerate(ways(recording, requests), 1):
+            outcome = self.followed(way)
+            if not isinstance(outcome, Rejected | RejectedAfter):
+                return outcome
+            if furthest is None or outcome.line.n > furthest.line.n:
+                furthest = outcome
+            if number >= 1 << MOST_REQUESTS:
+                break
+        assert furthest is not None
+        if len(requests) > MOST_REQUESTS:
+            return Undecided(self.path, recording, furthest.line, "sends", furthest.effort)
+        return furthest
+
+    def ended(self, why: str) -> Outcome:
+        """The outcome if a limit, or the user, ends the work here. No limit applies to it."""
+        outcome, recording = self.so_far(why), self.recording
+        if (
+            isinstance(outcome, Undecided)
+            or outcome.exit_code == 0
+            or recording is None
+            or recording.unmodelled is None
+        ):
+            return outcome
+        return self.unmodelled(recording, outcome)
+
+    def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
+        """What is known when a limit, or the user, ends the work here."""
+        if self.explanation is not None and self.is_judged:
+            return self.explanation
+        nothing = Effort((), 0, time.monotonic() - self.began, 0)
+        if self.explanation is not None:
+            return Undecided(self.path, self.recording, None, why, self.explanation.effort)
+        if self.recording is None:
+            return Undecided(self.path, None, None, why, nothing)
+        if self.search is None:
+            return Undecided(self.path, self.recording, self.recording.lines[0], why, nothing)
+        if self.search.last is not None:
+            return Undecided(self.path, self.recording, None, why, _effort(self.search))
+        line = self.recording.lines[self.search.furthest]
+        if self.search.is_exhausted and why != "interrupt":
+            return RejectedAfter(self.recording, self.search.instance, line, why, _effort(self.search))
+        return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
+
+    def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
         """The outcome for a recording, with batches as single records if such a path explains it. Raises UsageError."""
+        self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
-        return self.outcome(recording) if outcome is None or isinstance(outcome, Rejected) else outcome
+        if outcome is None or isinstance(outcome, Rejected | RejectedAfter):
+            return self.outcome(recording)
+        return outcome
 
-    def outcome(self, recording: Recording) -> Explained | Rejected | Undecided:
+    def outcome(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
         """The outcome for a recording. Raises UsageError."""
+        self.recording, self.search = recording, None
         try:
             instance = self.instance(recording, 1 if self.is_idempotent else None)
             kernel = kernel_of(instance, self.announce)
@@ -256,33 +323,48 @@ class _Following:
             raise UsageError(f"{self.path}: {error}") from None
         script = Script(recording, instance)
 
-        def search(memory: int, *, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
-            limits = self.budget.limits(Limits(None, memory))
-            found = ObservationSearch(
-                *(script, instance, kernel, self.is_idempotent, limits, self.report),
+        def search(
+            memory: int, *, keeps_promises: bool = False, in_time: bool = False, finds_line: bool = False
+        ) -> ObservationSearch:
+            return ObservationSearch(
+                *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
                 keeps_promises=keeps_promises,
                 in_time=in_time,
+                finds_line=finds_line,
             )
-            found.run()
-            return found
 
-        further = min(self.memory, FURTHER_BYTES)
-        first = search(self.memory, keeps_promises=False)
+        self.search = first = search(self.budget.memory, finds_line=True)
+        first.run()
+        if first.stopped is not None and first.last is None:
+            return self.so_far(first.stopped)
         if first.last is None:
-            return _unexplained(first)
-        found = self.explained(first)
+            return _rejected(first)
+        self.explanation, self.search = self.explained(first), None
         del first  # its states
+        return self.preferred(search)
+
+    def preferred(self, search: Callable[..., ObservationSearch]) -> Explained:
+        """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
+
+        def another(*, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
+            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
+            further.run()
+            return further
+
+        assert self.explanation is not None
+        found = self.explanation
         if found.untimely:
-            found = self.timely(search(further, keeps_promises=False, in_time=True)) or found
-        found = found.judged()
+            found = self.timely(another(keeps_promises=False, in_time=True)) or found
+        self.explanation = found = found.judged()
+        self.is_judged = True
         if found.exit_code == 0:
             return found
-        second = search(further, keeps_promises=True)
+        second = another(keeps_promises=True)
         if second.last is None:
-            return replace(found, fail_all=second.stopped is None and not recording.is_folded)
+            return replace(found, fail_all=second.is_exhausted and not found.recording.is_folded)
         keeping = self.explained(second)
         if keeping.untimely:
-            keeping = self.timely(search(further, keeps_promises=True, in_time=True)) or keeping
+            keeping = self.timely(another(keeps_promises=True, in_time=True)) or keeping
         keeping = keeping.judged()
         return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else found
 
@@ -310,15 +392,13 @@ class _Following:
         return Explained(recording, trace, found.passed, _effort(search), is_shortest=is_shortest, untimely=why)
 
 
-def _unexplained(search: ObservationSearch) -> Rejected | Undecided:
-    """The outcome of a search that has found no path."""
+def _rejected(search: ObservationSearch) -> Rejected:
+    """The outcome of a search that has tried everything, and found no path."""
     recording = search.script.recording
-    line, effort = recording.lines[search.furthest], _effort(search)
-    if search.stopped is not None:
-        return Undecided(recording, search.instance, line, search.stopped, effort, hint(search))
     states, monitors = search.waiting()
     unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
-    return Rejected(recording, search.instance, line, len(states), unmet, effort, search)
+    line = recording.lines[search.furthest]
+    return Rejected(recording, search.instance, line, len(states), unmet, _effort(search), search)
 
 
 def _effort(search: ObservationSearch) -> Effort:

@@ -23,10 +23,12 @@ from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reser
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claims
+from isrcheck.conformance.follow.observations.foreseen import Foreseen
 from isrcheck.conformance.follow.observations.in_time import InTime
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
+from isrcheck.conformance.follow.observations.unread import Unread
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.conformance.follow.paths.waiting import Waiting
@@ -73,7 +75,10 @@ class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
     With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
-    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py).
+    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that nothing reads any more
+    are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
+    States that a later line contradicts (foreseen.py) are left until no other is: from then on `is_exhausted`, no path
+    passes the last line. Then only the first line that no path passes is looked for, or nothing without `finds_line`.
     `is_shortest`: the search has always been breadth first.
     """
 
@@ -91,6 +96,8 @@ class ObservationSearch:
         keeps_promises: bool = False,
         in_time: bool = False,
         most_broad: int = MOST_BROAD,
+        clears: bool = True,
+        finds_line: bool = True,
     ) -> None:
         self.script = script
         self.instance = instance
@@ -110,6 +117,7 @@ class ObservationSearch:
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
         self.keeping = Keeping(instance, kernel) if keeps_promises else None
+        self.unread = Unread(script, self.cells) if clears and not keeps_promises else None
         if not keeps_promises:
             values["exposed_record"] = NONE
         self.kept = ~self.cells.masks(*values)
@@ -122,7 +130,11 @@ class ObservationSearch:
         self.stopped: str | None = None
         self.depth = 0
         self.depths = reserve(self.store.room, np.uint16)
+        self.foreseen = Foreseen(script, self.cells, self.monitor)
+        self.finds_line = finds_line
+        self.is_exhausted = False
         self.waiting_nodes = Waiting()
+        self.left: list[Numbers] = []
         self.most_broad = most_broad
         self.generated = 0
         self.expanded = 0
@@ -138,7 +150,11 @@ class ObservationSearch:
             while self.last is None and self.stopped is None:
                 nodes = self.waiting_nodes.take(self.room)
                 if not len(nodes):
-                    break
+                    self.is_exhausted = True
+                    if not (self.left and self.finds_line):
+                        break
+                    self._let_left_wait()
+                    continue
                 self._expand(nodes)
                 if self.waiting_nodes.is_broad and self.store.count > self.most_broad:
                     self.waiting_nodes.prefer_lines(self.depths, self._passed_at)
@@ -146,10 +162,11 @@ class ObservationSearch:
             self.stopped = "interrupt"
         except Full:
             self.stopped = "memory"
-        self.seconds = time.monotonic() - self.started
+        finally:
+            self.seconds = time.monotonic() - self.started
 
     def _start(self) -> None:
-        """Start with empty logs, and with the leader of the first metadata line if it is of the first epoch."""
+        """Start with the leader of the first metadata line, if that is of the first epoch."""
         chosen = [
             position
             for position, cells in enumerate(self.instance.initial_states)
@@ -164,8 +181,6 @@ class ObservationSearch:
         self._pass_and_add(states, monitors, nodes, self.steps + np.array(chosen, np.int64), is_start=True)
 
     def _is_start(self, s: State) -> bool:
-        if any(s.log_end_offset[r] for r in range(s.replicas)):
-            return False
         stage = self.script.stages[0]
         is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
         return not is_first_epoch or s.controller_leader == stage.leader
@@ -263,6 +278,8 @@ class ObservationSearch:
         while nodes:
             states, monitors, parents, steps = nodes.pop()
             later = self._pass_lines(states, monitors)
+            if self.unread is not None:
+                self.unread.clear(states, self.monitor.passed.read(monitors))
             self._add(states, monitors, parents, steps, is_start)
             if len(later):
                 changed = monitors[later]
@@ -323,10 +340,21 @@ class ObservationSearch:
             new, depths, passed = new[kept], depths[kept], passed[kept]
         if len(new):
             self.furthest = max(self.furthest, int(passed.max()))
+        if not self.is_exhausted:
+            is_left = self.foreseen.contradicts(*self.of_nodes(new))
+            if is_left.any():
+                self.left.append(new[is_left])
+                new, depths, passed = new[~is_left], depths[~is_left], passed[~is_left]
         done = np.flatnonzero(passed == self.lines)
         if len(done) and self.last is None:
             self.last = int(new[done[0]])
         self.waiting_nodes.add(new, depths, passed)
+
+    def _let_left_wait(self) -> None:
+        """Let those nodes wait that were left because of a later line."""
+        nodes = np.concatenate(self.left)
+        self.left = []
+        self.waiting_nodes.add(nodes, self.depths[nodes].astype(np.int64), self._passed_at(nodes))
 
     # ------------------------------------------------------------------------------------------------------- results
 

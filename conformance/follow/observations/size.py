@@ -17,6 +17,7 @@ from isrcheck.conformance.follow.observations.script import (
     elections_required,
     has_kraft,
 )
+from isrcheck.conformance.follow.paths.starts import begin_empty
 from isrcheck.conformance.follow.recorded.lines import Fault, FaultKind
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models import registry
@@ -80,7 +81,7 @@ def instance_for(
     swaps: Mapping[str, str],
     sent_again: int | None = None,
 ) -> Instance:
-    """The instance of the model for a recording of this size. Raises UsageError.
+    """The instance of the model for a recording of this size, which begins with empty logs. Raises UsageError.
 
     A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
     producer, `sent_again` is the number of times that it sends a record again.
@@ -97,7 +98,7 @@ def instance_for(
         if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
             raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
     is_unclean = size.asks_unclean or (unclean if unclean is not None else values.get("unclean_elections", 0) > 0)
-    return model.instance(
+    instance = model.instance(
         protocol,
         {
             **({} if least is None else {"min_insync_replicas": least}),
@@ -117,6 +118,7 @@ def instance_for(
         },
         swaps,
     )
+    return begin_empty(instance)
 
 
 def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.explain import UnmetClaim, not_modelled, unmet_claim
 from isrcheck.conformance.follow.observations.script import Script, alters_partitions
@@ -98,22 +99,30 @@ def follow_online(
     given = dict(values or {})
     if "retries" in given:
         raise UsageError(f"{path}: retries cannot be set when a recording is followed online; add --history")
-    budget = Budget(seconds, memory)
-    outlook = outlook_of(path, stream())
+    following: list[_Following] = []
+    budget, began = Budget(seconds, memory), time.monotonic()
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            outlook = outlook_of(path, stream())
 
-    def following(*, keeps: bool) -> _Following:
-        return _Following(
-            path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps
-        )  # fmt: skip
+            def run(*, keeps: bool) -> OnlineOutcome:
+                following.append(
+                    _Following(path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps)
+                )
+                return following[-1].run()
 
-    first = following(keeps=True)
-    found = first.run()
-    if first.has_broken and first.is_stuck:
-        # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
-        again = following(keeps=False).run()
-        if isinstance(again, Followed) and isinstance(found, RejectedOnline):
-            again = replace(again, keeps=False, lost=found.line)
-        found = again
+            found = run(keeps=True)
+            if following[0].has_broken and following[0].is_stuck:
+                # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
+                again = run(keeps=False)
+                if isinstance(again, Followed) and isinstance(found, RejectedOnline):
+                    again = replace(again, keeps=False, lost=found.line)
+                found = again
+    except (Spent, OutOfTimeError) as error:
+        why = error.why if isinstance(error, Spent) else "seconds"
+        if not following:
+            return UndecidedOnline(path, protocol, Cost(0, 0, 0, 0, 0, 0, time.monotonic() - began), 0, None, None, why)
+        found = following[-1].ended(why)
     return _with_remarks(found, remarks_in(path, stream()))
 
 
@@ -181,7 +190,11 @@ class _Following:
         except KeyboardInterrupt:
             if not self.waiting:
                 raise
-            return UndecidedOnline(*self._common(), self.waiting[0], "interrupt")
+            return self.ended("interrupt")
+
+    def ended(self, why: str) -> UndecidedOnline:
+        """The outcome if a limit, or the user, ends the work before the next line."""
+        return UndecidedOnline(*self._common(), self.waiting[0] if self.waiting else None, why)
 
     def _run(self) -> OnlineOutcome:
         while True:

@@ -81,10 +81,10 @@ class RejectedOnline(Online):
 @dataclass(frozen=True)
 class UndecidedOnline(Online):
     """Nothing is decided about this line; all lines before it are followed. `why` is interrupt, memory, seconds, or a
-    sentence.
+    sentence. Without a line, the limit was reached while the next line was read.
     """
 
-    line: Line
+    line: Line | None
     why: str
 
     @property

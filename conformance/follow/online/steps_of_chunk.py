@@ -54,7 +54,7 @@ class ChunkSearch(ObservationSearch):
         has_guard: bool,
         keeping: Keeping | None = None,
     ) -> None:
-        super().__init__(script, instance, kernel, is_idempotent, limits, report)
+        super().__init__(script, instance, kernel, is_idempotent, limits, report, clears=False)
         self.chunk = chunk
         self.promise = keeping
         self.has_broken = False

@@ -70,6 +70,8 @@ def _rejected(outcome: RejectedOnline) -> list[str]:
 
 def _undecided(outcome: UndecidedOnline) -> list[str]:
     why = WHY.get(outcome.why, f"{outcome.why}. With --history, the recording is followed as a whole")
+    if outcome.line is None:
+        return wrapped(f"UNDECIDED: {why}; {outcome.cost.lines:,} lines are followed")
     return wrapped(
         f"UNDECIDED: {why}; {outcome.cost.lines:,} of {outcome.cost.of:,} lines are followed, those before"
         f" {place(outcome, outcome.line)}: {says(outcome.line)}"

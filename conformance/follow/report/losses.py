@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from isrcheck.conformance.follow.observations.promises import Failure
+from isrcheck.conformance.follow.paths.promises import Failure
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault, FaultKind, Line, Read
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.traces.explaining import attribution

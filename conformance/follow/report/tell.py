@@ -13,12 +13,13 @@ from isrcheck.conformance.follow.observations.explain import (
     NothingToFollow,
     Outcome,
     Rejected,
+    RejectedAfter,
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.observations.promises import lines as failure_lines
-from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.script import alters_partitions
+from isrcheck.conformance.follow.paths.promises import lines as failure_lines
+from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
@@ -39,7 +40,7 @@ from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.report.excluded import excluded
 from isrcheck.conformance.follow.report.losses import losses
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.model import spell_element
+from isrcheck.models.language.model import Instance, spell_element
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 
@@ -92,6 +93,8 @@ def tell(outcome: Outcome) -> list[str]:
         return _explained(outcome)
     if isinstance(outcome, Rejected):
         return _rejected(outcome)
+    if isinstance(outcome, RejectedAfter):
+        return _rejected_after(outcome)
     return _undecided(outcome)
 
 
@@ -143,9 +146,29 @@ def _rejected(outcome: Rejected) -> list[str]:
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
         found.append("  each of these is true in some state, but they are not all true in the same one")
     found += told_exclusion(outcome)
-    acks = Acks(outcome.instance.configuration.acks).spelling
-    rests_on = RESTS_ON.format(acks=acks) + (f" {AND_ON}" if alters_partitions(outcome.instance) else "")
-    return [*found, *wrapped(rests_on), *unused(recording.unused), _effort(outcome.effort)]
+    return [*found, *_rests_on(outcome.instance), *unused(recording.unused), _effort(outcome.effort)]
+
+
+def _rejected_after(outcome: RejectedAfter) -> list[str]:
+    return [
+        *wrapped(
+            f"REJECTED: no behaviour of {outcome.instance.protocol.name} explains {outcome.recording.path}. All were"
+            " tried that agree with the partition epochs and the offsets that later lines show."
+        ),
+        *wrapped(
+            f"The lines before {place(outcome.recording, outcome.line)} have an explanation. Which line is the first"
+            f" without one was not found out: {WHY[outcome.why]}."
+        ),
+        *_rests_on(outcome.instance),
+        *unused(outcome.recording.unused),
+        _effort(outcome.effort),
+    ]
+
+
+def _rests_on(instance: Instance) -> list[str]:
+    """What a rejection assumes."""
+    assumed = RESTS_ON.format(acks=Acks(instance.configuration.acks).spelling)
+    return wrapped(assumed + (f" {AND_ON}" if alters_partitions(instance) else ""))
 
 
 def told_exclusion(outcome: Rejected) -> list[str]:
@@ -164,16 +187,21 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
 
 
 def _undecided(outcome: Undecided) -> list[str]:
-    line = place(outcome.recording, outcome.line)
     return [
-        *wrapped(
-            f"UNDECIDED: {WHY.get(outcome.why, outcome.why)}; the search found explanations only of the lines before"
-            f" {line}"
-        ),
+        f"UNDECIDED: {WHY.get(outcome.why, outcome.why)}; {reached(outcome)}",
         *wrapped(outcome.hint),
-        *unused(outcome.recording.unused),
+        *unused("" if outcome.recording is None else outcome.recording.unused),
         _effort(outcome.effort),
     ]
+
+
+def reached(outcome: Undecided) -> str:
+    """How far an undecided recording was followed."""
+    if outcome.recording is None:
+        return f"{outcome.path} was not read to its end"
+    if outcome.line is None:
+        return "a path explains every line, but it is not decided whether it keeps the model's promises"
+    return f"the search found explanations only of the lines before {place(outcome.recording, outcome.line)}"
 
 
 def _effort(effort: Effort) -> str:

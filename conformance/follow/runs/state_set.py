@@ -35,7 +35,8 @@ class StateSet:
         self._most = most
         self._watch = watch
         self.largest = 0
-        self.states = self._collect(cells for cells in instance.initial_states if agrees(cells, seen))
+        starts = instance.enumerated(lambda count, size: watch.look())
+        self.states = self._collect(cells for cells in starts if agrees(cells, seen))
 
     def skip(self, events: int) -> None:
         """Take this number of arbitrary steps, in place of missing events."""

@@ -88,7 +88,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     outcome = follow_recording(LOSS, "0.10")
     # A shortest path has 24 steps; a search that is breadth first to the end needs 640,150 states.
     assert explained(outcome, breaks={"acked_not_lost": 25, "isr_is_complete": 23}) == 26
-    assert sum(outcome.effort.states) == 25_120  # type: ignore[union-attr]
+    assert sum(outcome.effort.states) == 24_186  # type: ignore[union-attr]
     text = flat(outcome)
     assert "in 26 steps. It violates" in text
     assert "In the trace 0 is broker 1, 1 is broker 2, 2 is broker 3; a is m0, b is m1, c is m2, d is PRECIOUS." in text

@@ -1,0 +1,313 @@
+"""What makes a search smaller changes no answer: it agrees with the search of everything on random recordings."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.tests.support.observations import (
+    FREEZE,
+    KILL,
+    START,
+    THAW,
+    acked,
+    fault,
+    header,
+    metadata,
+    read,
+    write,
+)
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.observations import search as searching
+from isrcheck.conformance.follow.observations.foreseen import Foreseen
+from isrcheck.conformance.follow.observations.script import NEVER, SHUTDOWNS, Script
+from isrcheck.conformance.follow.observations.search import ObservationSearch
+from isrcheck.conformance.follow.observations.size import instance_for, size_of
+from isrcheck.conformance.follow.observations.unread import Unread
+from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells, State, take
+
+BROKERS = (1, 2)
+VALUES = ("x", "y")
+SEEDS = range(40)
+
+RARE = (
+    *("controller_fences_leader", "broker_applies", "follower_applies", "leader_handles_fetch"),
+    *("leader_answers", "producer_appends"),
+)
+
+
+def record(leader: int, *isr: int, epoch: int) -> dict[str, Any]:
+    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": epoch}
+
+
+BEGIN = (header(1, 1, 2, 3), record(1, 1, 2, 3, epoch=0), acked("x", 0))
+UNCHANGED = record(1, 1, 2, 3, epoch=0)
+
+BY_HAND = {
+    "a new leader serves what it has known to be committed": (
+        *(*BEGIN, fault(FREEZE, 3), fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1), read("x")),
+        record(2, 2, 3, epoch=1),
+    ),
+    "so does one that hears of its office when another leads": (
+        *(*BEGIN, fault(FREEZE, 2), fault(FREEZE, 3), fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1)),
+        *(record(3, 3, epoch=2), fault(THAW, 2), read("x"), record(3, 3, epoch=2)),
+    ),
+}
+
+
+class Everything:
+    """A search without any reduction."""
+
+    def clear(self, states: np.ndarray, stages: np.ndarray) -> None:
+        pass
+
+    def contradicts(self, states: np.ndarray, monitors: np.ndarray) -> np.ndarray:
+        return np.zeros(len(states), bool)
+
+
+def run_of(chance: random.Random, protocol: str) -> list[dict[str, Any]]:
+    """Observations of a random run of two brokers: a leader may lose its office, and go on without knowing it."""
+    instance = registry.load("kafka")[0].instance(
+        protocol,
+        {"replicas": 2, "records": 2, "log_size": 2, "elections": 1, "crashes": 1, "partition_changes": 2}
+        | {"fencings": 2, "min_insync_replicas": 1, "acks": chance.choice([-1, 1]), "start": 1},
+    )
+    ends = instance.layouts["log_end_offset"]
+    starts = [cells for cells in instance.initial_states if not any(cells[ends.offset : ends.offset + ends.count])]
+    cells, frozen, told = chance.choice(starts), set[int](), set[int]()
+    lines = [header(1, *BROKERS), record_of(instance, cells), fault(FREEZE, 2), fault(THAW, 2)]
+    steps = [step for step in instance.steps if step.action not in (*NEVER, *SHUTDOWNS)]
+    for _ in range(chance.randrange(10, 40)):
+        enabled = [(step, after) for step in steps if (after := take(instance, cells, step)) is not None]
+        if not enabled:
+            break
+        # Elections, and what replicates records, are rare among all steps.
+        rare = [one for one in enabled if one[0].action.startswith(RARE)]
+        step, after = chance.choice(rare if rare and chance.random() < 0.7 else enabled)
+        ranges = instance.argument_ranges[step.action_index]
+        brokers = {o for one, o in zip(ranges, step.ordinals, strict=True) if not one.is_subset}
+        if frozen & brokers and not step.action.startswith("controller"):
+            continue
+        befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)
+        if befalls is not None:
+            lines.append(fault(befalls, BROKERS[step.ordinals[0]]))
+            frozen.discard(step.ordinals[0])
+        cells = after
+        lines += observed(chance, instance, cells, told)
+        if chance.random() < 0.1:
+            replica = chance.choice([r for r in (0, 1) if State(instance, cells).is_up[r]] or [None])
+            if replica is not None:
+                lines.append(fault(THAW if replica in frozen else FREEZE, BROKERS[replica]))
+                frozen ^= {replica}
+    if chance.random() < 0.7:
+        s = State(instance, cells)
+        marks = [(BROKERS[r], s.high_watermark[r]) for r in (0, 1) if s.is_up[r]]
+        lines.append(record_of(instance, cells))
+        lines += [{"kind": "high_watermark", "broker": broker, "high_watermark": mark} for broker, mark in marks]
+    if chance.random() < 0.5:
+        spoil(chance, lines)
+    return lines
+
+
+def record_of(instance: Instance, cells: Cells) -> dict[str, Any]:
+    s = State(instance, cells)
+    leader = s.controller_leader
+    return {
+        "kind": "metadata",
+        "leader": -1 if leader < 0 else BROKERS[leader],
+        "isr": [BROKERS[r] for r in (0, 1) if s.controller_isr[r]],
+        "leader_epoch": s.controller_epoch,
+        "partition_epoch": s.controller_partition_epoch,
+    }
+
+
+def observed(chance: random.Random, instance: Instance, cells: Cells, told: set[int]) -> list[dict[str, Any]]:
+    s = State(instance, cells)
+    found = [record_of(instance, cells)] if chance.random() < 0.15 else []
+    for r in (0, 1):
+        if chance.random() < 0.12:
+            found.append({"kind": "log_end", "broker": BROKERS[r], "log_end_offset": s.log_end_offset[r]})
+        if chance.random() < 0.12 and s.is_up[r]:
+            found.append({"kind": "high_watermark", "broker": BROKERS[r], "high_watermark": s.high_watermark[r]})
+        if chance.random() < 0.06:
+            log = [[offset, VALUES[s.log_record[r][offset]]] for offset in range(s.log_end_offset[r])]
+            found.append({"kind": "disk", "broker": BROKERS[r], "log": log})
+        served = s.high_watermark[r] if s.leader[r] == r else 0
+        if served and chance.random() < 0.15:
+            records = [[offset, VALUES[s.log_record[r][offset]]] for offset in range(served)]
+            found.append({"kind": "client_read", "records": records})
+    for record in range(2):
+        if s.acknowledged[record] and record not in told and chance.random() < 0.7:
+            told.add(record)
+            places = {o for r in (0, 1) for o in range(s.log_end_offset[r]) if s.log_record[r][o] == record}
+            acks = "1" if instance.configuration.acks == 1 else "all"
+            found.append({**acked(VALUES[record], chance.choice([*places, None])), "acks": acks})
+    return found
+
+
+def spoil(chance: random.Random, lines: list[dict[str, Any]]) -> None:
+    """Let one line say something else."""
+    line = chance.choice([line for line in lines[2:] if line["kind"] != "fault"] or [lines[1]])
+    if line["kind"] == "metadata":
+        line["isr"] = chance.choice([[1], [2], [1, 2]])
+    for key in ("offset", "log_end_offset", "high_watermark"):
+        if line.get(key) is not None:
+            line[key] = chance.randrange(3)
+    if line["kind"] in ("disk", "client_read"):
+        key = "log" if line["kind"] == "disk" else "records"
+        line[key] = [[0, chance.choice(VALUES)]]
+
+
+def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch | None:
+    """The search of a recording, and no search of one that is refused."""
+    try:
+        recording = read_recording(path)
+        instance = instance_for(size_of(recording), protocol, {}, {}, 1)
+        script = Script(recording, instance)
+    except UsageError:
+        return None
+    found = ObservationSearch(script, instance, kernel_of(instance), True, Limits(memory=1 << 28), clears=not is_whole)
+    if is_whole:
+        found.foreseen = Everything()  # type: ignore[assignment]
+    found.run()
+    assert found.stopped is None
+    return found
+
+
+def answer(search: ObservationSearch) -> tuple[str, int]:
+    return ("rejected" if search.last is None else "explained"), search.furthest
+
+
+@cache
+def recordings(folder: Path, protocol: str) -> tuple[tuple[Path, tuple[str, int], int], ...]:
+    """Random recordings and those by hand, each with the answer and the number of states of a search of everything."""
+    found = []
+    runs = {str(seed): run_of(random.Random(seed), protocol) for seed in SEEDS}
+    for name, lines in {**runs, **BY_HAND}.items():
+        path = write(folder / f"{protocol}-{name}", *lines)
+        whole = searched(path, protocol, is_whole=True)
+        if whole is not None:
+            found.append((path, answer(whole), whole.store.count))
+    return tuple(found)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recordings")
+
+
+def differing(folder: Path, protocol: str) -> list[Path]:
+    """The recordings whose answer is another one if the search is reduced, or whose path is none of the model."""
+    return [
+        path
+        for path, expected, _ in recordings(folder, protocol)
+        if (found := searched(path, protocol, is_whole=False)) is None
+        or answer(found) != expected
+        or found.is_exhausted != (found.last is None)
+        or not is_of_model(found)
+    ]
+
+
+def is_of_model(search: ObservationSearch) -> bool:
+    """Whether the path that was found is one of the model in which its lines are true, if one was found.
+
+    The states are those of the reference semantics, in which nothing is cleared; the monitors are those of the search.
+    """
+    if search.last is None:
+        return True
+    path, (nodes, _) = search.path(), search.trail(search.last)
+    cells, before = search.instance.initial_states[path.initial], 0
+    _, monitors = search.of_nodes(np.array(nodes[::-1]))
+    for number, (passed, step) in enumerate(zip(path.passed, (None, *path.steps), strict=True)):
+        after = cells if step is None else take(search.instance, cells, search.instance.step(step))
+        if after is None:
+            return False
+        cells = restored(search, after)
+        packed = np.array([search.kernel.layout.pack(cells)], np.uint64)
+        for stage in range(before, passed):
+            is_fault = search.script.stages[stage].passing == 2
+            if not is_fault and not search.claims.hold(stage, packed, monitors[number : number + 1]).all():
+                return False
+        before = passed
+    return True
+
+
+def restored(search: ObservationSearch, cells: Cells) -> Cells:
+    """The state with all budgets, as the search has it after every step."""
+    after = list(cells)
+    for name, layout in search.instance.layouts.items():
+        if name.endswith("_left") and name != "retries_left":
+            after[layout.offset] = getattr(search.instance.configuration, name.removesuffix("_left"))
+    return tuple(after)
+
+
+@pytest.mark.parametrize("protocol", ["3.5", "4.1"])
+def test_a_reduced_search_gives_the_same_answers(folder: Path, protocol: str) -> None:
+    every = recordings(folder, protocol)
+    verdicts = [verdict for _, (verdict, _), _ in every]
+    assert len(every) > 40
+    assert min(verdicts.count("rejected"), verdicts.count("explained")) > 8
+    assert differing(folder, protocol) == []
+
+
+class WithoutAnnouncements(Unread):
+    """A wrong version: a broker that has yet to hear of a leader is thought never to follow it."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.announcements = range(0)
+
+
+class WithoutElections(Unread):
+    """A wrong version: nobody is thought to be elected any more."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.may_be_elected[:] = False
+
+
+class WithoutLines(Unread):
+    """A wrong version: the lines about high watermarks, and restarts, are forgotten."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.has_high_watermark[:] = False
+
+
+class OneEpochLate(Foreseen):
+    """A wrong version: what a line shows of a partition epoch is thought to be true in the one before."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.records = np.roll(self.records, -1, axis=1)
+
+
+class BeforeItsLine(Foreseen):
+    """A wrong version: a record that was acknowledged where its line says is thought not to have been."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.monitor.elsewhere = dict.fromkeys(self.monitor.elsewhere, self.monitor.passed)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [WithoutAnnouncements, WithoutElections, WithoutLines, OneEpochLate, BeforeItsLine],
+    ids=lambda one: one.__name__,
+)
+def test_a_wrong_reduction_is_caught(
+    folder: Path, wrong: type[Unread] | type[Foreseen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings(folder, "4.1")
+    monkeypatch.setattr(searching, wrong.__mro__[1].__name__, wrong)
+    assert differing(folder, "4.1") != []
