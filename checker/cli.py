@@ -126,8 +126,9 @@ def options_of(words: Sequence[str]) -> Options:
 
 def _run(options: Options, seen: list[int], began: float) -> int:
     reports = _room(REPORTS)
-    if reports is not None:
-        reports.begin(options)
+    if reports is not None and (failure := reports.begin(options)):
+        _complain(failure)
+        reports = None
     form = importlib.import_module(options.form.module)
 
     def opened(**more: Any) -> SearchSession:
@@ -152,9 +153,10 @@ def _finish(options: Options, result: CommandResult, reports: ModuleType | None)
         give_up_stdout()
     if result.is_interrupted:
         print("check: interrupted; this is what was found so far", file=sys.stderr)
+    stands = "; the answer stands" if options.form.answer_stands else ""
     if result.failure:
-        _complain(result.failure)
-    code = INTERRUPTED if result.is_interrupted else USAGE if result.failure else result.code
+        _complain(result.failure + stands)
+    code = INTERRUPTED if result.is_interrupted else USAGE if result.failure and not stands else result.code
     if reports is None:
         return code
     try:
@@ -163,6 +165,6 @@ def _finish(options: Options, result: CommandResult, reports: ModuleType | None)
         _complain(str(interrupt))
         return INTERRUPTED
     if failure:
-        _complain(failure)
-        return INTERRUPTED if result.is_interrupted else USAGE
+        _complain(failure + stands)
+        return code if result.is_interrupted or stands else USAGE
     return code

@@ -30,7 +30,7 @@ FORMS = {
 }
 """Forms of a command that are named without it: the command, and the help text."""
 
-SHELLS = ("bash", "zsh")
+SHELLS = ("bash", "zsh", "fish")
 
 EXAMPLES = """\
 examples:
@@ -41,7 +41,8 @@ examples:
   isrcheck atlas -o atlas
 
 completion in a shell:
-  eval "$(isrcheck completion bash)"    in ~/.bashrc; zsh likewise, in ~/.zshrc"""
+  eval "$(isrcheck completion bash)"    in ~/.bashrc; zsh likewise, in ~/.zshrc
+  isrcheck completion fish | source     in ~/.config/fish/config.fish"""
 
 MODELS = {
     "bash": """\
@@ -54,6 +55,11 @@ _isrcheck_models() {
 _isrcheck_models() {
   _alternative 'models:model:(%(words)s)' 'files:file:_files -g "*.py"'
 }""",
+    "fish": """\
+function _isrcheck_models
+  string split ' ' '%(words)s'
+  __fish_complete_suffix .py
+end""",
 }
 """Shell functions that complete the name of a model, or a file in the modelling language."""
 
@@ -121,7 +127,7 @@ def _copied(folder: str) -> list[str]:
 
 
 def _completion(shell: str) -> str:
-    """The completion script of `shell` (bash or zsh) for `isrcheck` and the three commands."""
+    """The completion script of `shell` (one of SHELLS) for `isrcheck` and the three commands."""
     import shtab
 
     parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}
@@ -147,7 +153,7 @@ def _command_parser(package: str, form: str = "") -> Parser:
             elif kind == "DIR":
                 action.complete = shtab.DIRECTORY
             elif kind == "MODEL":
-                action.complete = dict.fromkeys(SHELLS, "_isrcheck_models")
+                action.complete = dict.fromkeys(SHELLS, "_isrcheck_models") | {"fish": "(_isrcheck_models)"}
     return parser
 
 

@@ -68,6 +68,16 @@ class Parser(argparse.ArgumentParser):
         """Raise UsageError with the message and a reference to `--help`."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices. Raises UsageError, with the choice that was meant, if any was."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            close = alike(str(value), map(str, action.choices or ()))
+            if close is None:
+                raise
+            raise UsageError(f"{error}; did you mean {close}?") from None
+
     def add_subparsers(self, **more: Any) -> Any:
         """Add the subcommands, and store their parsers by name, since `refuse` looks them up."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)

@@ -37,7 +37,8 @@ class Form:
     that are neither in `takes` nor in `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value}
     (z3) and {form}. `rest` is the message for options of a model, if the form takes no model. `refuse` raises
     UsageError for values that the form does not accept. `usual_target` is the default model, `seconds` the default
-    time limit. `files` is the help text of the arguments, if they are files and not a model. `usage` and `examples` are
+    time limit. `files` is the help text of the arguments, if they are files and not a model. With `answer_stands`, the
+    exit code is that of the answer, also if a trace or a report could not be written. `usage` and `examples` are
     shown in the help, `as_in` is the example that messages show.
     """
 
@@ -57,6 +58,7 @@ class Form:
     seconds: float | None = None
     opens: bool = True
     files: str = ""
+    answer_stands: bool = False
 
     @property
     def takes_model(self) -> bool:

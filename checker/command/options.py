@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.checker.command import check_options as declared
@@ -110,6 +111,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
         if one.word and one.word in (known.target, *rest):
             raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
     _refuse_other_options(form, options, known, rest)
+    _refuse_misspelt_form(known.target, forms)
     spark, on_disk = read_spark_options(known), read_disk_options(known)
     mine = {option.name: option for option in form.options}
     values = {option.field: mine.get(option.name, option).value(known) for option in options}
@@ -142,6 +144,14 @@ def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | 
         close = alike(word, [*accepted, *own]) if word.startswith("--") else None
         if close is not None and close != word.partition("=")[0]:
             raise UsageError(f"there is no option {word.partition('=')[0]}; did you mean {close}?")
+
+
+def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
+    """Raise UsageError for a target that is no model and no file, and resembles the word of a form."""
+    close = alike(target, [form.word for form in forms if form.word]) if target is not None else None
+    if target is None or close is None or target.endswith(".py") or Path(target).exists() or target in registry.names():
+        return
+    raise UsageError(f"there is no model and no form {target} of check; did you mean {close}?")
 
 
 def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:

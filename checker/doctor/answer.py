@@ -342,10 +342,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Doctored:
-    """The answers of a command, for its report; `files` are the traces that were written, `code` is the exit code."""
+    """The answers of a command, for its report; `files` are the traces that were written, each with what it shows,
+    `code` is the exit code."""
 
     answers: Sequence[Answer]
-    files: Sequence[Path]
+    files: Mapping[Path, str]
     code: int
 
 

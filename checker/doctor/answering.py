@@ -66,7 +66,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
 
 
 class _FromTheAtlas:
-    """Answers from the atlas, and by search what is not in it; says once if the record is not of this version."""
+    """Answers from the atlas, and by search what is not in it; says once in a command if the record does not count."""
 
     def __init__(self, searches: _Searches) -> None:
         self.searches = searches
@@ -94,9 +94,10 @@ class _FromTheAtlas:
             return None
         if (case, question) not in self._found:
             self._found[case, question] = self.recorded.find(case, question)
-            if self.recorded.outdated and not self._is_told:
+            why = self.recorded.outdated or ("it cannot be read" if self.recorded.record is None else "")
+            if why and not self._is_told:
                 self._is_told = True
-                ProgressLine("atlas").announce(f"the atlas does not count: {self.recorded.outdated}; searching instead")
+                ProgressLine("atlas").announce(f"recorded answers do not count: {why}; searching again")
         return self._found[case, question]
 
 

@@ -101,6 +101,7 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
         "protocol": cluster.generation.protocol,
         "is_nearest": cluster.generation.why_undecided is not None,
         "taken": cluster.generation.taken,
+        "assumed": list(cluster.assumed),
         "understood": [
             {"key": u.key, "value": u.value, "meaning": u.meaning, "source": u.source} for u in cluster.understood
         ],

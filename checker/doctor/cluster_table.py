@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.doctor.answer import Answer, Kind
 from isrcheck.checker.doctor.now import Now
-from isrcheck.checker.doctor.text import misspelt, reach, source_of
+from isrcheck.checker.doctor.text import left_out, reach, source_of
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.outcome.verdict import Word
@@ -62,7 +62,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
     lines += [f"  Files: {remark}" for remark in remarks]
-    lines += [f"  Ignored: {line}" for line in dict.fromkeys(line for one in answers for line in misspelt(one.cluster))]
+    lines += [f"  Ignored: {line}" for line in dict.fromkeys(line for one in answers for line in left_out(one.cluster))]
     if now.under_replicated:
         count = counted(len(now.under_replicated), "partition")
         lines.append(f"  Now: not every replica is in sync: {count} more ({_names(now)})")

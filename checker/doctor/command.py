@@ -16,6 +16,7 @@ from isrcheck.checker.command.check_options import (
     TOPIC_NAME_ALONE,
 )
 from isrcheck.checker.command.form import Form, Options
+from isrcheck.models.command_line import alike
 from isrcheck.models.messages.errors import UsageError
 
 _ABOUT_ONE_MODEL = "{typed} does not go with {form}; name a model, as in: check kafka {typed}"
@@ -31,7 +32,9 @@ def _refuse(options: Options) -> None:
 def _refuse_for_doctor(options: Options) -> None:
     for word in options.rest:
         if word.startswith("--"):
-            raise UsageError(f"{word.partition('=')[0]} is no option of doctor; see isrcheck doctor --help")
+            name, close = word.partition("=")[0], alike(word, options.reserved)
+            cure = f"; did you mean {close}?" if close is not None else "; see isrcheck doctor --help"
+            raise UsageError(f"{name} is no option of doctor{cure}")
     if options.target is None and not options.files and not options.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
 
@@ -55,6 +58,7 @@ _CONFIG = Form(
     refuse=_refuse,
     seconds=60.0,
     opens=False,
+    answer_stands=True,
 )
 
 _DESCRIBE = replace(

@@ -43,7 +43,7 @@ def now_of(clusters: Iterable[Cluster]) -> Now:
                 found[0].append(one)
             elif len(one.isr) < min(least, len(one.replicas)):
                 found[1].append(one)
-            elif len(one.isr) < len(one.replicas):
+            elif not {*one.target} <= {*one.isr}:
                 found[2].append(one)
     return Now(*(tuple(sorted(group, key=lambda one: (one.topic, one.number))) for group in found))
 
@@ -64,6 +64,9 @@ def _who_can_lead(partitions: Sequence[Partition]) -> str:
         return f"a broker of its ISR ({_ids(one.isr)}) is up"
     if one.elr:
         return f"a broker of its ELR ({_ids(one.elr)}) is up"
+    if one.strangers:
+        strangers = f"brokers that are no replicas ({_ids(one.strangers)})"
+        return f"an unclean election is made by hand (kafka-leader-election), as its ELR names only {strangers}"
     if one.last_known_elr:
         return f"its last known leader ({_ids(one.last_known_elr)}) is up, or an unclean election is allowed"
     return "an unclean election is allowed, as no broker is in its ISR or ELR"

@@ -36,6 +36,14 @@ from isrcheck.models.messages.errors import UsageError
 MOST_THREADS = 8
 """Threads of a search, if the command line does not say how many: all cores, and at most so many."""
 
+SHOWN = {
+    Topic.LOSS: "how an acknowledged record is lost",
+    Topic.POWER: "how one loss of power loses a record",
+    Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
+    Topic.DISK: "how a lost disk loses a record",
+}
+"""What the traces of an answer show, beside those of known failures."""
+
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
@@ -65,9 +73,10 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         lines = table_lines(answers, now, reading.remarks)
         if options.own["details"]:
             lines += [line for one in answers for line in ("", *answer_lines(one, now_of([one.cluster]), details=True))]
-    files, failure = _traces(answers, options.out) if _wants_traces(options, answers) else ([], "")
+    files, failure = _traces(answers, options.out) if _wants_traces(options, answers) else ({}, "")
     if files:
-        lines += ["", *(shlex.join(["trace", "show", str(path)]) for path in files)]
+        commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
+        lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
     code = code_of(answers, options.own["fail_on"] or (), strict=options.strict)
     return CommandResult(
         "\n".join(lines),
@@ -99,21 +108,25 @@ def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
     return len(answers) == 1 and bool(is_asked)
 
 
-def _traces(answers: Sequence[Answer], out: Path) -> tuple[list[Path], str]:
-    """Write the histories of a single answer as traces; return their files, and why one could not be written."""
+def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
+    """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
+    written."""
     from isrcheck.traces.format import folder  # here, for it takes a while, and few answers write traces
 
-    found: dict[Path, None] = {}
-    for one in _histories(answers[0]):
+    found: dict[Path, str] = {}
+    for shows, history in _histories(answers[0]):
         try:
-            found[folder.write(trace_of(one), out)] = None
+            path = folder.write(trace_of(history), out)
         except UsageError as error:
-            return list(found), str(error)
-    return list(found), ""
+            return found, str(error)
+        found[path] = f"{found[path]}; {shows}" if path in found else shows
+    return found, ""
 
 
-def _histories(answer: Answer) -> Iterator[History]:
-    of_losses = (answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK))
-    for finding in (answer.loss, *(one.finding for one in answer.exposed), *of_losses):
+def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
+    """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
+    shown = [(what, answer.findings.get(Question(topic))) for topic, what in SHOWN.items()]
+    shown[1:1] = [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
+    for shows, finding in shown:
         if finding is not None and finding.fails and finding.history is not None:
-            yield finding.history
+            yield shows, finding.history

@@ -14,7 +14,7 @@ from isrcheck.checker.doctor.now import Now
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
@@ -26,7 +26,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.models.kafka.failures.catalogue import Failure, pairs
 
 MOST_LINES = 15
-"""The most lines after the first one, without --details."""
+"""The most lines after the first one, without --details, and beside those that say what is assumed."""
 
 MOST_CHANGES = 3
 """The most equally small changes that are shown."""
@@ -42,7 +42,7 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     before = [("Now", line) for line in now.lines()] + [("Files", line) for line in remarks]
     before += _rows(answer)
     defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
-    room = MOST_LINES - len(before) - len(after)
+    room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
         defects = _short_defect_rows(answer)
     if not details and len(defects) > room:
@@ -56,9 +56,9 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
 def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
     """Yield the first lines, each with its label: whose answer it is, and what is said about lost records."""
     yield "For", subject(answer.cluster)
-    for line in assumptions(answer.cluster):
+    for line in answer.cluster.assumed:
         yield "Assumed", line
-    for line in misspelt(answer.cluster):
+    for line in left_out(answer.cluster):
         yield "Ignored", line
     if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
         nearest = answer.nearest
@@ -309,37 +309,15 @@ def subject(cluster: Cluster) -> str:
     return f"{topics}Kafka {release}, {', '.join(shown)}"
 
 
-def assumptions(cluster: Cluster) -> list[str]:
-    """Return which facts the files lack, and what is assumed instead."""
-    found = []
-    if cluster.kafka_version is None:
-        version = next(one for one in cluster.understood if one.key == "Kafka version")
-        found.append(f"Kafka {version.value} ({version.source}); give --kafka-version")
-    if cluster.generation.assumes_elr:
-        found.append(
-            "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
-            " eligible.leader.replicas.version=0 in a broker's file"
-        )
-    lacking = []
-    if Role.PRODUCER not in cluster.given_roles:
-        lacking.append(f"producers ({_defaults(cluster, 'acks', 'enable.idempotence')}; --producer FILE)")
-    if not cluster.given_roles & {Role.TOPIC, Role.BROKER}:
-        lacking.append(f"the topic ({_defaults(cluster, 'min.insync.replicas')}; --topic FILE)")
-    elif Role.BROKER not in cluster.given_roles:
-        lacking.append(f"brokers ({_defaults(cluster, 'auto.leader.rebalance.enable')}; --broker FILE)")
-    if lacking:
-        found.append(f"Kafka's defaults of {' and of '.join(lacking)}")
+def left_out(cluster: Cluster) -> list[str]:
+    """Return the ignored settings that may change the answer: those that were probably meant for others, those whose
+    mechanism the answer leaves out, and those that this release of Kafka does not know."""
+    found = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.is_told]
+    unknown = [one for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.is_told]
+    if unknown:
+        names = listed([one.key for one in unknown])
+        found.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {names}")
     return found
-
-
-def misspelt(cluster: Cluster) -> list[str]:
-    """Return the ignored settings that were probably meant for some on which the answer depends."""
-    return [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.meant]
-
-
-def _defaults(cluster: Cluster, *keys: str) -> str:
-    values = {one.key: one.value for one in cluster.understood}
-    return ", ".join(f"{key}={values[key]}" for key in keys if key in values)
 
 
 def reach(found: Finding) -> str:

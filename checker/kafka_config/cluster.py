@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from isrcheck.checker.kafka_config.assumed import assumptions
 from isrcheck.checker.kafka_config.consumer_rules import (
     CLIENT_RACK,
     ISOLATION_LEVEL,
@@ -28,6 +29,8 @@ from isrcheck.checker.kafka_config.describe import Described, DescribedTopic, li
 from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
+from isrcheck.checker.kafka_config.least_isr import OF_BROKER, OF_TOPIC, LeastIsr, read_least_isr
+from isrcheck.checker.kafka_config.least_isr import meaning as meaning_of_least_isr
 from isrcheck.checker.kafka_config.producer_rules import (
     ACKS,
     DELIVERY_TIMEOUT,
@@ -41,15 +44,18 @@ from isrcheck.checker.kafka_config.producer_rules import (
 from isrcheck.checker.kafka_config.transaction_rules import Transactions, read_transactions
 from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
 from isrcheck.checker.kafka_settings.cluster_settings import (
+    OF_BROKERS,
+    OF_CONTROLLERS,
     READERS,
     GivenSetting,
     Section,
     Setting,
     Settings,
     UnderstoodSetting,
-    file_section,
+    default_of,
     shown,
 )
+from isrcheck.checker.kafka_settings.dialects import file_section
 from isrcheck.checker.kafka_settings.keys import Role, default
 from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 
@@ -72,6 +78,7 @@ class Cluster:
     topic that was created with a number of its own. `given_roles` are the roles of which any setting is given.
     `topics` are the described topics and `partitions` theirs; both can be empty.
     `transactions` is None if the producer has none. `why_unknown` is the reason why there is no answer, or None.
+    `assumed` says what the files do not tell, and what is assumed instead.
     """
 
     kafka_version: Setting[str] | None
@@ -92,6 +99,7 @@ class Cluster:
     why_unknown: str | None
     understood: tuple[UnderstoodSetting, ...]
     ignored: tuple[Ignored, ...]
+    assumed: tuple[str, ...]
 
     @property
     def release(self) -> Version:
@@ -158,14 +166,17 @@ def _cluster(
     versions = read_versions(settings, kafka_version, metadata_version, description.evidence)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
-    min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
+    least = read_least_isr(
+        settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, versions)
+    )
+    min_insync_replicas, min_insync_replicas_line = least.setting, least.line
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
     is_limited = is_above and versions.release.has("3.7")
     if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
-        meaning = f"since 3.7 at most the number of replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
+        meaning = f"since 3.7 at most the number of replicas: {meaning_of_least_isr(replication_factor.value)}"
         min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
     unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
     record_format, ignored_formats = format_keys(settings, versions)
@@ -211,9 +222,46 @@ def _cluster(
         ),
         ignored=(
             *(each for one in topics for each in one.ignored),
-            *read_ignored(settings, versions, decisive, {**ignored_formats, **versions.ignored}),
+            *read_ignored(
+                settings,
+                versions,
+                [*((keys, settings.first(keys)) for keys in decisive), ((OF_TOPIC, OF_BROKER), least.used)],
+                {**ignored_formats, **versions.ignored},
+                _hidden(settings, least),
+            ),
+        ),
+        assumed=tuple(
+            assumptions(
+                settings,
+                versions,
+                generation,
+                least,
+                producer,
+                transactions,
+                (unclean_election_line, rebalance_line),
+            )
         ),
     )
+
+
+def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
+    """Return the place of a topic's line that would show min.insync.replicas if it were not the default; else None.
+
+    kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper, before 3.0).
+    """
+    can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
+    return topics[0].shows_inherited if can_inherit else None
+
+
+def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
+    """Return why the given values of certain keys do not count, if the default does."""
+    hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
+    if settings.controllers:
+        why = "KRaft controllers act on it, and none of their files gives it"
+        hidden |= dict.fromkeys(((Role.BROKER, key) for key in OF_CONTROLLERS), why)
+    if least.why_not_the_brokers:
+        hidden[OF_BROKER] = least.why_not_the_brokers
+    return hidden
 
 
 def _mode_lines(versions: Versions) -> list[UnderstoodSetting]:
@@ -237,10 +285,6 @@ class _Rule(Generic[T]):
     meaning: Callable[[T], str]
 
 
-_MIN_INSYNC_REPLICAS: _Rule[int] = _Rule(
-    keys=((Role.TOPIC, "min.insync.replicas"), (Role.BROKER, "min.insync.replicas")),
-    meaning="an acks=all write needs an ISR of at least {}".format,
-)
 _REPLICATION_FACTOR: _Rule[int] = _Rule(
     keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
     meaning="number of brokers with a replica: {}".format,
@@ -266,7 +310,6 @@ EVERY_MESSAGE = "1"
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,
-    _MIN_INSYNC_REPLICAS.keys,
     _REPLICATION_FACTOR.keys,
     _UNCLEAN_ELECTION.keys,
     *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
@@ -288,6 +331,6 @@ def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Set
         key, text, source, note = found.key, found.text, found.source, found.note
     else:
         key = rule.keys[-1][1]
-        text, source, note = default(key, versions.release), f"Kafka {versions.release}'s default", ""
+        text, source, note = default(key, versions.release), default_of(versions.release), ""
     value: T = READERS[key](text)  # type: ignore[assignment]
     return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)

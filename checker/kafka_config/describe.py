@@ -15,7 +15,6 @@ from pathlib import Path
 
 from isrcheck.checker.kafka_config.describe_lines import (
     NO_ELR,
-    REASSIGNED,
     Found,
     Partition,
     Reader,
@@ -28,6 +27,12 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_settings.releases import LAST_WITH_ZOOKEEPER
 
+FIRST_WITH_ELR_FIELDS = "3.8"
+"""The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+
+_AFTER_IT = "the answer is for the replicas after it"
+_REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
+
 STANDARD_INPUT = Path("standard input")
 
 MOST_LISTED = 5
@@ -38,13 +43,15 @@ MOST_LISTED = 5
 class DescribedTopic:
     """A topic: its settings, among them replication.factor if the output shows it, and its partitions, by number.
 
-    `ignored` is what the answer leaves out of the description.
+    `ignored` is what the answer leaves out of the description. `shows_inherited` is the place of a line that shows the
+    settings with those that the topic inherits from brokers, or None.
     """
 
     name: str
     properties: tuple[Property, ...]
     partitions: tuple[Partition, ...]
     ignored: tuple[Ignored, ...]
+    shows_inherited: str | None = None
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -117,26 +124,29 @@ def _described(found: Found, topic: str | None) -> Described:
         ),
         evidence=tuple(_evidence(found)),
         eligible_replicas=next(iter(found.eligible_replicas), None),
-        remarks=tuple(_remarks(found, {name: len(partitions[name]) for name in names})),
+        remarks=(
+            *_remarks(found, {name: len(partitions[name]) for name in names}),
+            *_moving(partitions, names),
+            *_strange(partitions, names),
+        ),
     )
 
 
 def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]) -> DescribedTopic:
     properties = list(found.topics[name])
-    # Of a topic that is being reassigned, some partitions have more replicas than the others.
-    fewest = min(partitions, key=lambda one: (len(one.replicas), one.number), default=None)
+    # Of a topic that is being reassigned, some partitions have more replicas than the others, and leave some of them.
+    fewest = min(partitions, key=lambda one: (len(one.target), one.number), default=None)
     if fewest is not None:
-        properties.append(_factor(len(fewest.replicas), fewest.place))
+        properties.append(_factor(len(fewest.target), fewest.place))
     elif name in found.headers:
         properties.append(_factor(*found.headers[name][1:]))
-    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned}
+    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned.items()}
     reassigned = [
-        Ignored(label, moving[label][0], WhyIgnored.NOT_MODELLED, REASSIGNED[label], moving[label][1])
-        for label in REASSIGNED
-        if label in moving
+        Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
+        for label, (value, place) in sorted(moving.items())
     ]
     in_order = tuple(sorted(partitions, key=lambda one: one.number))
-    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned))
+    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), found.topic_ids.get(name))
 
 
 def _factor(count: int, place: str) -> Property:
@@ -163,6 +173,36 @@ def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
 
 
+def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
+    """Say which partitions are being reassigned, and what the answer is about."""
+    moving = [one for name in names for one in partitions[name] if one.reassigned]
+    if len(moving) == 1:
+        one = moving[0]
+        fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
+        yield f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)}; {_now(one)}"
+    elif moving:
+        partitions_named = listed([one.name for one in moving])
+        yield f"{len(moving):,} partitions are being reassigned ({partitions_named}): {_AFTER_IT}"
+
+
+def _strange(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
+    """Say which partitions have brokers in their ELR that are no replicas of them."""
+    strange = [one for name in names for one in partitions[name] if one.strangers]
+    if strange:
+        ids = ", ".join(map(str, strange[0].strangers))
+        more = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
+        yield (
+            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{more}; a reassignment"
+            " leaves them there, and they keep the last known leader from being elected"
+        )
+
+
+def _now(one: Partition) -> str:
+    """Say how many replicas a partition has during a reassignment, and how many of them are being added."""
+    added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
+    return f"it has {len(one.replicas)} now{added}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names for a message: the first ones, and the number of the others."""
     shown = ", ".join(printable(name) for name in names[:MOST_LISTED])
@@ -170,20 +210,24 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(found: Found) -> Iterator[Evidence]:
-    """Yield what the newest of the outputs shows: a TopicId since 2.8, and Elr since 3.8.
+    """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
 
     Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is one of them; for others
     the tool prints N/A. (It also does if topics are described by their ids.)
     """
+    for version, place in found.supported:
+        shown = f"supports metadata.version {version} ({place})"
+        yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")
     if found.eligible_replicas:
         yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
     elif found.known_elrs:
         yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
     elif found.elr_fields:
-        unknown = Evidence(f"shows {NO_ELR} as Elr ({found.elr_fields[0]})", until=LAST_WITH_ZOOKEEPER)
+        shown = f"shows {NO_ELR} as Elr ({found.elr_fields[0]})"
+        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
         yield replace(unknown, since="2.8") if found.topic_ids else unknown
     elif found.topic_ids:
-        yield Evidence(f"shows a TopicId ({found.topic_ids[0]})", "2.8", "3.7", lacks=", but no Elr")
+        yield Evidence(f"shows a TopicId ({next(iter(found.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr")
     elif found.headers:
         yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[2]})", until="2.7")
     elif found.partitions:

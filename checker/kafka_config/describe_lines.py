@@ -14,29 +14,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_config.ignored import TO_BE_DELETED, Ignored, WhyIgnored
 from isrcheck.checker.kafka_settings.cluster_settings import Layer, quoted
 from isrcheck.checker.kafka_settings.keys import FEATURES, Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
+from isrcheck.checker.kafka_settings.releases import Version, version_of_metadata
 
 NO_LEADER = ("none", "-1")
 
 NO_ELR = "N/A"
 """The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
 
-REASSIGNED: Mapping[str, str] = dict.fromkeys(
-    ("Adding Replicas", "Removing Replicas"),
-    "a reassignment under way is not modelled: the answer is for the replicas that are shown",
-)
-"""The fields of a partition that the answer leaves out if they name brokers, each with the reason."""
+ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
+"""The fields of a partition that name brokers during a reassignment (KIP-455)."""
 
 
 @dataclass(frozen=True)
 class Partition:
     """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
 
-    `elr` and `last_known_elr` are empty as well if the tool does not show them. `reassigned` are the fields of
-    REASSIGNED that name brokers, with their values.
+    `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
+    a reassignment under way. `strangers` are brokers in the ELR that are no replicas: a reassignment has removed them.
     """
 
     topic: str
@@ -47,7 +45,20 @@ class Partition:
     place: str
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-    reassigned: tuple[tuple[str, str], ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    strangers: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after a reassignment under way."""
+        return tuple(one for one in self.replicas if one not in self.removing)
+
+    @property
+    def reassigned(self) -> Mapping[str, str]:
+        """The fields of a reassignment under way that name brokers, as they are printed."""
+        fields = {ADDING: self.adding, REMOVING: self.removing}
+        return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
 
     @property
     def name(self) -> str:
@@ -64,9 +75,9 @@ class Partition:
 class Found:
     """The contents of all outputs. `with_settings` are the topics whose settings are shown, or that they have none.
     `members` are the brokers whose settings are shown, or that they have none, and `brokers` are these settings.
-    `headers` maps a topic to its partitions, its replicas, and the line that says so;
-    `cut` are the places of lines that end in their middle,
-    `doubtful` those of last lines that may do so."""
+    `headers` maps a topic to its partitions, its replicas, and the line that says so, `topic_ids` to the line with its
+    id. `supported` are the newest versions of metadata that brokers can read. `cut` are the places of lines that end in
+    their middle, `doubtful` those of last lines that may do so."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -75,7 +86,8 @@ class Found:
     members: set[tuple[str, Layer]] = field(default_factory=set)
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
-    topic_ids: list[str] = field(default_factory=list)
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    supported: list[tuple[Version, str]] = field(default_factory=list)
     elr_fields: list[str] = field(default_factory=list)
     known_elrs: list[str] = field(default_factory=list)
     eligible_replicas: list[str] = field(default_factory=list)
@@ -92,11 +104,14 @@ _LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
 # Of these lines, those about users and clients have no bearing on replication.
 _CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
 _CONFIGS_BELOW = re.compile(
-    r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
+    r"(?P<which>Dynamic configs|All configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
     r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
 )
 _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
-_FEATURE = re.compile(r"Feature: (?P<name>\S+)\s.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?")
+_FEATURE = re.compile(
+    r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?"
+    r".*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
+)
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
@@ -210,12 +225,10 @@ class Reader:
         self.found.topics.setdefault(name, []).extend(settings)
         self.found.with_settings.add(name)
         if "TopicId" in labels:
-            self.found.topic_ids.append(self._place)
+            self.found.topic_ids[name] = self._place
         if labels.get("MarkedForDeletion") == "true":
-            reason = "the topic is marked for deletion: the answer is for a topic that stays"
-            self.found.ignored.append(
-                (name, Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, reason, self._place))
-            )
+            marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
+            self.found.ignored.append((name, marked))
 
     def _partition(self, labels: dict[str, str]) -> None:
         self.has_heading = False
@@ -229,9 +242,12 @@ class Reader:
                 raise self._error(f"broker {broker} is in the ISR, but not a replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
-        elr, last_known = self._elr(labels, replicas, isr)
-        reassigned = tuple((label, labels[label]) for label in REASSIGNED if labels.get(label))
-        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, reassigned)
+        named, last_known = self._elr(labels, isr)
+        elr, strangers = (tuple(one for one in named if (one in replicas) == is_in) for is_in in (True, False))
+        adding, removing = self._reassigned(labels, ADDING, replicas), self._reassigned(labels, REMOVING, replicas)
+        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
+        if not new.target:
+            raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
         old = self.found.partitions.get((topic, number))
         if old is not None and old.state != new.state:
             raise PropertiesError(
@@ -240,19 +256,22 @@ class Reader:
         self.found.topics.setdefault(topic, [])
         self.found.partitions.setdefault((topic, number), new)
 
-    def _elr(
-        self, labels: dict[str, str], replicas: Sequence[int], isr: Sequence[int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _reassigned(self, labels: dict[str, str], label: str, replicas: Sequence[int]) -> tuple[int, ...]:
+        brokers = self._brokers(labels, label) if labels.get(label) else ()
+        for broker in brokers:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in {label}, but not a replica")
+        return brokers
+
+    def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
 
-        Kafka never keeps a broker in both the ISR and the ELR.
+        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are no replicas.
         """
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for label, brokers in known.items():
             for broker in brokers:
-                if broker not in replicas:
-                    raise self._error(f"broker {broker} is in {label}, but not a replica")
                 if label == "Elr" and broker in isr:
                     raise self._error(f"broker {broker} is both in the ISR and in the Elr")
         if shown:
@@ -292,8 +311,9 @@ class Reader:
             if below["kinds"] == "brokers":
                 self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
             elif below["kind"] == "broker":
-                self.heading = Role.BROKER, f"broker {below['name']}", Layer.RUNNING
-                self.found.members.add((self.heading[1], Layer.RUNNING))
+                layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
+                self.heading = Role.BROKER, f"broker {below['name']}", layer
+                self.found.members.add((self.heading[1], layer))
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
                 self.found.topics.setdefault(below["name"], [])
@@ -306,7 +326,7 @@ class Reader:
                 self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
                 self.found.with_settings.add(name)
             elif broker := _OF_BROKER.fullmatch(one["whose"]):
-                self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, one["pairs"])
             elif one["whose"] == "default brokers":
                 self._keep("the cluster", Layer.CLUSTER, one["pairs"])
             elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
@@ -343,6 +363,11 @@ class Reader:
         if feature["name"] in FEATURES:
             level = Property(feature["name"], feature["level"], self.path, self.line)
             self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
+        if feature["name"] == "metadata.version" and feature["most"]:
+            try:
+                self.found.supported.append((version_of_metadata(feature["most"]), self._place))
+            except ValueError as error:
+                raise self._error(f"SupportedMaxVersion: {error}") from None
         return True
 
     def _pairs(self, text: str) -> list[Property]:

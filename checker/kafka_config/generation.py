@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from isrcheck.checker.kafka_config.least_isr import of_one_broker
 from isrcheck.checker.kafka_config.versions import (
     ELR_VERSION,
     FIRST_PRODUCTION_KRAFT,
@@ -70,13 +71,14 @@ class Generation:
     """A modelled generation, with switches (name -> value, as on the command line).
 
     If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
-    generation. `taken` says in one line which generation was taken, and why. `assumes_elr` says that the controller
-    keeps eligible leader replicas, because nothing shows that it does not."""
+    generation. `taken` says in one line which generation was taken, and why. `has_elr` says that the controllers keep
+    eligible leader replicas, `assumes_elr` that nothing shows it."""
 
     protocol: str
     switches: Mapping[str, str]
     why_undecided: str | None
     taken: str = field(default="", compare=False)
+    has_elr: bool = field(default=False, compare=False)
     assumes_elr: bool = field(default=False, compare=False)
 
 
@@ -88,13 +90,14 @@ def read_generation(
     `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, if there is one.
     """
     release = versions.release
-    has_elr, assumes_elr = "", False
+    taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:
         elr = _elr(settings, versions, eligible_replicas)
-        found, differs = _with_kraft(versions, has_elr=elr.value), ""
-        assumes_elr = elr.value and not eligible_replicas and settings.get(*ELR_VERSION) is None
+        has_elr = elr.value
+        found, differs = _with_kraft(versions, has_elr=has_elr), ""
+        assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
         if release.has(_FIRST_ELR):
-            has_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
+            taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     else:
         found, differs = _with_zookeeper(versions)
     protocol, switches, why = found.protocol, dict(found.switches), found.why_undecided
@@ -119,7 +122,8 @@ def read_generation(
         elif is_old and switches.get("TRUNC") != "HW":
             switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
-    return Generation(protocol, switches, why, _taken(protocol, switches, versions) + has_elr, assumes_elr), lines
+    taken = _taken(protocol, switches, versions) + taken_elr
+    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), lines
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
@@ -234,10 +238,19 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
             f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
             "correct one of them"
         )
+    own = of_one_broker(settings)
+    if own and (eligible_replicas or (given and given.value)):
+        shown = f"Elr in {eligible_replicas}" if eligible_replicas or given is None else given.source
+        raise PropertiesError(
+            f"{own.source}: {own.spelled} is a dynamic value of one broker, which a cluster with eligible leader "
+            f"replicas refuses ({shown}); describe the cluster again"
+        )
     if eligible_replicas:
         return Setting(True, f"Elr names replicas in {eligible_replicas}")
     if given:
         return Setting(bool(given.value), f"{given.spelled} in {given.source}")
+    if own:
+        return Setting(False, f"{own.spelled} in {own.source} is a dynamic value of one broker, which ELR would refuse")
     if metadata.value.has(_FIRST_ELR_BY_DEFAULT):
         return Setting(True, f"the default of a cluster created with 4.1; give {ELR_VERSION[1]}=0 if it is off")
     return Setting(False, f"off by default before {_FIRST_ELR_BY_DEFAULT}")

@@ -7,14 +7,30 @@ Out: an `Ignored` for each setting that the answer does not use.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 from isrcheck.checker.kafka_config.versions import Versions
-from isrcheck.checker.kafka_settings.cluster_settings import READERS, GivenSetting, Settings, printable, shown
-from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_settings.cluster_settings import (
+    READERS,
+    GivenSetting,
+    Layer,
+    Settings,
+    printable,
+    shown,
+)
+from isrcheck.checker.kafka_settings.dialects import without_prefix
+from isrcheck.checker.kafka_settings.keys import (
+    NEWEST_LISTED_RELEASE,
+    OF_ONE_MEMBER,
+    Role,
+    first_release,
+    keys_of,
+    knows,
+)
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 
 
@@ -45,6 +61,11 @@ class Ignored:
     source: str
     meant: str = ""
 
+    @property
+    def is_told(self) -> bool:
+        """Whether a short answer names it: what was meant, or its mechanism, may change the answer."""
+        return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _TOLD)
+
 
 Keys = Sequence[tuple[Role, str]]
 """Several keys for one setting; the first key that is given takes effect."""
@@ -59,8 +80,10 @@ _PREFERRED = "the model has no clock: with auto.leader.rebalance.enable leadersh
 _SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
 _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 _COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
+_ELR_PREVIEW = "eligible leader replicas before 4.0 are not modelled"
+TO_BE_DELETED = "the topic is marked for deletion: the answer is for a topic that stays"
+_TOLD = frozenset({_COMPACTION, _TIERED, _ELR_PREVIEW, TO_BE_DELETED})
 _NO_CLOCK = "time is not modelled: the answer covers every value"
-_OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
 _NOT_MODELLED: Mapping[str, str] = {
     "cleanup.policy": _COMPACTION,
     "log.cleanup.policy": _COMPACTION,
@@ -70,16 +93,13 @@ _NOT_MODELLED: Mapping[str, str] = {
     "log.flush.interval.ms": _FLUSH,
     "remote.storage.enable": _TIERED,
     "remote.log.storage.system.enable": _TIERED,
-    "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
+    "eligible.leader.replicas.enable": _ELR_PREVIEW,
     "zookeeper.metadata.migration.enable": _MIGRATION,
     "leader.imbalance.check.interval.seconds": _PREFERRED,
     "leader.imbalance.per.broker.percentage": _PREFERRED,
     "controlled.shutdown.enable": _SHUTDOWN,
     "controlled.shutdown.max.retries": _SHUTDOWN,
     "controlled.shutdown.retry.backoff.ms": _SHUTDOWN,
-    "message.send.max.retries": _OLD_PRODUCER,
-    "producer.type": _OLD_PRODUCER,
-    "request.required.acks": _OLD_PRODUCER,
     "offsets.commit.required.acks": _OFFSETS_TOPIC,
     "offsets.topic.replication.factor": _OFFSETS_TOPIC,
     "auto.commit.enable": _COMMITTED_OFFSETS,
@@ -132,9 +152,6 @@ _NOT_MODELLED: Mapping[str, str] = {
     ),
 }
 
-_OF_THE_OLD_PRODUCER = {"request.required.acks": "acks", "message.send.max.retries": "retries"}
-"""The old producer's keys for settings that the answer uses."""
-
 _OF_TRANSACTIONS = frozenset(
     {
         "transaction.max.timeout.ms",
@@ -178,28 +195,38 @@ _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 
 
 def read_ignored(
-    settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
+    settings: Settings,
+    versions: Versions,
+    decisive: Sequence[tuple[Keys, GivenSetting | None]],
+    reasons: Mapping[tuple[Role, str], str],
+    hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
     """Yield the given settings on which the answer does not depend. `decisive` are the keys that the answer uses, if
-    this version of Kafka has them; `reasons` gives the reasons why certain keys are ignored."""
-    winners = [settings.first(keys) for keys in decisive]
+    this version of Kafka has them, each with the given setting that counts; `reasons` gives the reasons why certain
+    keys have no bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
     for each in settings:
         overridden = None
-        for keys, winner in zip(decisive, winners, strict=True):
+        for keys, winner in decisive:
             if (each.role, each.key) in keys and knows(versions.release, each.role, each.key):
                 overridden = winner
-        if overridden is not None and (overridden.role, overridden.key, overridden.layer) == _place(each):
+        if overridden is not None and _is_used(each, overridden):
             continue
         why, reason = _why_ignored(each, versions, overridden)
+        if overridden is None and (each.role, each.key) in hidden:
+            why, reason = WhyIgnored.OVERRIDDEN, hidden[each.role, each.key]
         if (each.role, each.key) in reasons:
             why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
-        meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else _OF_THE_OLD_PRODUCER.get(each.key, "")
+        meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else ""
         counts = meant if meant in READERS else ""
         yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source, counts)
 
 
-def _place(each: GivenSetting) -> tuple[Role, str, int]:
-    return each.role, each.key, each.layer
+def _is_used(each: GivenSetting, winner: GivenSetting) -> bool:
+    """Whether a setting is the one that counts, or that of a controller beside that of a broker, which agrees."""
+    if (each.role, each.key) != (winner.role, winner.key):
+        return False
+    is_beside = each.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
+    return each.layer is winner.layer or (is_beside and (each.value == winner.value or each.key in OF_ONE_MEMBER))
 
 
 def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
@@ -234,6 +261,13 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one."""
+    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one.
+
+    Also if the key has capitals, another separator, or the name of a client before it.
+    """
     known = sorted({one for role in Role for one in keys_of(role)})
-    return "" if key in known else next(iter(difflib.get_close_matches(key, known, 1, cutoff=0.9)), "")
+    if key in known:
+        return ""
+    plain = re.sub(r"[_-]", ".", key.lower())
+    like = difflib.get_close_matches(plain, known, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
+    return plain if plain in known else without_prefix(plain) or next(iter(like), "")

@@ -21,6 +21,7 @@ from isrcheck.checker.kafka_settings.cluster_settings import (
     Setting,
     Settings,
     UnderstoodSetting,
+    default_of,
 )
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
@@ -53,6 +54,12 @@ class Producer:
     has_transactions: Setting[bool]
     numbering: Mapping[str, int]
     understood: tuple[UnderstoodSetting, ...]
+
+    @property
+    def defaults(self) -> tuple[UnderstoodSetting, ...]:
+        """The settings that count, and have the default of a Java client."""
+        decide = {ACKS, IDEMPOTENCE, *(() if self.is_idempotent.value else (RETRIES, IN_FLIGHT))}
+        return tuple(one for one in self.understood if one.key in decide and one.is_default)
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
@@ -136,7 +143,7 @@ class _Rules(RoleSettings):
                     "write enable.idempotence=true, or leave transactional.id out",
                 )
             return Setting(False, explicit.source), None
-        usual = f"Kafka {self.release}'s default"
+        usual = default_of(self.release)
         if self.gives_way and not explicit:
             return self._idempotence_by_default(identified), identified
         wants = explicit or identified
@@ -159,7 +166,7 @@ class _Rules(RoleSettings):
         """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id."""
         obstacle = next(iter(self._obstacles()), None)
         if obstacle is None:
-            return Setting(True, f"Kafka {self.release}'s default")
+            return Setting(True, default_of(self.release))
         if identified:
             raise self._refusal(
                 obstacle.given,

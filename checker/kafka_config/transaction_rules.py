@@ -42,7 +42,8 @@ class Transactions:
     """The generation of the model `transactions` for a cluster, and its configuration entries.
 
     If `why_unsearched` is not None, it is the reason why there is no generation. `why_none_begins` is the reason why no
-    transaction can begin, if there is one. `decisive` are the given settings that count.
+    transaction can begin, if there is one. `decisive` are the given settings that count. `assumed` says what is assumed
+    of the cluster's features and of clients; empty if nothing is.
     """
 
     protocol: str
@@ -51,6 +52,7 @@ class Transactions:
     why_none_begins: str | None
     decisive: tuple[GivenSetting, ...]
     understood: tuple[UnderstoodSetting, ...]
+    assumed: str = ""
 
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
@@ -82,7 +84,18 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
         lines.append(brokers.line(TRANSACTION_VERSION, level, meaning))
     keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines))
+    assumed = ""
+    if release.has(_FIRST_WITH_TV2):
+        assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
+    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed)
+
+
+def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
+    """Return what is assumed of transaction.version; only clients of 4.0 or newer use 2 (KIP-890)."""
+    if not has_tv2:
+        return "" if is_given else f"{TRANSACTION_VERSION}={level.value}, {level.source}"
+    clients = f"clients of {_FIRST_WITH_TV2} or newer, without which {TRANSACTION_VERSION}=2 has no effect"
+    return clients if is_given else f"{TRANSACTION_VERSION}=2, {level.source}; and {clients}"
 
 
 def spelled(values: Mapping[str, int]) -> dict[str, str]:

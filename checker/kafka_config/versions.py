@@ -22,6 +22,7 @@ from isrcheck.checker.kafka_settings.releases import (
     FIRST_METADATA_VERSION,
     LAST_WITH_ZOOKEEPER,
     Version,
+    releases,
     version_of_binaries,
     version_of_inter_broker_protocol,
     version_of_metadata,
@@ -31,6 +32,8 @@ NEWEST_MODELLED = "4.1"
 """The newest modelled release. It is assumed if no version is given, unless the cluster uses ZooKeeper."""
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
+LAST_BEFORE_ELR = "3.7"
+"""The last release whose brokers do not answer questions about eligible leader replicas."""
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
 _FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
@@ -41,6 +44,17 @@ ELR_VERSION = (Role.BROKER, "eligible.leader.replicas.version")
 _PROCESS_ROLES = (Role.BROKER, "process.roles")
 _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
+
+_OF_ZOOKEEPER = "zookeeper."
+
+ASSUMED = "assumed: "
+"""How the source of an assumed mode begins."""
+
+_ONLY_MODE = "the only mode"
+"""How the source of a mode begins that a release does not leave open."""
+
+_FIRST_WHERE_METADATA_MATTERS = "3.5"
+"""The first release whose replication depends on metadata.version."""
 
 # The keys that ended with ZooKeeper: 4.0 does not know them.
 _ENDED = (_ZOOKEEPER, _MIGRATION, INTER_BROKER_PROTOCOL)
@@ -66,13 +80,18 @@ class Mode(Enum):
 class Evidence:
     """What the output of a tool shows, and the releases that show it; `until` is the tool's, so brokers may be newer.
 
-    `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it."""
+    `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it.
+    `newest` is the release of the binaries, if the output shows that they are no newer. `needs_zookeeper_since` is the
+    release from which on only brokers with ZooKeeper answer so."""
 
     shown: str
     since: str | None = None
     until: str | None = None
     mode: Mode | None = None
     lacks: str = ""
+    newest: str | None = None
+    needs_zookeeper_since: str | None = None
+    tool: str = "kafka-topics"
 
 
 @dataclass(frozen=True)
@@ -80,7 +99,9 @@ class Versions:
     """The version of the binaries, the version that the brokers have agreed on, and the mode of the cluster.
 
     `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
-    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one."""
+    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
+    which of the three the files do not tell, and what to give; empty if they tell all. `doubt` says what fits
+    the release and the mode only by an assumption; empty if nothing does."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
@@ -88,6 +109,8 @@ class Versions:
     is_given: bool
     decisive: Sequence[GivenSetting] = field(default=(), repr=False)
     migration: GivenSetting | None = None
+    assumed: str = ""
+    doubt: str = ""
 
     @property
     def release(self) -> Version:
@@ -127,8 +150,10 @@ def read_versions(
     else:
         inter_broker_counts = inter_broker
     agreed = metadata or inter_broker_counts
-    binaries = told or _implied(agreed, evidence) or _assumed(settings, shown, evidence)
-    mode = shown or _usual_mode(binaries.value, inter_broker_counts)
+    is_mode_shown = shown is not None
+    shown = shown or _zookeeper_shown(settings, told, agreed)
+    binaries = told or _implied(agreed, evidence) or _assumed(settings, shown, inter_broker, evidence)
+    mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
     _refuse_wrong_release(binaries, mode, evidence)
     migration = _migration(settings, binaries)
     for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
@@ -140,14 +165,51 @@ def read_versions(
             f"than {OLDEST_METADATA_OF_4_0}; raise metadata.version, or correct {KAFKA_VERSION}"
         )
     has_kraft = mode.value is Mode.KRAFT
+    counts = agreed if agreed and has_kraft == (agreed is metadata) else None
     return Versions(
         binaries,
-        agreed if agreed and has_kraft == (agreed is metadata) else binaries,
+        counts or binaries,
         mode,
         is_given=told is not None or agreed is not None,
         decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
         migration=migration,
+        assumed=_in_words(settings, told, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+        doubt=_doubt(binaries.value, mode, evidence),
     )
+
+
+def _in_words(
+    settings: Settings,
+    told: Setting[Version] | None,
+    agreed: Setting[Version] | None,
+    counts: Setting[Version] | None,
+    binaries: Setting[Version],
+    mode: Setting[Mode],
+    *,
+    is_mode_shown: bool,
+) -> str:
+    """Say what of the release, the mode and the agreed version is assumed, and what to give; empty if nothing is."""
+    parts, cures = [], []
+    has_kraft = mode.value is Mode.KRAFT
+    if told is None:
+        source = binaries.source
+        if agreed is not None and source == agreed.source:
+            key = (METADATA_VERSION if has_kraft else INTER_BROKER_PROTOCOL)[1]
+            source = f"{key} {agreed.value}, {source}; the binaries may be newer"
+        parts.append(f"Kafka {binaries.value} ({source})")
+        cures.append(KAFKA_VERSION)
+    if not is_mode_shown and not mode.source.startswith(_ONLY_MODE):
+        why = "" if mode.source.startswith(ASSUMED) else f" ({mode.source})"
+        parts.append(f"{'KRaft controllers' if has_kraft else 'ZooKeeper'}{why}")
+        other = "zookeeper.connect in a broker's file if it uses ZooKeeper"
+        cures.append(other if has_kraft else "process.roles in a broker's file if it uses KRaft")
+    if counts is None and has_kraft and binaries.value.has(_FIRST_WHERE_METADATA_MATTERS):
+        parts.append(f"the metadata.version of {binaries.value}")
+        cures.append(METADATA_VERSION_GIVEN)
+    elif counts is None and not has_kraft and not settings.has_members(Role.BROKER):
+        parts.append(f"the inter.broker.protocol.version of {binaries.value}")
+        cures.append("a broker's file")
+    return f"{', '.join(parts)}; give {', or '.join(cures)}" if parts else ""
 
 
 # --- What is given ----------------------------------------------------------------------------------------------------
@@ -198,7 +260,7 @@ def _mode_shown(
     keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
     signs = [f"{given.spelled} in {given.source}" for given in keys]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
-    signs += [f"kafka-topics {one.shown}" for one in evidence if one.mode is Mode.KRAFT]
+    signs += [f"{one.tool} {one.shown}" for one in evidence if one.mode is Mode.KRAFT]
     zookeeper = settings.get(*_ZOOKEEPER)
     if zookeeper is None or not zookeeper.text:
         return Setting(Mode.KRAFT, signs[0]) if signs else None
@@ -214,17 +276,44 @@ def _mode_shown(
     return Setting(Mode.ZOOKEEPER, sign)
 
 
-def _usual_mode(release: Version, inter_broker: Setting[Version] | None) -> Setting[Mode]:
+def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
+    """Say what a tool shows that brokers of this release and mode do not answer, except in a rare case."""
+    for one in evidence:
+        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since) and mode.value is Mode.KRAFT:
+            since = one.needs_zookeeper_since
+            return (
+                f"topics were described by their ids: otherwise {one.tool} {one.shown} only for ZooKeeper, or for"
+                f" brokers before {since}; correct {KAFKA_VERSION}"
+            )
+    return ""
+
+
+def _zookeeper_shown(
+    settings: Settings, told: Setting[Version] | None, agreed: Setting[Version] | None
+) -> Setting[Mode] | None:
+    """Return ZooKeeper if a broker's file has keys for it, as the only sign of a mode, and the release can have it."""
+    if any(one and one.value.has(FIRST_WITHOUT_ZOOKEEPER) for one in (told, agreed)):
+        return None
+    keys = (one for one in settings if one.role is Role.BROKER and one.key.startswith(_OF_ZOOKEEPER))
+    given = next((one for one in keys if one.text and (one.role, one.key) != _MIGRATION), None)
+    return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}") if given else None
+
+
+def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
     """Return the mode of a release if nothing shows it. The first KRaft for production is that of 3.3."""
     if release.has(FIRST_WITHOUT_ZOOKEEPER):
-        return Setting(Mode.KRAFT, f"the only mode since {FIRST_WITHOUT_ZOOKEEPER}")
+        return Setting(Mode.KRAFT, f"{_ONLY_MODE} since {FIRST_WITHOUT_ZOOKEEPER}")
     if not release.has(FIRST_WITH_KRAFT):
-        return Setting(Mode.ZOOKEEPER, f"the only mode before {FIRST_WITH_KRAFT}")
+        return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
     if inter_broker:
         return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
+    for one in evidence:
+        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since):
+            since = f"KRaft brokers since {one.needs_zookeeper_since} answer otherwise"
+            return Setting(Mode.ZOOKEEPER, f"{one.tool} {one.shown}: {since}")
     if not release.has(FIRST_PRODUCTION_KRAFT):
-        return Setting(Mode.ZOOKEEPER, f"assumed: KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
-    return Setting(Mode.KRAFT, "assumed: give zookeeper.connect in a broker's file if it uses ZooKeeper")
+        return Setting(Mode.ZOOKEEPER, f"{ASSUMED}KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
+    return Setting(Mode.KRAFT, f"{ASSUMED}give zookeeper.connect in a broker's file if it uses ZooKeeper")
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
@@ -251,8 +340,17 @@ def _implied(agreed: Setting[Version] | None, evidence: Sequence[Evidence]) -> S
     return _raised(implied, _shown_by_outputs(evidence))
 
 
-def _assumed(settings: Settings, mode: Setting[Mode] | None, evidence: Sequence[Evidence]) -> Setting[Version]:
-    """Return the newest modelled release that fits what is given and shown."""
+def _assumed(
+    settings: Settings,
+    mode: Setting[Mode] | None,
+    inter_broker: Setting[Version] | None,
+    evidence: Sequence[Evidence],
+) -> Setting[Version]:
+    """Return the newest modelled release that fits what is given and shown.
+
+    What the output of a tool lacks shows the age of the tool: brokers are at least as new as everything else says.
+    """
+    is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled release")
     if mode and mode.value is Mode.ZOOKEEPER:
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
@@ -260,10 +358,17 @@ def _assumed(settings: Settings, mode: Setting[Mode] | None, evidence: Sequence[
         source = f"not given: the last release that knows {ended.key} ({ended.source})"
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
     for one in evidence:
-        if one.until and newest.value.is_newer_than(version_of_binaries(one.until)):
-            source = f"not given: the last release whose kafka-topics {one.shown}{one.lacks}"
-            newest = Setting(version_of_binaries(one.until), source)
-    return _raised(newest, [*_shown_by_outputs(evidence), *_shown_by_keys(settings)])
+        until = LAST_BEFORE_ELR if one.needs_zookeeper_since and is_kraft else one.until
+        if until and newest.value.is_newer_than(version_of_binaries(until)):
+            source = f"not given: the last release whose {one.tool} {one.shown}{one.lacks}"
+            if until != one.until:
+                source = f"not given: {one.tool} {one.shown}, as for KRaft brokers up to {until}"
+            newest = Setting(version_of_binaries(until), source)
+    shown = [*_shown_by_outputs(evidence), *_shown_by_keys(settings)]
+    if inter_broker is not None:
+        key = INTER_BROKER_PROTOCOL[1]
+        shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
+    return _raised(newest, shown)
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
@@ -275,7 +380,7 @@ def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[V
 
 
 def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
-    return [Setting(one.since, f"kafka-topics {one.shown}: new in {one.since}") for one in evidence if one.since]
+    return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
 
 
 def _shown_by_keys(settings: Settings) -> list[Setting[str]]:
@@ -293,6 +398,11 @@ def _refuse_newer(key: str, given: Setting[Version], binaries: Setting[Version])
             f"{given.source}: {key}: Kafka {binaries.value} refuses {given.value}, "
             f"which is newer; write {binaries.value.release_name} or older, or correct {KAFKA_VERSION}"
         )
+
+
+def _is_listed(release: Version) -> bool:
+    """Whether a release is one that had a metadata.version of its own; a later one may have that of its predecessor."""
+    return release.release_name in releases()
 
 
 def _refuse_before_kraft(given: Setting[Version], told: Setting[Version] | None) -> None:
@@ -314,8 +424,13 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
         for one in evidence:
             if one.since and not release.has(one.since):
                 raise PropertiesError(
-                    f"{binaries.source}: Kafka {release} contradicts kafka-topics, which {one.shown}, new in "
+                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, new in "
                     f"{one.since}; correct {KAFKA_VERSION}"
+                )
+            if one.newest and release.is_newer_than(version_of_binaries(one.newest)) and _is_listed(release):
+                raise PropertiesError(
+                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, the newest of "
+                    f"{one.newest}; correct {KAFKA_VERSION}"
                 )
         return
     raise PropertiesError(

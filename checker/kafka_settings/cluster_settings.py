@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from isrcheck.checker.kafka_settings.keys import OF_ONE_MEMBER, Role, roles_that_know
-from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property, read_properties
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
 from isrcheck.checker.kafka_settings.releases import version_of_inter_broker_protocol, version_of_metadata
 
 T = TypeVar("T")
@@ -157,6 +157,14 @@ READERS: Mapping[str, Callable[[str], object]] = {
 }
 """The reader of each key that affects the answer; the values of other keys are not interpreted."""
 
+PROCESS_ROLES = "process.roles"
+
+OF_CONTROLLERS = frozenset({"auto.leader.rebalance.enable", "unclean.leader.election.enable"})
+"""Keys of brokers on which the controllers of a KRaft cluster act: the files of other processes do not count."""
+
+OF_BROKERS = frozenset({"log.flush.interval.messages", "min.insync.replicas", "replica.selector.class"})
+"""Keys of brokers on which only brokers act, unless a cluster has eligible leader replicas (min.insync.replicas)."""
+
 READ_AS_TEXT = frozenset(
     {
         "controller.quorum.bootstrap.servers",
@@ -201,11 +209,17 @@ def quoted(text: str) -> str:
 
 
 class Layer(IntEnum):
-    """The origin of a setting: a file, a dynamic cluster default, a running broker; the last one takes precedence."""
+    """The origin of a setting; the last one takes precedence.
 
-    FILE = 0
-    CLUSTER = 1
-    RUNNING = 2
+    The file of a process that is only a controller, any other file, a dynamic default of the cluster, a dynamic value
+    of one broker, the value in effect in a running broker.
+    """
+
+    CONTROLLER = 0
+    FILE = 1
+    CLUSTER = 2
+    BROKER = 3
+    RUNNING = 4
 
 
 @dataclass(frozen=True)
@@ -234,6 +248,16 @@ class UnderstoodSetting:
     value: str
     meaning: str
     source: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the value is a default of a release."""
+        return self.source.startswith("Kafka ") and default_of("") in self.source
+
+
+def default_of(release: object) -> str:
+    """Return the source of a default."""
+    return f"{f'Kafka {release}' if release else ''}'s default"
 
 
 @dataclass(frozen=True)
@@ -271,18 +295,35 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 
 class Settings:
-    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other."""
+    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other.
+
+    `controllers` are the files of processes that are controllers, `brokers_alone` those of processes that say that they
+    are only brokers.
+    """
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
         self._members: dict[tuple[Role, Layer], list[str]] = {}
+        self.controllers: list[str] = []
+        self.brokers_alone: list[str] = []
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
-            self._members.setdefault((file_role, section.layer), []).append(section.member)
+            layer = self._layer(section)
+            self._members.setdefault((file_role, layer), []).append(section.member)
             for each in section.properties:
-                new = replace(_given(each, file_role, section.layer), members=(section.member,))
+                new = replace(_given(each, file_role, layer), members=(section.member,))
                 holder = new.role, new.key, new.layer, section.member if self._is_own(new) else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
+
+    def _layer(self, section: Section) -> Layer:
+        """The layer of a section, after noting the roles of its process."""
+        roles = next((one.value for one in section.properties if one.key == PROCESS_ROLES), "")
+        is_broker, is_controller = "broker" in roles, "controller" in roles
+        if is_controller:
+            self.controllers.append(section.member)
+        elif is_broker:
+            self.brokers_alone.append(section.member)
+        return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
         """Whether a broker or client has a value of its own: it may differ from others in what no answer depends on."""
@@ -296,7 +337,9 @@ class Settings:
     def lacking(self, setting: GivenSetting) -> list[str]:
         """The brokers or clients that lack a setting that others of their kind give, and have it in no layer below."""
         below = [each for each in self if (each.role, each.key) == (setting.role, setting.key)]
-        if any(each.layer < setting.layer and each.value == setting.value for each in below):
+        if setting.key in OF_ONE_MEMBER or any(
+            each.layer < setting.layer and each.value == setting.value for each in below
+        ):
             return []
         return [one for one in self._members[setting.file_role, setting.layer] if one not in setting.members]
 
@@ -304,18 +347,35 @@ class Settings:
         return iter(self._given.values())
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key, or None. If members have different values, the first one counts."""
+        """Return the setting in effect for a key, or None. If members have different values, the first one counts.
+
+        In KRaft a broker's file does not decide what the controllers act on, nor a controller's file what brokers do.
+        Without a controller's file, its value counts only if it is the worse one.
+        """
         found = [each for each in self if each.role is role and each.key == key]
+        if key in OF_CONTROLLERS and self.controllers:
+            found = [each for each in found if each.layer is Layer.CLUSTER or self.is_of_controllers(each)]
+        elif key in OF_CONTROLLERS:
+            found = [each for each in found if each.value or not {*each.members} <= {*self.brokers_alone}]
+        elif key in OF_BROKERS:
+            found = [each for each in found if each.layer is not Layer.CONTROLLER]
         return max(found, key=lambda each: each.layer, default=None)
+
+    def has_members(self, role: Role) -> bool:
+        """Whether files or outputs show the settings of members of a role, and not only those of the whole cluster."""
+        return any(each is role and layer is not Layer.CLUSTER for each, layer in self._members)
+
+    def is_of_controllers(self, setting: GivenSetting) -> bool:
+        """Whether the file of a controller gives a setting."""
+        return any(one in self.controllers for one in setting.members)
+
+    def of_controllers(self, role: Role, key: str) -> list[GivenSetting]:
+        """The values of a key in the files of controllers; in an agreeing cluster at most one."""
+        return [each for each in self if (each.role, each.key) == (role, key) and self.is_of_controllers(each)]
 
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
         """Return the setting in effect for the first of these keys that is given; None if no key is given."""
         return next((found for role, key in keys if (found := self.get(role, key))), None)
-
-
-def file_section(role: Role | None, path: Path) -> Section:
-    """Read a property file as a section. Raises PropertiesError."""
-    return Section(role, str(path), tuple(read_properties(path)))
 
 
 # --- The role of a file -----------------------------------------------------------------------------------------------

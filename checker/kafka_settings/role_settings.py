@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.kafka_settings.cluster_settings import READERS, GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.kafka_settings.cluster_settings import (
+    READERS,
+    GivenSetting,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+    default_of,
+)
 from isrcheck.checker.kafka_settings.keys import Role, default, knows
 from isrcheck.checker.kafka_settings.releases import Version
 
@@ -33,7 +40,7 @@ class RoleSettings:
         """Return the value of a key: the given value, else the default of the release."""
         if found := self.given(key):
             return Setting(found.value, found.source)
-        return Setting(READERS[key](default(key, self.release)), f"Kafka {self.release}'s default")
+        return Setting(READERS[key](default(key, self.release)), default_of(self.release))
 
     def line(self, key: str, setting: Setting[Any], meaning: str) -> UnderstoodSetting:
         """Return a setting with its meaning for the report; a given value is shown as it was written."""

@@ -31,13 +31,22 @@ OPTION = Option(
 )
 
 
-def begin(options: Options) -> None:
-    """If a report was requested, put an unfinished report into its folder. Raises UsageError."""
+def begin(options: Options) -> str:
+    """If a report was requested, put an unfinished report into its folder. Raises UsageError; but where the answer
+    stands without a report, and only room is missing, returns why there will be none. Otherwise returns an empty text.
+    """
     folder: Path | None = options.own[OPTION.field]
-    if folder is not None:
-        from isrcheck.checker.reports import folder as reports
+    if folder is None:
+        return ""
+    from isrcheck.checker.reports import folder as reports
 
+    try:
         reports.begin(folder, shlex.join(options.words))
+    except reports.NoRoomError as error:
+        if options.form.answer_stands:
+            return f"{error}; the answer comes without a report"
+        raise
+    return ""
 
 
 def finish(options: Options, result: CommandResult, code: int) -> str:

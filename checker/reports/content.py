@@ -63,10 +63,11 @@ def first_sentence(verdict: Verdict) -> str:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace that a search wrote: the path of its file, and its content."""
+    """A trace that a search wrote: the path of its file, its content, and what it shows (empty: its property)."""
 
     path: Path
     trace: Trace
+    shows: str = ""
 
     @property
     def name(self) -> str:

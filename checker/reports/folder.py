@@ -8,6 +8,7 @@ page says that `check` has not finished, so that nobody mistakes an old report f
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -31,15 +32,21 @@ OURS = re.compile(
 REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, folders=(TRACES,))
 
 
+class NoRoomError(UsageError):
+    """The disk of a report's folder is full."""
+
+
 def begin(folder: Path, command: str) -> None:
-    """Write an unfinished report into a folder. Raises UsageError if the folder has other files or is not writable."""
+    """Write an unfinished report into a folder. Raises UsageError if the folder has other files or is not writable, and
+    NoRoomError if its disk is full."""
     try:
         REPORT.refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)
         REPORT.put(folder, _files(folder, unfinished(command, UNDECIDED)))
     except OSError as error:
         where = f"{error.filename or folder}: {error.strerror}"
-        raise UsageError(f"{where}; give another folder with --report DIR") from None
+        kind = NoRoomError if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
+        raise kind(f"{where}; give another folder with --report DIR") from None
 
 
 def write(folder: Path, make: Callable[[], ReportContent]) -> str:

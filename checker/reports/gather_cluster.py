@@ -18,7 +18,7 @@ CLUSTER = "a cluster's own settings"
 
 def of_cluster(printed: PrintedAnswer, found: Doctored) -> ReportContent:
     """Return the content of the report. Raises UsageError if a trace file cannot be read any more."""
-    traces = tuple(TraceFile(path, read(path)) for path in found.files)
+    traces = tuple(TraceFile(path, read(path), shows) for path, shows in found.files.items())
     rows = rows_of(found.answers)
     searches, cells = [], []
     for place, row in enumerate(rows):

@@ -197,7 +197,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     if search.lines:
         append(section, element("h3", "Proofs"), element("pre", "\n".join(search.lines)))
     for one in search.others:
-        link = element("a", one.name, href=_page_of(one))
+        link = element("a", one.shows or one.name, href=_page_of(one))
         append(section, element("p", f"{one.trace.verdict}: ", link, ", ", _file_of(one)))
     return section
 

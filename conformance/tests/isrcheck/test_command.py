@@ -21,6 +21,9 @@ from isrcheck.conformance import cli as conform
 from isrcheck.models.version import product
 from isrcheck.traces import cli as trace
 
+FISH = shutil.which("fish")
+WORDS = "choose from 'check', 'trace', 'conform', 'doctor', 'atlas', 'examples', 'completion'"
+
 HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
 
 OWN = '''\
@@ -115,6 +118,36 @@ def test_bad_arguments_are_one_line(words: str, tmp_path: Path) -> None:
     assert done.stderr.startswith("isrcheck: ")
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "docter server.properties",
+            f"isrcheck: argument COMMAND: invalid choice: 'docter' ({WORDS}); did you mean doctor?",
+        ),
+        ("chek kafka", f"isrcheck: argument COMMAND: invalid choice: 'chek' ({WORDS}); did you mean check?"),
+        (
+            "completion fishy",
+            "isrcheck: argument shell: invalid choice: 'fishy' (choose from 'bash', 'zsh', 'fish'); did you mean fish?",
+        ),
+        ("check docter FILE", "check: there is no model and no form docter of check; did you mean doctor?"),
+        ("check swep", "check: there is no model and no form swep of check; did you mean sweep?"),
+        (
+            "doctor FILE --kafka-versoin 3.9",
+            "check: --kafka-versoin is no option of doctor; did you mean --kafka-version?",
+        ),
+        (
+            "doctor FILE --kafka-versoin=3.9",
+            "check: --kafka-versoin is no option of doctor; did you mean --kafka-version?",
+        ),
+        ("doctor --topci-name t FILE", "check: there is no option --topci-name; did you mean --topic-name?"),
+    ],
+)
+def test_a_misspelt_word_gets_the_word_that_was_meant(words: str, says: str, tmp_path: Path) -> None:
+    done = ran(*words.split(), folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{says}\n")
+
+
 def test_the_help_names_the_commands(tmp_path: Path) -> None:
     done = ran("--help", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -177,6 +210,44 @@ def test_zsh_gets_a_script_as_well(tmp_path: Path) -> None:
     assert done.stdout.startswith("#compdef isrcheck\n")
     for name in isrcheck.COMMANDS:
         assert f"#compdef {name}\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("isrcheck c", {"check", "conform", "completion"}),
+        ("isrcheck doctor --fail", {"--fail-on"}),
+        ("isrcheck doctor my_", {"my_protocol.py"}),
+        ("check kaf", {"kafka", "kafka_liveness"}),
+        ("check my_", {"my_protocol.py"}),
+        ("check kafka --engine z", {"z3"}),
+        ("trace show --wh", {"--why"}),
+    ],
+)
+@pytest.mark.skipif(FISH is None, reason="the shell fish is not installed here")
+def test_fish_completes_words(words: str, found: set[str], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(ran("completion", "fish", folder=tmp_path).stdout)
+    (tmp_path / "my_protocol.py").write_text(OWN)
+    lines = ["source script", f"complete -C '{words}' | string replace -r '\\t.*' ''"]
+    done = subprocess.run(
+        [str(FISH), "-c", "; ".join(lines)],
+        cwd=tmp_path,
+        env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == found
+
+
+def test_fish_gets_a_script_as_well(tmp_path: Path) -> None:
+    done = ran("completion", "fish", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("isrcheck", *isrcheck.COMMANDS):
+        assert f"\ncomplete -c {name} " in done.stdout
+    assert "\nfunction _isrcheck_models\n" in done.stdout
+    assert ' -ka "(_isrcheck_models)" ' in done.stdout
+    assert " -l fail-on " in done.stdout
 
 
 # ---------------------------------------------------------------------------------------------------------- examples

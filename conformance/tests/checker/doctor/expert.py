@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from isrcheck.checker.doctor.answer import Answer
 from isrcheck.checker.doctor.asking import Asking, Expected, examine, unasked
@@ -153,7 +152,8 @@ class Doctor:
             )
         else:
             short = table_lines(answers, now, reading.remarks)
-            whole = [*short, *(line for one in answers for line in answer_lines(one, now_of([one.cluster]), details=True))]
+            every = [answer_lines(one, now_of([one.cluster]), details=True) for one in answers]
+            whole = [*short, *(line for lines in every for line in lines)]
         return cls(answers, "\n".join(short), "\n".join(whole))
 
     def claims(self, fact: str) -> str | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+import re
 import shlex
 import sys
 import time
@@ -22,6 +25,8 @@ from isrcheck.checker.doctor.asking import in_words
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import inexpressible
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.reports import folder as reports
+from isrcheck.checker.session.marked_folder import MarkedFolder
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
 
@@ -85,6 +90,12 @@ def test_settings_that_allow_a_loss(ask):
     assert text.splitlines()[0] == "Can lose acknowledged records"
     assert labelled(text) == {
         "For": ["Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=1"],
+        "Assumed": [
+            "KRaft controllers, the metadata.version of 3.9; give zookeeper.connect in a broker's file if it uses"
+            " ZooKeeper, or --metadata-version",
+            "producers are Java clients of Kafka 3.9, by default with retries=2147483647,"
+            " max.in.flight.requests.per.connection=5 (--producer FILE)",
+        ],
         "How": [
             "An acknowledged record is lost: the leader fails before broker 1 has it; your settings allow this (acks=1)"
         ],
@@ -411,7 +422,7 @@ def test_fifteen_lines_are_enough(ask, fake):
     lines = text.splitlines()
     assert code == 12
     assert lines[0].startswith("Keeps its promises, but for ")
-    assert len(lines) <= 16
+    assert len(lines) <= 16 + len(labelled(text)["Assumed"])
     assert any("more known defects (" in line for line in lines)
     assert len(ask("--config t --kafka-version 1.0 --details")[1].splitlines()) > 60
 
@@ -440,12 +451,46 @@ def test_a_misspelt_setting_is_named_without_details(ask):
     """With min.insync.replicas=1, its default, the answer is for another topic than the file's author has in mind."""
     misspelt = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
     _, text, _ = ask("--config t --kafka-version 3.9", t="replication.factor=3\nmin.insync.replica=2\nretention.m=1\n")
-    assert labelled(text)["Ignored"] == [f"min.insync.replica=2 (t:2): {misspelt}"]
+    assert labelled(text)["Ignored"] == [
+        f"min.insync.replica=2 (t:2): {misspelt}",
+        "1 setting unknown to this Kafka: retention.m",
+    ]
     described = "".join(
         f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {count}\tConfigs: \n" for name, count in ("u3", "v2")
     )
     _, text, _ = ask("--describe d --topic t --kafka-version 3.9", d=described, t="min.insync.replica=2\n")
     assert text.splitlines()[2:3] == [f"  Ignored: min.insync.replica=2 (t:1): {misspelt}"]
+
+
+def test_what_the_answer_leaves_out_is_named_without_details(ask):
+    _, text, _ = ask(
+        "--config t --kafka-version 3.9",
+        t="replication.factor=3\ncleanup.policy=compact\nretention.ms=1\na.b=1\nlocal.retention.byte=1\n",
+    )
+    assert labelled(text)["Ignored"] == [
+        "cleanup.policy=compact (t:2): compaction is not modelled: the answer is for a log that keeps every record",
+        "2 settings unknown to this Kafka: a.b, local.retention.byte",
+    ]
+    assert "Ignored" not in labelled(ask("--config t --kafka-version 3.9", t="cleanup.policy=delete\nflush.ms=7\n")[1])
+
+
+def test_a_reassignment_is_told_with_what_the_answer_is_about(ask):
+    """Of six replicas three leave: with three brokers down nothing is written."""
+    topics = (
+        "Topic: a\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 6\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 4,5,6,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4,5,6"
+        "\tRemoving Replicas: 1,2,3\tElr: \tLastKnownElr: \n"
+    )
+    _, text, _ = ask("--describe topics --producer p --kafka-version 3.9", topics=topics, p="acks=all\n")
+    assert labelled(text)["Files"] == [
+        "a-0 is being reassigned (Adding Replicas 4,5,6, Removing Replicas 1,2,3):"
+        " the answer is for the replicas after it, 3; it has 6 now, 3 of them not yet in place"
+    ]
+    assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=all"]
+    assert labelled(text)["Brokers"] == [
+        "all in sync, with 0, 1, 2 down, a write is acknowledged: yes, yes, no; a committed record is read: yes, yes, yes",
+        "at worst, with 2 replicas in sync: a committed record survives the loss of 1 broker",
+    ]
 
 
 def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
@@ -458,14 +503,19 @@ def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
 def test_a_single_file_says_what_it_lacks(ask):
     _, text, _ = ask("--config t", t="min.insync.replicas=2\ncleanup.policy=delete\n")
     assert labelled(text)["Assumed"] == [
-        "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
+        "Kafka 4.1 (not given: the newest modelled release), the metadata.version of 4.1; give --kafka-version,"
+        " or --metadata-version",
         ELR_ASSUMED,
-        "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
-        " (auto.leader.rebalance.enable=true; --broker FILE)",
+        "producers are Java clients of Kafka 4.1, by default with acks=all, enable.idempotence=true (--producer FILE)",
+        "Kafka's defaults of brokers (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true;"
+        " --broker FILE)",
     ]
     _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
-    assert labelled(text)["Assumed"] == [
-        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE)",
+    assert labelled(text)["Assumed"][1:] == [
+        "producers are Java clients of Kafka 3.9, by default with retries=2147483647,"
+        " max.in.flight.requests.per.connection=5 (--producer FILE)",
+        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)",
     ]
 
 
@@ -768,6 +818,11 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     [
         ("Elr: 3\tLastKnownElr: ", "a broker of its ELR (3) is up"),
         ("Elr: \tLastKnownElr: 2", "its last known leader (2) is up, or an unclean election is allowed"),
+        (
+            "Elr: 7,8\tLastKnownElr: 2",
+            "an unclean election is made by hand (kafka-leader-election), as its ELR names only"
+            " brokers that are no replicas (7, 8)",
+        ),
         ("Elr: \tLastKnownElr: ", "an unclean election is allowed, as no broker is in its ISR or ELR"),
     ],
 )
@@ -908,8 +963,10 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
         "Known defects of this release that cannot be searched",
     ):
         assert f"\n{line}" in text
-    (file,) = [line for line in text.splitlines() if line.startswith("trace show ")]
-    assert Path(tmp_path, file.split()[-1]).is_file()
+    (line,) = [line for line in text.splitlines() if line.startswith("trace show ")]
+    command, _, shows = line.partition("  # ")
+    assert Path(tmp_path, command.split()[-1]).is_file()
+    assert shows == "8.24 A leader that misses its own demotion acknowledges what others have truncated"
 
 
 def test_details_have_the_advice_of_a_defect(ask, fake):
@@ -940,6 +997,68 @@ def test_details_say_which_generation_was_searched(ask):
 def test_a_quick_answer_writes_no_trace(ask, tmp_path):
     ask("--config t --kafka-version 3.9", t=DURABLE)
     assert not (tmp_path / "counterexamples").exists()
+
+
+@pytest.mark.parametrize(("acks", "code"), [("all", 12), ("1", 0)])
+def test_the_answer_stands_if_its_traces_cannot_be_written(ask, tmp_path, acks, code):
+    whole = ask(
+        "--config t --broker b --kafka-version 3.9 --details", t=DURABLE.replace("all", acks), b="broker.id=1\n"
+    )
+    assert whole[0] == code
+    (tmp_path / "file").write_text("")
+    found = ask("--config t --broker b --kafka-version 3.9 --details --out file/in")
+    assert found[0] == code
+    assert found[1].splitlines() == [line for line in whole[1].splitlines() if "trace show" not in line][:-1]
+    assert found[2] == (
+        "check: file/in: the trace cannot be written: Not a directory; make room or give another folder with --out DIR;"
+        " the answer stands\n"
+    )
+
+
+def test_the_answer_comes_without_a_report_if_the_disk_is_full(ask, monkeypatch, tmp_path):
+    def put(folder, files):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    monkeypatch.setattr(MarkedFolder, "put", lambda self, folder, files: put(folder, files))
+    code, text, err = ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    assert (code, text.splitlines()[0]) == (
+        12,
+        f"Keeps its promises, but for 1 known defect of this release, and{UNLESS}",
+    )
+    why = "check: DIR: No space left on device; give another folder with --report DIR"
+    assert err == f"{why}; the answer comes without a report\n"
+    # Any other form, and a folder that is not ours, are bad input as before.
+    code, out, err = ask("kafka --protocol 0.10 --bound 1 --report DIR")
+    assert (code, out, err) == (2, "", f"{why}\n")
+    (tmp_path / "DIR" / "notes").write_text("mine")
+    code, out, _ = ask("--config t --kafka-version 3.9 --report DIR")
+    assert (code, out) == (2, "")
+
+
+def test_the_answer_stands_if_its_report_cannot_be_written(ask, monkeypatch):
+    monkeypatch.setattr(reports, "_files", lambda folder, report: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(reports, "begin", lambda folder, command: None)
+    code, _, err = ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    assert code == 12
+    assert err == (
+        "check: DIR: the report cannot be written: No space left; make room, or give another folder with --report DIR;"
+        " the answer stands\n"
+    )
+
+
+def test_a_report_names_what_each_trace_shows(ask, fake):
+    def rule(case, question):
+        is_shown = question.topic is Topic.DEFECT and question.name in ("missed_demotion", "stale_record")
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    page = Path("DIR/index.html").read_text(encoding="utf-8")
+    title = (
+        "8.24 A leader that misses its own demotion acknowledges what others have truncated;"
+        " 8.25 A stale metadata record cancels a pending expansion of the ISR"
+    )
+    assert re.findall(r'<p>VIOLATED: <a href="traces/[\w.]+\.html">(.*?)</a>', page) == [title]
 
 
 def test_what_a_history_tells_is_kept(ask, monkeypatch):

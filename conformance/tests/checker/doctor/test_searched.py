@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import pytest
 
+from conformance.tests.checker.doctor.answers import finding
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
+from isrcheck.checker.doctor import answering
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions import recorded
+from isrcheck.models.kafka.atlas.catalogue import Record
 
 TOPIC = "replication.factor=2\nmin.insync.replicas=1\nacks=1\nretries=0\nauto.leader.rebalance.enable=false\n"
 
@@ -43,6 +49,49 @@ def test_a_loss_and_what_prevents_it_are_searched(ask_json):
     assert (change["change"], change["finding"]["word"]) == ("acks=all", "HOLDS")
     assert [one["number"] for one in answer["defects"] if one["finding"]["word"] == "VIOLATED"] == []
     assert [(one["writes"], one["reads"]) for one in answer["availability"]] == [("yes", "yes")] * 2
+
+
+class Changed(Record):
+    """The record of a model that has changed since."""
+
+    def __init__(self):
+        super().__init__()
+        self.header = dict(self.header) | {"texts": "", "models": dict.fromkeys(self.header["models"], "")}
+
+
+class Unreadable(Record):
+    """A record that is damaged."""
+
+    def __init__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [(Changed, "the model kafka has changed since the record was made"), (Unreadable, "it cannot be read")],
+)
+def test_a_record_that_does_not_count_is_told_once(tmp_path, monkeypatch, capsys, record, why):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recorded, "Record", record)
+    monkeypatch.setattr(answering, "_Searches", lambda *given: Nothing())
+    (tmp_path / "topic.properties").write_text(TOPIC)
+    assert cli.main(["doctor", "topic.properties", "--kafka-version", "2.6"]) == 3
+    assert capsys.readouterr().err == f"recorded answers do not count: {why}; searching again ...\n"
+
+
+class Nothing:
+    """Searches nothing, and finds nothing."""
+
+    budgets: ClassVar[dict[str, int]] = {}
+
+    def expect(self, expected):
+        """Expect nothing."""
+
+    def answer(self, case, question, limits):
+        return finding(Word.UNDECIDED)
+
+    def close(self):
+        """End nothing."""
 
 
 def test_a_budget_can_be_raised_and_nothing_else(ask_json, monkeypatch, capsys):

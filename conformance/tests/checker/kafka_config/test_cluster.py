@@ -7,6 +7,7 @@ Every test runs in its own empty directory, so that the paths in messages are sh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,17 @@ def test_a_given_role_takes_precedence_over_the_keys() -> None:
 
 
 def test_an_empty_file_with_a_given_role_leaves_the_defaults() -> None:
-    assert read((TOPIC, file("topic.properties"))) == read()
+    """It says that the topic has no settings of its own, which is no assumption then."""
+    cluster, none = read((TOPIC, file("topic.properties"))), read()
+    assert replace(cluster, assumed=none.assumed) == none
+    assert none.assumed[-1] == (
+        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=true, auto.leader.rebalance.enable=true; --broker FILE)"
+    )
+    assert cluster.assumed[-1] == (
+        "Kafka's defaults of brokers (min.insync.replicas=1, unclean.leader.election.enable=true,"
+        " auto.leader.rebalance.enable=true; --broker FILE)"
+    )
 
 
 # --- Which value decides ----------------------------------------------------------------------------------------------
@@ -400,6 +411,13 @@ def test_a_setting_of_some_brokers_alone_is_told() -> None:
         (None, file("t.properties", "min.insync.replicas=2", "cleanup.policy=delete")),
     ]
     assert read_clusters(overridden, "3.9").remarks == ()
+
+
+def test_the_roles_of_several_processes_are_their_own() -> None:
+    """Each of two files gives its own, so neither lacks that of the other."""
+    both = ("process.roles=broker,controller", "log.dirs=/d")
+    files = [(None, file(name, *both, f"node.id={name[-1]}")) for name in ("b1", "b2")]
+    assert read_clusters(files, "3.9").remarks == ()
 
 
 def test_two_values_of_an_irrelevant_key_are_an_error_too() -> None:
@@ -1685,8 +1703,8 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
-        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
-        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
+        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
     ],
 )
 def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None, reason: str) -> None:
@@ -1700,7 +1718,10 @@ def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None,
         ("min.insync.replica=3", "3.9", "min.insync.replicas"),
         ("min.insync.replica=3", "4.1", "min.insync.replicas"),
         ("unclean.leader.election.enabled=true", "4.1", "unclean.leader.election.enable"),
-        ("request.required.acks=-1", "0.8.2", "acks"),
+        ("Acks=1", "3.9", "acks"),
+        ("min-insync-replicas=1", "3.9", "min.insync.replicas"),
+        ("retires=0", "3.9", "retries"),
+        ("ack=1", "3.9", "acks"),
         ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
         ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
         ("a.plugins.own.key=1", "3.9", ""),

@@ -144,6 +144,13 @@ def test_the_defects_of_each_release_with_each_controller():
         (Case("4.1"), "4.1", "last_replica_standing", False),
         # With an older inter-broker protocol, the leaders of 3.9 write the ISR themselves.
         (Case("2.4"), "3.9", "stale_diverging_response", False),
+        # KAFKA-18991 was repaired in three branches.
+        (Case("3.7"), "3.8.1", "stale_diverging_response", True),
+        (Case("3.7"), "3.9", "stale_diverging_response", True),
+        (Case("3.7"), "3.9.1", "stale_diverging_response", False),
+        (Case("3.7"), "4.0", "stale_diverging_response", True),
+        (Case("3.7"), "4.0.1", "stale_diverging_response", False),
+        (Case("3.7"), "4.1", "stale_diverging_response", False),
         # The features of a cluster decide about its transactions.
         (in_transactions("3.7"), "4.0", "late_record_joins_the_next_transaction", True),
         (in_transactions("4.0"), "4.0", "late_record_joins_the_next_transaction", False),

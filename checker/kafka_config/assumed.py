@@ -1,0 +1,71 @@
+"""What an answer assumes because the files do not say it: nothing is assumed in silence.
+
+In:  what was read of a cluster.
+Out: a line for each group of assumptions, with what to give instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isrcheck.checker.kafka_config.generation import Generation
+from isrcheck.checker.kafka_config.least_isr import LeastIsr
+from isrcheck.checker.kafka_config.producer_rules import Producer
+from isrcheck.checker.kafka_config.transaction_rules import Transactions
+from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.cluster_settings import Settings, UnderstoodSetting
+from isrcheck.checker.kafka_settings.keys import Role
+
+_ELR = (
+    "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
+    " eligible.leader.replicas.version=0 in a broker's file"
+)
+
+
+def assumptions(
+    settings: Settings,
+    versions: Versions,
+    generation: Generation,
+    least: LeastIsr,
+    producer: Producer,
+    transactions: Transactions | None,
+    of_brokers: tuple[UnderstoodSetting, ...],
+) -> Iterator[str]:
+    """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
+    if versions.assumed:
+        yield versions.assumed
+    if versions.doubt:
+        yield versions.doubt
+    if generation.assumes_elr:
+        yield _ELR
+    if least.assumed:
+        yield least.assumed
+    if settings.brokers_alone and not settings.controllers:
+        values = " and ".join(f"{one.key}={one.value}" for one in of_brokers)
+        yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
+    if transactions and transactions.assumed:
+        yield transactions.assumed
+    yield _clients(versions, producer)
+    if lacking := list(_defaults(settings, least, of_brokers)):
+        yield f"Kafka's defaults of {' and of '.join(lacking)}"
+
+
+def _clients(versions: Versions, producer: Producer) -> str:
+    """Say which clients are meant: the files of clients do not tell their release, and other
+    clients have other defaults."""
+    kind = f"producers are Java clients of Kafka {versions.release}"
+    defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
+    return f"{kind}, by default with {defaults} (--producer FILE)" if defaults else kind
+
+
+def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodSetting, ...]) -> Iterator[str]:
+    """Yield whose files are not there, with the defaults that are taken for them."""
+    has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
+    is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
+    minimum = [f"{least.line.key}={least.line.value}"] * is_default
+    if not has_topic:
+        yield f"the topic ({'no settings of its own' if has_brokers else minimum[0]}; --topic FILE)"
+    if not has_brokers:
+        others = [f"{one.key}={one.value}" for one in of_brokers if one.is_default]
+        values = [*(minimum if has_topic else ()), *others]
+        yield f"brokers ({', '.join(values)}; --broker FILE)"
