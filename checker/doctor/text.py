@@ -76,6 +76,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
         alone = "the only replica" if is_alone else "the leader, to which the ISR had shrunk,"
         yield "How", f"An acknowledged record is lost: {alone} is lost for good, and nobody else has it; {ALLOWED}"
         yield "Takes", "1 lost broker" + ("" if is_alone else ", while no other replica is in sync")
+        if is_alone:
+            yield "Brokers", "with 1 down, no write is acknowledged, and no record is read"
         yield from _change_rows(answer)
     elif loss.fails:
         allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if loss.word is Word.PERMITTED else ""

@@ -488,7 +488,8 @@ def test_a_reassignment_is_told_with_what_the_answer_is_about(ask):
     ]
     assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=all"]
     assert labelled(text)["Brokers"] == [
-        "all in sync, with 0, 1, 2 down, a write is acknowledged: yes, yes, no; a committed record is read: yes, yes, yes",
+        "all in sync, with 0, 1, 2 down, a write is acknowledged: yes, yes, no;"
+        " a committed record is read: yes, yes, yes",
         "at worst, with 2 replicas in sync: a committed record survives the loss of 1 broker",
     ]
 
@@ -590,11 +591,25 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
         " your settings allow this"
     ]
     assert lines["Takes"] == ["1 lost broker"]
+    assert lines["Brokers"] == ["with 1 down, no write is acknowledged, and no record is read"]
     assert lines["Change"][0].startswith("min.insync.replicas=2 and replication.factor=2 (topic, at once; topic, ")
     assert ask("--config t --broker b --kafka-version 4.1 --fail-on can-lose")[0] == 12
     assert ask("--config t --broker b --kafka-version 4.1 --strict")[0] == 12
     code, content = ask_json("--config t --broker b --kafka-version 4.1")
     assert (code, content["kind"], content["verdict"]) == (0, "can-lose", "PERMITTED")
+    assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_one_replica_can_lose_everything_whatever_acks_is(ask_json, fake, acks):
+    """Without acks=all nobody asks how many lost brokers a record survives; the only copy is the only copy."""
+    holds = finding(Word.HOLDS)
+    fake.rule = lambda case, asked: holds if asked.topic is Topic.LOSS else usual(case, asked)
+    _, content = ask_json(
+        "--config t --broker b --kafka-version 2.8", t=f"replication.factor=1\nacks={acks}\n", b=BROKER
+    )
+    assert content["headline"] == "Can lose acknowledged records: the only replica has the only copy"
+    assert (content["kind"], content["verdict"]) == ("can-lose", "PERMITTED")
     assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
 
 
