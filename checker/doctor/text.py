@@ -148,25 +148,28 @@ def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
             rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
         avoid = _avoid(one, answer)
         rows.append(("", avoid))
+        if details and one.failure.known_as:
+            rows.append(("", f"known as {', '.join(one.failure.known_as)}"))
         if details and avoid != one.failure.advice:
             rows.append(("", f"advice: {one.failure.advice}"))
     return rows
 
 
 def _avoid(one: Exposure, answer: Answer) -> str:
+    failure, release, before = one.failure, answer.cluster.release, answer.availability
+    has_repair = bool(failure.repaired) and not is_in(failure, release)
     if one.avoided_by:
-        before = answer.availability
-        return f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
-    if not one.is_tried:
-        return "not every setting could be tried"
-    if not one.failure.repaired:
-        return "no single setting avoids it"
-    release = answer.cluster.release
-    if is_in(one.failure, release):
-        nearest = next(each for each in one.failure.repaired if not release.has_patch(each))
-        return f"no single setting avoids it; repaired in {nearest}"
-    # The release has the repair, which an older protocol or format of the cluster keeps from working.
-    return one.failure.advice
+        says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    elif not one.is_tried:
+        says = "not every setting could be tried"
+    elif has_repair:
+        # An older protocol or format of the cluster keeps the repair from working.
+        return failure.advice
+    else:
+        says = "no single setting avoids it"
+    if has_repair or not failure.repaired:
+        return says
+    return f"{says}; repaired in {next(each for each in failure.repaired if not release.has_patch(each))}"
 
 
 def _avoided(tried: Tried, before: Availability) -> str:

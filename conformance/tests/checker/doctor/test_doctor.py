@@ -33,6 +33,7 @@ from isrcheck.models.messages.errors import UsageError
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
 UNLESS = " unless 2 brokers are lost or all lose power"
+ZOOKEEPER = "zookeeper.connect=z:2181\n"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -167,7 +168,7 @@ def test_a_known_defect_of_the_release(ask):
         "8.24 A leader that misses its own demotion acknowledges what others have truncated",
         "takes 3 elections (1 preferred), 3 late messages, in 11 steps",
         "avoid it with min.insync.replicas=3 (topic, at once; no write with 1 broker down)"
-        " or auto.leader.rebalance.enable=false (brokers, with a restart)",
+        " or auto.leader.rebalance.enable=false (controllers, with a restart)",
     ]
 
 
@@ -342,7 +343,8 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
         f"known defects of this release that cannot be searched: {UNSEARCHED},"
         " 8.7d An old answer truncates a follower that has joined the ISR"
     ]
-    assert labelled(text)["Defect"][-1] == "avoid it with auto.leader.rebalance.enable=false (brokers, with a restart)"
+    avoids = "avoid it with auto.leader.rebalance.enable=false (controllers, with a restart)"
+    assert labelled(text)["Defect"][-1] == avoids
     fake.rule = lambda case, question: (_ for _ in ()).throw(UsageError("the model refuses it"))
     code, text, _ = ask("--config t --kafka-version 3.9")
     assert (code, text.splitlines()[0]) == (3, "Cannot tell, because the model refuses it")
@@ -388,6 +390,28 @@ def test_the_nearest_release_with_a_repair_is_named(ask, fake, release, repaired
     fake.rule = rule
     _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=DURABLE, b=BROKER)
     assert labelled(text)["Defect"][2] == f"no single setting avoids it; repaired in {repaired}"
+
+
+@pytest.mark.parametrize(
+    ("release", "controller", "whose", "repaired"),
+    [("3.9", "", "controllers", "3.9.1"), ("4.0", "", "controllers", "4.0.1"), ("2.8", ZOOKEEPER, "brokers", "3.9.1")],
+)
+def test_a_repair_is_named_beside_a_setting(ask, fake, release, controller, whose, repaired):
+    """8.7d: a patch release repairs it, and an operator finds it under the number of its report."""
+
+    def rule(case, question):
+        is_shown = question.name == "stale_diverging_response" and case.leader_rebalance
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
+
+    fake.rule = rule
+    _, text, _ = ask(
+        f"--config t --broker b --kafka-version {release} --details", t=DURABLE, b=f"broker.id=1\n{controller}"
+    )
+    assert labelled(text)["Defect"][2:] == [
+        f"avoid it with auto.leader.rebalance.enable=false ({whose}, with a restart); repaired in {repaired}",
+        "known as KAFKA-18991",
+        "advice: Upgrade to 3.9.1, 4.0.1 or 4.1.",
+    ]
 
 
 def test_defects_that_lose_records_come_first(ask, fake):
@@ -993,7 +1017,8 @@ def test_details_have_the_advice_of_a_defect(ask, fake):
 
     fake.rule = rule
     _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
-    assert labelled(text)["Defect"][3] == (
+    assert labelled(text)["Defect"][3] == "known as KAFKA-14704"
+    assert labelled(text)["Defect"][4] == (
         "advice: Upgrade to 3.4.1 or 3.5; until then let consumers read from the leader only"
         " (no replica.selector.class)."
     )

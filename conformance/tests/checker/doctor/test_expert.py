@@ -1,4 +1,4 @@
-"""`isrcheck doctor` is held against the right answers that an expert of Kafka wrote without looking at it (expert.toml).
+"""`isrcheck doctor` is held against the right answers (expert.toml) of an expert of Kafka who did not look at it.
 
 A claim that contradicts the expert fails; what is undecided contradicts nothing, and the last tests count what was
 compared. Where the program still differs, the table says why (`differs`), and the list of these is exact.
