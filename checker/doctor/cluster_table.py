@@ -83,6 +83,8 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
         for row in rows
     ]
     lines += ["", *table(cells, "  ", frozenset({1, 2})), ""]
+    assumed = dict.fromkeys(line for one in answers for line in one.cluster.assumed)
+    lines += [f"  Assumed: {line}" for line in assumed]
     findings = [found for row in rows for found in row.first.every_finding]
     if findings:
         lines.append(f"  Source: {source_of(findings)}")

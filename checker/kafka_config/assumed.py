@@ -51,8 +51,7 @@ def assumptions(
 
 
 def _clients(versions: Versions, producer: Producer) -> str:
-    """Say which clients are meant: the files of clients do not tell their release, and other
-    clients have other defaults."""
+    """Say which clients are meant: their files do not tell their release, and other clients have other defaults."""
     kind = f"producers are Java clients of Kafka {versions.release}"
     defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
     return f"{kind}, by default with {defaults} (--producer FILE)" if defaults else kind
@@ -62,10 +61,10 @@ def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodS
     """Yield whose files are not there, with the defaults that are taken for them."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
-    minimum = [f"{least.line.key}={least.line.value}"] * is_default
+    minimum = f"{least.line.key}={least.line.value}" if is_default else ""
     if not has_topic:
-        yield f"the topic ({'no settings of its own' if has_brokers else minimum[0]}; --topic FILE)"
+        yield f"the topic ({minimum if minimum and not has_brokers else 'no settings of its own'}; --topic FILE)"
     if not has_brokers:
-        others = [f"{one.key}={one.value}" for one in of_brokers if one.is_default]
-        values = [*(minimum if has_topic else ()), *others]
-        yield f"brokers ({', '.join(values)}; --broker FILE)"
+        values = [minimum] if minimum and has_topic else []
+        values += [f"{one.key}={one.value}" for one in of_brokers if one.is_default]
+        yield f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)"

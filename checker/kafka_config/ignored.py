@@ -270,4 +270,6 @@ def _meant(key: str) -> str:
         return ""
     plain = re.sub(r"[_-]", ".", key.lower())
     like = difflib.get_close_matches(plain, known, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
-    return plain if plain in known else without_prefix(plain) or next(iter(like), "")
+    # A plugin of a broker may have a client of its own, with settings such as confluent.reporter.producer.acks.
+    of_client = without_prefix(plain) if plain.startswith(("producer.", "consumer.")) else ""
+    return plain if plain in known else of_client or next(iter(like), "")

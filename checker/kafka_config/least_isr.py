@@ -51,8 +51,7 @@ def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, sho
     if (of_topic := settings.get(*OF_TOPIC)) is not None:
         return _given(of_topic)
     if shown_default is not None:
-        why = f"kafka-topics shows the values of brokers as well, and none in {shown_default}"
-        return _of_default(versions, f"{shown_default} shows no other value", why_not_the_brokers=why)
+        return _of_described_topic(settings, versions, shown_default)
     if not has_elr:
         of_brokers = settings.get(*OF_BROKER)
         return _given(of_brokers) if of_brokers is not None else _of_default(versions)
@@ -67,6 +66,17 @@ def of_one_broker(settings: Settings) -> GivenSetting | None:
 def meaning(value: int) -> str:
     """Return what the value means for replication."""
     return f"an acks=all write needs an ISR of at least {value}"
+
+
+def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
+    """Return the default: kafka-topics would show another value, also if the topic inherited it."""
+    why = f"kafka-topics shows the values of brokers as well, and none in {place}"
+    other = next((one for one in settings if (one.role, one.key) == OF_BROKER and one.value != 1), None)
+    assumed = ""
+    if other is not None:
+        inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
+        assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
+    return _of_default(versions, f"{place} shows no other value", assumed, why)
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:

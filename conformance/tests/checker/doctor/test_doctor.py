@@ -801,6 +801,12 @@ def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json
         f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')} 1 4 replicas=3 min.insync=3 acks=all"
         " - (searched to the end) logs",
     ]
+    assert lines[8:-2] == [
+        "  Assumed: the metadata.version of 3.9; give --metadata-version",
+        "  Assumed: producers are Java clients of Kafka 3.9, by default with enable.idempotence=true (--producer FILE)",
+        "  Assumed: Kafka's defaults of brokers (unclean.leader.election.enable=false,"
+        " auto.leader.rebalance.enable=true; --broker FILE)",
+    ]
     assert sum(question.topic is Topic.LOSS for _, question in fake.asked) == 2
     _, content = ask_json("--describe topics --producer p --kafka-version 3.9")
     assert [(one["kind"], one["topics"], one["partitions"]) for one in content["answers"]] == [

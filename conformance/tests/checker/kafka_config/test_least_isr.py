@@ -138,6 +138,21 @@ def test_a_described_value_of_the_cluster_decides(described: str, value: int) ->
     ]
 
 
+def test_only_the_value_of_the_cluster_is_described() -> None:
+    cluster = read(described=DEFAULT_2)
+    assert cluster.min_insync_replicas.value == 2
+    assert cluster.assumed[-1] == (
+        "Kafka's defaults of the topic (no settings of its own; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)"
+    )
+
+
+def test_the_feature_alone_turns_them_on() -> None:
+    """Also in 4.0, where it is off by default."""
+    cluster = read(BROKER + TWO + "eligible.leader.replicas.version=1\n", version="4.0")
+    assert (cluster.min_insync_replicas.value, len(about_least(cluster))) == (1, 1)
+
+
 def test_values_of_running_brokers_that_contradict_that_of_the_cluster_are_refused() -> None:
     with pytest.raises(PropertiesError) as refusal:
         read(described=DEFAULT_2 + IN_EFFECT_1)
@@ -181,6 +196,11 @@ def test_a_described_topic_shows_what_it_inherits(version: str) -> None:
     assert overridden(cluster) == [
         ("min.insync.replicas=2", "f1:3", "kafka-topics shows the values of brokers as well, and none in d:1")
     ]
+    assert about_least(cluster) == [
+        "min.insync.replicas=1, not 2 as in f1:3: kafka-topics shows what a topic inherits from brokers, and shows no"
+        " value"
+    ]
+    assert about_least(read(COMBINED, described=topic.format(""), version=version)) == []
     cluster = read(COMBINED + TWO, described=topic.format("min.insync.replicas=3"), version=version)
     assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (3, "d:1")
 
