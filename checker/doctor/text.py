@@ -1,4 +1,4 @@
-"""The answer as text: the first line, at most fifteen lines about it, and the details on request.
+"""The answer as text: the first line, at most fifteen lines about it, what is assumed, and the details on request.
 
 In:  an `Answer` for one case.
 Out: lines. Names from files are printable.
@@ -45,7 +45,7 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
         defects = _short_defect_rows(answer)
-    if not details and len(defects) > room:
+    if not details and len(defects) > max(room, 0):
         kept = max(room - 1, 0)
         more = ", ".join(one.failure.number for one in answer.exposed[kept:])
         defects = [*defects[:kept], ("", f"and {len(defects) - kept} more known defects ({more}); --details shows all")]

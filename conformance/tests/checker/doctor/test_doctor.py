@@ -518,6 +518,16 @@ def test_a_reassignment_is_told_with_what_the_answer_is_about(ask):
     ]
 
 
+def test_no_defects_are_left_out_where_there_are_none(ask, fake):
+    """Lines about ignored settings can fill the room for defects; "and 0 more known defects ()" was said then."""
+    fake.rule = lambda case, question: finding(Word.HOLDS)
+    mechanisms = "cleanup.policy=compact\nlog.cleanup.policy=compact\nremote.storage.enable=true\n"
+    typos = "".join(f"min.insync.replica{letter}=2\n" for letter in "abcdefgh")
+    _, text, _ = ask("--config t --kafka-version 3.9", t=f"replication.factor=3\n{mechanisms}{typos}")
+    assert len(labelled(text)["Ignored"]) == 11
+    assert "more known defects" not in text
+
+
 def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
     _, text, _ = ask("--config t --kafka-version 4.0", t="replication.factor=2\nmin.insync.replicas=3\n")
     assert labelled(text)["For"] == [
