@@ -18,7 +18,15 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, defects_of, is_in, loses_data, named
+from isrcheck.checker.questions.concerns import (
+    KAFKA,
+    NEEDS_ALL_ACKS,
+    TRANSACTIONS,
+    defects_of,
+    is_in,
+    loses_data,
+    named,
+)
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
@@ -32,6 +40,8 @@ MOST_CHANGES = 3
 """The most equally small changes that are shown."""
 
 ALLOWED = "your settings allow this"
+
+_LOG = "the searches take the coordinators' log to lose nothing"
 
 SETTINGS = ("min.insync.replicas", "acks")
 """The settings that a short answer repeats."""
@@ -190,11 +200,13 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
-        says = breaks if found.fails else f"no promise breaks, {reach(found)}"
+        says = breaks if found.fails else f"no promise breaks, {reach(found)}{_but_for_defects(answer)}"
         yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
     transactions = answer.cluster.transactions
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
+    if transactions is not None and transactions.only_copy:
+        yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
     unknown = [one for one, _ in answer.unsearched if not loses_data(one)]
@@ -202,6 +214,13 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _but_for_defects(answer: Answer) -> str:
+    """The known defects of transactions, whose faults may be others than those of the question."""
+    histories = [(one.failure, one.failure.history) for one in answer.exposed]
+    exposed = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+    return f", but for known defects of this release: {_titled(exposed)}" if exposed else ""
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:

@@ -343,7 +343,7 @@ def _exposed_to(doctor: Doctor, exposed: Sequence[Mapping[str, bool | None]], gr
 
 def lacking_words(expert: Expert, text: str) -> Iterator[str]:
     """The words that the text should have, and has not."""
-    return (one for one in expert.must_say_words if not re.search(one, text, re.IGNORECASE))
+    return (one for one in expert.must_say_words if not re.search(one, text, re.IGNORECASE | re.MULTILINE))
 
 
 def wrong_words(expert: Expert, text: str) -> Iterator[str]:

@@ -414,6 +414,45 @@ def test_a_repair_is_named_beside_a_setting(ask, fake, release, controller, whos
     ]
 
 
+def test_what_transactions_do_not_keep_is_said_beside_what_was_searched(ask, fake):
+    """8.17d needs a fault that the question has not; the searches take the coordinators' log to lose nothing."""
+
+    def rule(case, question):
+        is_shown = question.name == "late_marker_ends_the_next_transaction"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
+
+    fake.rule = rule
+    topic = f"{DURABLE}transactional.id=t\n"
+    for line, only_copy in (
+        ("", None),
+        ("transaction.state.log.min.isr=1", "transaction.state.log.min.isr=1"),
+        ("transaction.state.log.replication.factor=1", "transaction.state.log.replication.factor=1"),
+    ):
+        _, text, _ = ask("--config t --broker b --kafka-version 4.1", t=topic, b=f"{BROKER}{line}\n")
+        first, *more = labelled(text)["Transactions"]
+        assert first == (
+            "no promise breaks, searched to the end, but for known defects of this release:"
+            " 8.17d A late copy of a marker ends the next transaction"
+        )
+        log = "the searches take the coordinators' log to lose nothing"
+        says = f"{only_copy} lets one broker have the only copy of what committed: {log}"
+        assert more == ([] if only_copy is None else [says])
+
+
+def test_partitions_with_one_copy_now_and_with_fewer_replicas_are_named(ask):
+    topics = (
+        "Topic: a\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\n"
+        "\tTopic: a\tPartition: 1\tLeader: 2\tReplicas: 2,3\tIsr: 2,3\n"
+    )
+    _, text, _ = ask(
+        "--describe topics --broker b --producer p --kafka-version 2.4", topics=topics, b=BROKER, p="acks=all\n"
+    )
+    found = labelled(text)
+    assert found["Now"] == ["a-0 has one replica in sync: new records are acknowledged with one copy"]
+    assert found["Files"] == ["partitions of a have 2 to 3 replicas: the answer is for the fewest (a-1)"]
+
+
 def test_defects_that_lose_records_come_first(ask, fake):
     """8.22b and 8.22c have the smaller numbers, and break other promises."""
 

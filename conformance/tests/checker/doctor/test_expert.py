@@ -31,10 +31,10 @@ from isrcheck.checker.session.session import SearchSession
 
 pytestmark = pytest.mark.xdist_group("expert")
 
-READ_FACTS = 809
+READ_FACTS = 807
 """Facts and known failures that were compared without a search, all of them."""
 
-LEAST_ANSWERED_FACTS = 1500
+LEAST_ANSWERED_FACTS = 1600
 """Facts that were compared with what the record answers; more are allowed, for the record grows."""
 
 DIFFERS: dict[str, list[str]] = {}
