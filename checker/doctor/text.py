@@ -229,7 +229,7 @@ def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
         ("Disk", (("of one broker", Topic.DISK),)),
     ):
-        findings = []
+        findings: list[Finding] = []
         for whose, topic in questions:
             found = answer.findings.get(Question(topic))
             if found is not None:

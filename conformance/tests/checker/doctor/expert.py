@@ -235,6 +235,8 @@ def _loses_by_settings(answer: Answer) -> str | None:
 
 
 def _lost_with(answer: Answer, lost: int) -> str | None:
+    if answer.loses_with_one_broker:
+        return "yes"
     if answer.case.acks != "all":
         return "yes" if answer.loss is not None and answer.loss.fails else None
     if answer.tolerated is None:

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.xdist_group("expert")
 READ_FACTS = 807
 """Facts and known failures that were compared without a search, all of them."""
 
-LEAST_ANSWERED_FACTS = 1600
+LEAST_ANSWERED_FACTS = 1700
 """Facts that were compared with what the record answers; more are allowed, for the record grows."""
 
 DIFFERS: dict[str, list[str]] = {}
