@@ -676,14 +676,19 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
 @pytest.mark.parametrize("acks", ["0", "1"])
 def test_one_replica_can_lose_everything_whatever_acks_is(ask_json, fake, acks):
     """Without acks=all nobody asks how many lost brokers a record survives; the only copy is the only copy."""
-    holds = finding(Word.HOLDS)
-    fake.rule = lambda case, asked: holds if asked.topic is Topic.LOSS else usual(case, asked)
+
+    def rule(case, question):
+        is_alone = case.replication_factor == 1 and question.topic is Topic.LOSS
+        return finding(Word.HOLDS) if is_alone else usual(case, question)
+
+    fake.rule = rule
     _, content = ask_json(
         "--config t --broker b --kafka-version 2.8", t=f"replication.factor=1\nacks={acks}\n", b=BROKER
     )
     assert content["headline"] == "Can lose acknowledged records: the only replica has the only copy"
     assert (content["kind"], content["verdict"]) == ("can-lose", "PERMITTED")
     assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
+    assert content["answers"][0]["changes"] == [], "one replica stays one copy, whatever else is changed"
 
 
 def test_a_minimum_of_one_is_worse_than_two(ask):
