@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -108,7 +107,7 @@ def experts() -> tuple[Expert, ...]:
 
 @dataclass
 class OnlyRecorded:
-    """Answers from a record, or by whatever else is given; leaves open what that does not have."""
+    """Answers as `record` does; nothing is searched beforehand."""
 
     record: Answerer
 
@@ -351,10 +350,3 @@ def lacking_words(expert: Expert, text: str) -> Iterator[str]:
 def wrong_words(expert: Expert, text: str) -> Iterator[str]:
     """The words that the text must not have, and has."""
     return (one for one in expert.must_not_words if re.search(one, text))
-
-
-def remove_files(folder: Path) -> None:
-    """Remove the files of the cluster read before."""
-    for path in folder.iterdir():
-        with suppress(OSError):
-            path.unlink()
