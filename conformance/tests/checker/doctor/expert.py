@@ -122,13 +122,16 @@ class OnlyRecorded:
         return self.record.answer(case, question, limits)
 
 
+NOT_RECORDED = "it is not recorded"
+
+
 class NotRecorded:
     """Leaves every question open."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Return an open answer."""
         del case, question, limits
-        return unasked("it is not recorded")
+        return unasked(NOT_RECORDED)
 
 
 @dataclass(frozen=True)
