@@ -227,7 +227,9 @@ def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice
         return Advice()
     share = rest.next(ADVICE_WEIGHT)
     is_open = False
-    for group in groups(case):
+    for every in groups(case):
+        # With one replica nothing else helps: it has the only copy.
+        group = [change for change in every if change.of(case).replication_factor > 1]
         asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
         tried = [_tried(change, case, asking, share / 2) for change in group]
         works = [

@@ -16,8 +16,12 @@ from typing import Any
 
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.rules import WRITTEN_BY_LEADERS
 from isrcheck.models.kafka.failures.catalogue import Change as KnownChange
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, pairs
+
+WITH_ZOOKEEPER = (*WRITTEN_BY_LEADERS, "2.8")
+"""The generations without KRaft."""
 
 OWNERS = (Role.PRODUCER, Role.TOPIC, Role.BROKER)
 """Whose settings are changed rather than those of the next one."""
@@ -28,6 +32,8 @@ HOW = {
     (Role.TOPIC, False): "topic, by a reassignment",
     (Role.BROKER, False): "brokers, with a restart",
 }
+HOW_OF_CONTROLLERS = "controllers, with a restart"
+"""With KRaft the controllers act on some settings of brokers' files, and not the brokers."""
 
 MOST_REPLICAS = 3
 """More replicas are not proposed: nothing is searched to its end with them."""
@@ -35,7 +41,8 @@ MOST_REPLICAS = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting with its new value: in Kafka's words, and as the field of a `Case`."""
+    """One setting with its new value: in Kafka's words, and as the field of a `Case`. `is_of_controllers` says that
+    KRaft controllers act on a broker's setting."""
 
     key: str
     text: str
@@ -43,11 +50,17 @@ class Setting:
     is_dynamic: bool
     field: str
     value: Any
+    is_of_controllers: bool = False
 
     @property
     def spelled(self) -> str:
         """The setting as KEY=VALUE."""
         return f"{self.key}={self.text}"
+
+    @property
+    def how(self) -> str:
+        """Who has to change it, and whether it takes effect at once."""
+        return HOW_OF_CONTROLLERS if self.is_of_controllers else HOW[self.owner, self.is_dynamic]
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,7 @@ class Change:
     @property
     def how(self) -> str:
         """Who has to change it, and whether it takes effect at once."""
-        return "; ".join(dict.fromkeys(HOW[one.owner, one.is_dynamic] for one in self.settings))
+        return "; ".join(dict.fromkeys(one.how for one in self.settings))
 
     def of(self, case: Case) -> Case:
         """The case with this change."""
@@ -127,7 +140,8 @@ def _settings(case: Case) -> Iterator[Setting]:
     for more in range(replicas + 1, MOST_REPLICAS + 1):
         yield Setting("replication.factor", str(more), Role.TOPIC, False, "replication_factor", more)
     if case.leader_rebalance:
-        yield Setting("auto.leader.rebalance.enable", "false", Role.BROKER, False, "leader_rebalance", False)
+        key, has_kraft = "auto.leader.rebalance.enable", case.protocol not in WITH_ZOOKEEPER
+        yield Setting(key, "false", Role.BROKER, False, "leader_rebalance", False, is_of_controllers=has_kraft)
 
 
 def _makes_sense(case: Case, settings: tuple[Setting, ...]) -> bool:

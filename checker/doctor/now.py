@@ -24,13 +24,16 @@ class Now:
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each group that cannot be read or written now."""
+        """Yield a line for each group that cannot be read or written now, or whose new records have one copy."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
         if self.below_min_isr:
             what = _have(self.below_min_isr, "an ISR below min.insync.replicas")
             yield f"{what}: writes with acks=all are refused"
+        alone = [one for one in self.under_replicated if len(one.isr) == 1]
+        if alone:
+            yield f"{_have(alone, 'one replica in sync')}: new records are acknowledged with one copy"
 
 
 def now_of(clusters: Iterable[Cluster]) -> Now:

@@ -36,6 +36,14 @@ from isrcheck.models.messages.errors import UsageError
 MOST_THREADS = 8
 """Threads of a search, if the command line does not say how many: all cores, and at most so many."""
 
+SHOWN = {
+    Topic.LOSS: "how an acknowledged record is lost",
+    Topic.POWER: "how one loss of power loses a record",
+    Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
+    Topic.DISK: "how a lost disk loses a record",
+}
+"""What the traces of an answer show, beside those of known failures."""
+
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
@@ -115,18 +123,10 @@ def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]
     return found, ""
 
 
-LOSSES_OF_DATA = {
-    Topic.POWER: "a loss of power of one broker",
-    Topic.POWER_OF_ALL: "a loss of power of all brokers",
-    Topic.DISK: "a lost disk",
-}
-
-
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
     """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
-    shown = [("how an acknowledged record is lost", answer.loss)]
-    shown += [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
-    shown += [(says, answer.findings.get(Question(topic))) for topic, says in LOSSES_OF_DATA.items()]
+    shown = [(what, answer.findings.get(Question(topic))) for topic, what in SHOWN.items()]
+    shown[1:1] = [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
     for shows, finding in shown:
         if finding is not None and finding.fails and finding.history is not None:
             yield shows, finding.history

@@ -18,7 +18,15 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, defects_of, is_in, loses_data, named
+from isrcheck.checker.questions.concerns import (
+    KAFKA,
+    NEEDS_ALL_ACKS,
+    TRANSACTIONS,
+    defects_of,
+    is_in,
+    loses_data,
+    named,
+)
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
@@ -32,6 +40,8 @@ MOST_CHANGES = 3
 """The most equally small changes that are shown."""
 
 ALLOWED = "your settings allow this"
+
+_LOG = "the searches take the coordinators' log to lose nothing"
 
 SETTINGS = ("min.insync.replicas", "acks")
 """The settings that a short answer repeats."""
@@ -87,6 +97,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
         is_alone = answer.case.replication_factor == 1
         yield "How", f"{how_lost(answer)}; {ALLOWED}"
         yield "Takes", "1 lost broker" + ("" if is_alone else ", while no other replica is in sync")
+        if is_alone:
+            yield "Brokers", "with 1 down, no write is acknowledged, and no record is read"
         yield from _change_rows(answer)
     elif loss.fails:
         allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if answer.is_allowed else ""
@@ -154,25 +166,28 @@ def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
             rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
         avoid = _avoid(one, answer)
         rows.append(("", avoid))
+        if details and one.failure.known_as:
+            rows.append(("", f"known as {', '.join(one.failure.known_as)}"))
         if details and avoid != one.failure.advice:
             rows.append(("", f"advice: {one.failure.advice}"))
     return rows
 
 
 def _avoid(one: Exposure, answer: Answer) -> str:
+    failure, release, before = one.failure, answer.cluster.release, answer.availability
+    has_repair = bool(failure.repaired) and not is_in(failure, release)
     if one.avoided_by:
-        before = answer.availability
-        return f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
-    if not one.is_tried:
-        return "not every setting could be tried"
-    if not one.failure.repaired:
-        return "no single setting avoids it"
-    release = answer.cluster.release
-    if is_in(one.failure, release):
-        nearest = next(each for each in one.failure.repaired if not release.has_patch(each))
-        return f"no single setting avoids it; repaired in {nearest}"
-    # The release has the repair, which an older protocol or format of the cluster keeps from working.
-    return one.failure.advice
+        says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    elif not one.is_tried:
+        says = "not every setting could be tried"
+    elif has_repair:
+        # An older protocol or format of the cluster keeps the repair from working.
+        return failure.advice
+    else:
+        says = "no single setting avoids it"
+    if has_repair or not failure.repaired:
+        return says
+    return f"{says}; repaired in {next(each for each in failure.repaired if not release.has_patch(each))}"
 
 
 def _avoided(tried: Tried, before: Availability) -> str:
@@ -193,11 +208,13 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
-        says = breaks if found.fails else f"no promise breaks, {reach(found)}"
+        says = breaks if found.fails else f"no promise breaks, {reach(found)}{_but_for_defects(answer)}"
         yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
     transactions = answer.cluster.transactions
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
+    if transactions is not None and transactions.only_copy:
+        yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
     unknown = [one for one, _ in answer.unsearched if not loses_data(one)]
@@ -205,6 +222,13 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _but_for_defects(answer: Answer) -> str:
+    """The known defects of transactions, whose faults may be others than those of the question."""
+    histories = [(one.failure, one.failure.history) for one in answer.exposed]
+    exposed = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+    return f", but for known defects of this release: {_titled(exposed)}" if exposed else ""
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:

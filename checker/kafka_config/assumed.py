@@ -20,6 +20,10 @@ _ELR = (
     "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
     " eligible.leader.replicas.version=0 in a broker's file"
 )
+_BY_HAND = (
+    "somebody who elects uncleanly by hand (kafka-leader-election): KRaft controllers act on"
+    " unclean.leader.election.enable=true since 3.9 (KAFKA-12670)"
+)
 
 
 def assumptions(
@@ -43,6 +47,9 @@ def assumptions(
     if settings.brokers_alone and not settings.controllers:
         values = " and ".join(f"{one.key}={one.value}" for one in of_brokers)
         yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
+    is_unclean = any((one.key, one.value) == ("unclean.leader.election.enable", "true") for one in of_brokers)
+    if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
+        yield _BY_HAND
     if transactions and transactions.assumed:
         yield transactions.assumed
     yield _clients(versions, producer)

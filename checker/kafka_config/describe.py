@@ -126,6 +126,7 @@ def _described(found: Found, topic: str | None) -> Described:
         eligible_replicas=next(iter(found.eligible_replicas), None),
         remarks=(
             *_remarks(found, {name: len(partitions[name]) for name in names}),
+            *_unequal(partitions, names),
             *_moving(partitions, names),
             *_strange(partitions, names),
         ),
@@ -171,6 +172,18 @@ def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
     if bare := [name for name in counts if name not in found.with_settings]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
+
+
+def _unequal(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
+    """Say which topics have partitions with different numbers of replicas, and what the answer is about."""
+    for name in names:
+        counts = sorted({len(one.target) for one in partitions[name]})
+        if len(counts) > 1:
+            fewest = listed([one.name for one in partitions[name] if len(one.target) == counts[0]])
+            yield (
+                f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
+                f" the answer is for the fewest ({fewest})"
+            )
 
 
 def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:

@@ -163,10 +163,18 @@ class _Rules(RoleSettings):
         return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
-        """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id."""
-        obstacle = next(iter(self._obstacles()), None)
-        if obstacle is None:
+        """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id.
+
+        Since 4.0 too many requests in flight are refused, also if another setting disables it (KAFKA-17927)."""
+        obstacles = list(self._obstacles())
+        for one in obstacles:
+            if one.given.key == IN_FLIGHT and self.release.has("4.0"):
+                because = f"enable.idempotence=true ({default_of(self.release)}) needs {one.need}"
+                undo = "" if identified else ", or write enable.idempotence=false"
+                raise self._refusal(one.given, because, one.cure + undo)
+        if not obstacles:
             return Setting(True, default_of(self.release))
+        obstacle = obstacles[0]
         if identified:
             raise self._refusal(
                 obstacle.given,

@@ -43,7 +43,8 @@ class Transactions:
 
     If `why_unsearched` is not None, it is the reason why there is no generation. `why_none_begins` is the reason why no
     transaction can begin, if there is one. `decisive` are the given settings that count. `assumed` says what is assumed
-    of the cluster's features and of clients; empty if nothing is.
+    of the cluster's features and of clients; empty if nothing is. `only_copy` is the setting with which a record of the
+    coordinators' log can have one copy; empty if there are more.
     """
 
     protocol: str
@@ -53,6 +54,7 @@ class Transactions:
     decisive: tuple[GivenSetting, ...]
     understood: tuple[UnderstoodSetting, ...]
     assumed: str = ""
+    only_copy: str = ""
 
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
@@ -87,7 +89,12 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     assumed = ""
     if release.has(_FIRST_WITH_TV2):
         assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed)
+    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed, _only_copy(brokers))
+
+
+def _only_copy(brokers: RoleSettings) -> str:
+    found = (f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1)
+    return next(found, "")
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:

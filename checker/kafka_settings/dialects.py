@@ -164,9 +164,11 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse a file by the first key that shows whose it is; of a container or a framework, by one that counts."""
-    for one in properties:
-        if one.key in _DIALECT_OF:
-            raise _refusal(one, _DIALECT_OF[one.key], _SAME_AS.get(one.key, ""))
+    of_dialect = [one for one in properties if one.key in _DIALECT_OF]
+    if of_dialect:
+        counts = next((one for one in properties if _of_java(one) in READERS), None)
+        shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
+        raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
     is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
     for one in sorted(properties, key=lambda one: _meant(one) not in READERS):
         if roles_that_know(one.key):
@@ -195,12 +197,20 @@ def _meant(one: Property) -> str:
     return without_prefix(one.key) or _of_variable(_variable(one))
 
 
-def _refusal(one: Property, dialect: str, same: str) -> PropertiesError:
+def _of_java(one: Property) -> str:
+    """The Java clients' name of a setting of another client or framework; empty if there is none."""
+    return _SAME_AS.get(one.key) or without_prefix(one.key)
+
+
+def _refusal(one: Property, dialect: str, counts: Property | None) -> PropertiesError:
+    """Refuse a file by one of its settings; `counts` is a setting on which the answer depends."""
     given = f"{printable(one.key)}={shown(one.key, one.value.strip())}"
+    same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
+    if counts is not None and counts is not one:
+        same = f"{same} for {printable(counts.key)} ({counts.place})"
     return PropertiesError(
-        f"{one.place}: {given} is a setting of {dialect}, {_NOT_READ}; give"
-        f" {_spelled(same or 'acks', one.value if same else '')} and what else counts {_OWN_FILE}: its defaults differ"
-        f" ({_DEFAULTS[dialect]})"
+        f"{one.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
+        f" its defaults differ ({_DEFAULTS[dialect]})"
     )
 
 

@@ -33,6 +33,7 @@ from isrcheck.models.messages.errors import UsageError
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
 UNLESS = " unless 2 brokers are lost or all lose power"
+ZOOKEEPER = "zookeeper.connect=z:2181\n"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -167,7 +168,7 @@ def test_a_known_defect_of_the_release(ask):
         "8.24 A leader that misses its own demotion acknowledges what others have truncated",
         "takes 3 elections (1 preferred), 3 late messages, in 11 steps",
         "avoid it with min.insync.replicas=3 (topic, at once; no write with 1 broker down)"
-        " or auto.leader.rebalance.enable=false (brokers, with a restart)",
+        " or auto.leader.rebalance.enable=false (controllers, with a restart)",
     ]
 
 
@@ -342,7 +343,8 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
         f"known defects of this release that cannot be searched: {UNSEARCHED},"
         " 8.7d An old answer truncates a follower that has joined the ISR"
     ]
-    assert labelled(text)["Defect"][-1] == "avoid it with auto.leader.rebalance.enable=false (brokers, with a restart)"
+    avoids = "avoid it with auto.leader.rebalance.enable=false (controllers, with a restart)"
+    assert labelled(text)["Defect"][-1] == avoids
     fake.rule = lambda case, question: (_ for _ in ()).throw(UsageError("the model refuses it"))
     code, text, _ = ask("--config t --kafka-version 3.9")
     assert (code, text.splitlines()[0]) == (3, "Cannot tell, because the model refuses it")
@@ -388,6 +390,67 @@ def test_the_nearest_release_with_a_repair_is_named(ask, fake, release, repaired
     fake.rule = rule
     _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=DURABLE, b=BROKER)
     assert labelled(text)["Defect"][2] == f"no single setting avoids it; repaired in {repaired}"
+
+
+@pytest.mark.parametrize(
+    ("release", "controller", "whose", "repaired"),
+    [("3.9", "", "controllers", "3.9.1"), ("4.0", "", "controllers", "4.0.1"), ("2.8", ZOOKEEPER, "brokers", "3.9.1")],
+)
+def test_a_repair_is_named_beside_a_setting(ask, fake, release, controller, whose, repaired):
+    """8.7d: a patch release repairs it, and an operator finds it under the number of its report."""
+
+    def rule(case, question):
+        is_shown = question.name == "stale_diverging_response" and case.leader_rebalance
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
+
+    fake.rule = rule
+    _, text, _ = ask(
+        f"--config t --broker b --kafka-version {release} --details", t=DURABLE, b=f"broker.id=1\n{controller}"
+    )
+    assert labelled(text)["Defect"][2:] == [
+        f"avoid it with auto.leader.rebalance.enable=false ({whose}, with a restart); repaired in {repaired}",
+        "known as KAFKA-18991",
+        "advice: Upgrade to 3.9.1, 4.0.1 or 4.1.",
+    ]
+
+
+def test_what_transactions_do_not_keep_is_said_beside_what_was_searched(ask, fake):
+    """8.17d needs a fault that the question has not; the searches take the coordinators' log to lose nothing."""
+
+    def rule(case, question):
+        is_shown = question.name == "late_marker_ends_the_next_transaction"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
+
+    fake.rule = rule
+    topic = f"{DURABLE}transactional.id=t\n"
+    for line, only_copy in (
+        ("", None),
+        ("transaction.state.log.min.isr=1", "transaction.state.log.min.isr=1"),
+        ("transaction.state.log.replication.factor=1", "transaction.state.log.replication.factor=1"),
+    ):
+        _, text, _ = ask("--config t --broker b --kafka-version 4.1", t=topic, b=f"{BROKER}{line}\n")
+        first, *more = labelled(text)["Transactions"]
+        assert first == (
+            "no promise breaks, searched to the end, but for known defects of this release:"
+            " 8.17d A late copy of a marker ends the next transaction"
+        )
+        log = "the searches take the coordinators' log to lose nothing"
+        says = f"{only_copy} lets one broker have the only copy of what committed: {log}"
+        assert more == ([] if only_copy is None else [says])
+
+
+def test_partitions_with_one_copy_now_and_with_fewer_replicas_are_named(ask):
+    topics = (
+        "Topic: a\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\n"
+        "\tTopic: a\tPartition: 1\tLeader: 2\tReplicas: 2,3\tIsr: 2,3\n"
+    )
+    _, text, _ = ask(
+        "--describe topics --broker b --producer p --kafka-version 2.4", topics=topics, b=BROKER, p="acks=all\n"
+    )
+    found = labelled(text)
+    assert found["Now"] == ["a-0 has one replica in sync: new records are acknowledged with one copy"]
+    assert found["Files"] == ["partitions of a have 2 to 3 replicas: the answer is for the fewest (a-1)"]
 
 
 def test_defects_that_lose_records_come_first(ask, fake):
@@ -611,6 +674,7 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
         " your settings allow this"
     ]
     assert lines["Takes"] == ["1 lost broker"]
+    assert lines["Brokers"] == ["with 1 down, no write is acknowledged, and no record is read"]
     assert lines["Change"][0].startswith("min.insync.replicas=2 and replication.factor=2 (topic, at once; topic, ")
     assert ask("--config t --broker b --kafka-version 4.1 --fail-on can-lose")[0] == 12
     assert ask("--config t --broker b --kafka-version 4.1 --strict")[0] == 12
@@ -619,6 +683,24 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
     (answer,) = content["answers"]
     assert (answer["tolerated_losses_of_brokers"], answer["is_allowed"]) == (0, True)
     assert answer["how"] == "An acknowledged record is lost: the only replica is lost for good, and nobody else has it"
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_one_replica_can_lose_everything_whatever_acks_is(ask_json, fake, acks):
+    """Without acks=all nobody asks how many lost brokers a record survives; the only copy is the only copy."""
+
+    def rule(case, question):
+        is_alone = case.replication_factor == 1 and question.topic is Topic.LOSS
+        return finding(Word.HOLDS) if is_alone else usual(case, question)
+
+    fake.rule = rule
+    _, content = ask_json(
+        "--config t --broker b --kafka-version 2.8", t=f"replication.factor=1\nacks={acks}\n", b=BROKER
+    )
+    assert content["headline"] == "Can lose acknowledged records: the only replica has the only copy"
+    assert (content["kind"], content["verdict"]) == ("can-lose", "PERMITTED")
+    assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
+    assert content["answers"][0]["changes"] == [], "one replica stays one copy, whatever else is changed"
 
 
 def test_a_minimum_of_one_is_worse_than_two(ask):
@@ -1007,7 +1089,8 @@ def test_details_have_the_advice_of_a_defect(ask, fake):
 
     fake.rule = rule
     _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
-    assert labelled(text)["Defect"][3] == (
+    assert labelled(text)["Defect"][3] == "known as KAFKA-14704"
+    assert labelled(text)["Defect"][4] == (
         "advice: Upgrade to 3.4.1 or 3.5; until then let consumers read from the leader only"
         " (no replica.selector.class)."
     )

@@ -170,6 +170,26 @@ def test_an_older_tool_does_not_date_the_brokers() -> None:
     )
 
 
+@pytest.mark.parametrize(("version", "controller", "is_by_hand"), [
+    ("3.3", "process.roles=broker\n", True),
+    ("3.8", "process.roles=broker\n", True),
+    ("3.9", "process.roles=broker\n", False),
+    ("4.1", "process.roles=broker\n", False),
+    ("3.8", "broker.id=1\nzookeeper.connect=z:2181\n", False),
+])  # fmt: skip
+def test_unclean_elections_before_kraft_makes_them_are_told(version: str, controller: str, *, is_by_hand: bool) -> None:
+    """KAFKA-12670, in 3.9.0 by its documentation (KAFKA-17412)."""
+    says = (
+        "somebody who elects uncleanly by hand (kafka-leader-election): KRaft controllers act on"
+        " unclean.leader.election.enable=true since 3.9 (KAFKA-12670)"
+    )
+    unclean, clean = (
+        read(controller, f"unclean.leader.election.enable={value}\nflush.ms=1\n", version=version).assumed
+        for value in ("true", "false")
+    )
+    assert (says in unclean, says in clean) == (is_by_hand, False)
+
+
 # --- Clients ----------------------------------------------------------------------------------------------------------
 
 

@@ -1284,6 +1284,8 @@ def test_a_transactional_id_enables_idempotence_and_its_requirements(version: st
     ],
 )
 def test_default_idempotence_yields_to_other_settings(version: str, line: str, cure: str) -> None:
+    if version == "4.1" and line.startswith("max.in.flight"):
+        version = "3.9"  # since 4.0 it is refused
     assert producer(line, version=version).is_idempotent == Setting(
         False, f"disabled because of {line} in p.properties:1"
     )
@@ -1291,6 +1293,19 @@ def test_default_idempotence_yields_to_other_settings(version: str, line: str, c
         f"p.properties:2: {line} | it disables idempotence, which transactional.id=t (p.properties:1) needs; "
         f"{cure}, or leave transactional.id out"
     )
+
+
+@pytest.mark.parametrize("more", [(), ("acks=1",), ("retries=0",), (TRANSACTIONAL,)])
+@pytest.mark.parametrize("version", ["4.0", "4.1"])
+def test_since_4_0_too_many_requests_in_flight_are_refused(version: str, more: tuple[str, ...]) -> None:
+    """KAFKA-17927: the bound is checked before another setting disables idempotence."""
+    line = "max.in.flight.requests.per.connection=6"
+    assert refused(line, *more, version=version) == (
+        f"p.properties:1: {line} | enable.idempotence=true (Kafka {version}'s default) needs"
+        " max.in.flight.requests.per.connection of at most 5; write max.in.flight.requests.per.connection=5"
+        + ("" if TRANSACTIONAL in more else ", or write enable.idempotence=false")
+    )
+    assert producer(line, "enable.idempotence=false", version=version).is_idempotent.value is False
 
 
 @pytest.mark.parametrize("version", [*FIRST, *MIDDLE, *LATE])

@@ -62,9 +62,9 @@ def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
         ),
         (
             "bootstrap.servers=a:9092\nkey.converter=x\nproducer.acks=1\n",
-            "f:2: key.converter=x is a setting of Kafka Connect, which isrcheck does not read yet; give acks=... and"
-            f" what else counts {OWN}: its defaults differ (acks=all, enable.idempotence=false and"
-            " max.in.flight.requests.per.connection=1)",
+            "f:2: key.converter=x is a setting of Kafka Connect, which isrcheck does not read yet; give acks=1 for"
+            f" producer.acks (f:3) and what else counts {OWN}: its defaults differ (acks=all,"
+            " enable.idempotence=false and max.in.flight.requests.per.connection=1)",
         ),
         (
             "processing.guarantee=exactly_once_v2\n",

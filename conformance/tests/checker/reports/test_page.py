@@ -402,7 +402,8 @@ def test_a_cluster(check, fake, tmp_path, acks, more, code, outcome):
         cells = ["Can lose acknowledged records", "acks=all", "-"]
     else:
         cells = [
-            "Keeps its promises, but for 1 known defect of this release",
+            "Keeps its promises, but for 1 known defect of this release,"
+            " and unless 2 brokers are lost or all lose power",
             "min.insync.replicas=3 or auto.leader.rebalance.enable=false",
             "-",
         ]
