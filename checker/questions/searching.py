@@ -156,6 +156,7 @@ def result_from(scenario: Scenario, exploration: Exploration) -> Result:
     """The result of a finished search. Raises NotCertifiedError if plain Python does not confirm a failure."""
     judged = list(_judged(exploration, scenario))
     verdict = min(judged, key=lambda one: (GRAVITY.index(one.word), one.depth or 0))
+    is_ended = exploration.is_complete or verdict.word is Word.REACHED  # nothing else is sought then
     result = Result(
         prop=verdict.prop.name,
         word=verdict.word,
@@ -163,7 +164,7 @@ def result_from(scenario: Scenario, exploration: Exploration) -> Result:
         judged=exploration.judged,
         is_exhausted=exploration.exhausted,
         states=exploration.distinct,
-        stopped=None if exploration.is_complete else exploration.stopped,
+        stopped=None if is_ended else exploration.stopped,
     )
     if verdict.word not in FAILS:
         return result

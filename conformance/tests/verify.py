@@ -35,6 +35,7 @@ MARKED = (
     "conformance/tests/checker/atlas/test_record.py",
     "conformance/tests/checker/causes/test_distinct_causes.py",
     "conformance/tests/checker/compile/test_kernel.py",
+    "conformance/tests/checker/doctor/test_expert.py",
     "conformance/tests/checker/explicit/test_possible_states.py",
     "conformance/tests/checker/failures/test_failures.py",
     "conformance/tests/checker/proofs/test_prove.py",

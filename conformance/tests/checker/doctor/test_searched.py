@@ -46,7 +46,7 @@ def test_a_loss_and_what_prevents_it_are_searched(ask_json):
     )
     assert answer["how"] == "An acknowledged record is lost: broker 1 is elected before it has the record"
     (change,) = answer["changes"]
-    assert (change["change"], change["finding"]["word"]) == ("acks=all", "HOLDS")
+    assert (change["change"], change["finding"]["word"]) == ("acks=all and min.insync.replicas=2", "HOLDS")
     assert [one["number"] for one in answer["defects"] if one["finding"]["word"] == "VIOLATED"] == []
     assert [(one["writes"], one["reads"]) for one in answer["availability"]] == [("yes", "yes")] * 2
 
