@@ -174,8 +174,8 @@ def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
 
 
 def _avoid(one: Exposure, answer: Answer) -> str:
-    failure, release, before = one.failure, answer.cluster.release, answer.availability
-    has_repair = bool(failure.repaired) and not is_in(failure, release)
+    failure, before = one.failure, answer.availability
+    has_repair = bool(failure.repaired) and not is_in(failure, answer.cluster.release)
     if one.avoided_by:
         says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
     elif not one.is_tried:
@@ -185,9 +185,15 @@ def _avoid(one: Exposure, answer: Answer) -> str:
         return failure.advice
     else:
         says = "no single setting avoids it"
-    if has_repair or not failure.repaired:
-        return says
-    return f"{says}; repaired in {next(each for each in failure.repaired if not release.has_patch(each))}"
+    return says + _repair(failure, answer)
+
+
+def _repair(failure: Failure, answer: Answer) -> str:
+    """The nearest release without a known failure; empty if there is none, or if the cluster's has the repair."""
+    release = answer.cluster.release
+    if not failure.repaired or not is_in(failure, release):
+        return ""
+    return f"; repaired in {next(each for each in failure.repaired if not release.has_patch(each))}"
 
 
 def _avoided(tried: Tried, before: Availability) -> str:
@@ -221,7 +227,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if unknown:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
-        yield "Undecided", _undecided(answer.open_exposures)
+        yield "Undecided", _undecided(answer.open_exposures, answer)
 
 
 def _but_for_defects(answer: Answer) -> str:
@@ -296,10 +302,12 @@ def _titled(failures: Sequence[Failure]) -> str:
     return ", ".join(f"{one.number} {one.title}" for one in failures)
 
 
-def _undecided(exposures: Sequence[Exposure]) -> str:
+def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
     """Say which known defects are not decided, all of them, and why the first one is not."""
     if len(exposures) == 1:
-        shown = f"{exposures[0].failure.number} {exposures[0].failure.title}"
+        failure = exposures[0].failure
+        known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
+        shown = f"{failure.number} {failure.title}{known_as}"
     else:
         shown = ", ".join(one.failure.number for one in exposures)
     return f"{shown}: {exposures[0].why_open}"
