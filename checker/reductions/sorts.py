@@ -198,7 +198,7 @@ class _Reading:
         return False
 
     def refuse(self, node: ast.AST) -> NoReturn:
-        raise UnknownConstructError(f"{self.place(node)}: `{type(node).__name__}` is not analysed")
+        raise UnknownConstructError(f"{self.place(node)}: `{shown(node)}` is not analysed")
 
     def statement_Pass(self, statement: ast.Pass) -> bool:
         return False

@@ -19,7 +19,16 @@ from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import repaired
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import FEWER_IN_SYNC, LEAST, RULES, Rule, asked_instead, simplified, sizes
+from isrcheck.checker.questions.rules import (
+    ALL_LOSE_POWER,
+    FEWER_IN_SYNC,
+    LEAST,
+    RULES,
+    Rule,
+    asked_instead,
+    simplified,
+    sizes,
+)
 from isrcheck.checker.resources.limits import Limits
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
@@ -150,6 +159,24 @@ def test_a_broker_less_is_as_good(ask, ask_as_it_is, replicas, least):
             assert asked_instead(case, question)[0].replication_factor == 3
             plain, derived = ask_as_it_is(case, question), ask(case, question)
             assert {part.word for part in plain.parts} == {part.word for part in derived.parts}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "replicas", "least"),
+    [("3.7", 3, 2), ("2.4", 3, 1), exhaustive(("3.7", 3, 3)), exhaustive(("2.4", 3, 3)), recorded(("4.1", 3, 2))],
+)
+def test_a_loss_of_power_of_all_loses_as_with_fewer_replicas(ask, monkeypatch, protocol, replicas, least):
+    """The rule ALL_LOSE_POWER: what two replicas lose together, all replicas of the case lose as well."""
+    case, question = (
+        Case(protocol, replication_factor=replicas, min_insync_replicas=least),
+        Question(Topic.POWER_OF_ALL),
+    )
+    by_rule = ask(case, question)
+    assert (by_rule.word, by_rule.rule) == (Word.PERMITTED, ALL_LOSE_POWER)
+    monkeypatch.setattr(scenarios, "_fewest_copies", lambda case: [(replicas, least)])
+    plain = ask(case, question)
+    assert (plain.word, plain.rule) == (Word.PERMITTED, "")
+    assert plain.depth >= by_rule.depth
 
 
 @pytest.mark.parametrize(

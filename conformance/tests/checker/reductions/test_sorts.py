@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -164,13 +165,13 @@ def test_a_declared_domain_that_is_ordered_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("expression", "named"),
-    [("n in {1, 2}", "Set"), ("n.bit_length()", "Call"), ("[n]", "List"), ("'n'", "Constant")],
+    [("n in {1, 2}", "{1, 2}"), ("max(n for n in Node)", "max((n for n in Node))"), ("[n]", "[n]"), ("'n'", "'n'")],
 )
 def test_what_the_analysis_does_not_know_is_refused(expression: str, named: str, tmp_path: Path) -> None:
-    """The language may grow: what is not analysed must not count as harmless."""
+    """The language may grow: what is not analysed must not count as harmless, and is shown as it was written."""
     sorts = sorts_of(tmp_path, ACT.format("s.up[n] = True"))
     reading = next(one for function, one in sorts.functions.items() if function.name == "act")
-    with pytest.raises(UnknownConstructError, match=f"`{named}` is not analysed"):
+    with pytest.raises(UnknownConstructError, match=re.escape(f"`{named}` is not analysed")):
         reading.value(ast.parse(expression, mode="eval").body)
 
 
