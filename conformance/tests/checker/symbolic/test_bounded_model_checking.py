@@ -268,7 +268,7 @@ def test_nine_published_rows_are_shallow():
 
 
 def test_z3_alone_reports_its_depth_and_writes_a_trace(check, capsys):
-    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "2")
+    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "2", "--details")
     lines = text.splitlines()
     assert (code, err) == (12, "")
     assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
@@ -300,7 +300,7 @@ def test_both_engines_together_write_one_trace(check):
 
 def test_a_model_with_only_finite_paths_is_searched_exhaustively(check):
     for words in (("--engine", "z3"), ("--engine", "all")):
-        code, text, _ = check("lamps.py", "--limit", "3", "--bound", "30", *words)
+        code, text, _ = check("lamps.py", "--limit", "3", "--bound", "30", *words, "--details")
         assert "(no behaviour is longer)" in text
         assert re.search(r"^storms_stay +HOLDS$", text, re.MULTILINE)
         assert re.search(r"^sometimes never_to_be_seen +UNREACHABLE$", text, re.MULTILINE)
@@ -308,7 +308,7 @@ def test_a_model_with_only_finite_paths_is_searched_exhaustively(check):
 
 
 def test_the_engines_agree(check):
-    code, text, err = check("lamps.py", "--engine", "all", "--bound", "4")
+    code, text, err = check("lamps.py", "--engine", "all", "--bound", "4", "--details")
     assert (code, err) == (12, "")
     assert "the engines agree on every property to depth 4" in text.splitlines()
     assert "search         breadth first, and by Z3, every behaviour of at most 4 steps" in text

@@ -92,10 +92,10 @@ def test_z3_out_of_memory_is_undecided(tmp_path, engine):
     """In a separate process, which survives and reports the findings of the explorer."""
     done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[-1].startswith("UNDECIDED: ")
-    assert "the memory limit is reached" in lines[-1]
-    assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
+    verdict = verdict_of(done.stdout)
+    assert verdict.startswith("UNDECIDED: ")
+    assert "the memory limit is reached" in verdict
+    assert not re.search(r"^(HOLDS|NO VIOLATION|VIOLATED)", done.stdout, re.MULTILINE)
 
 
 def test_proofs_out_of_memory_are_reported_as_such(tmp_path, monkeypatch):
@@ -124,6 +124,6 @@ def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     assert started.returncode == 130
     assert "Traceback" not in err
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
-    assert re.search(r"^acked_not_lost +VIOLATED at step 6$", out, re.MULTILINE)
-    assert re.search(r"^log_matching +UNDECIDED \(interrupt; none to depth \d\)$", out, re.MULTILINE)
+    assert re.search(r"^VIOLATED at step 6 +acked_not_lost$", out, re.MULTILINE)
+    assert re.search(r"^UNDECIDED +[^:]*\blog_matching\b", out, re.MULTILINE)
     assert verdict_of(out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
