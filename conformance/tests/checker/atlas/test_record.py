@@ -27,10 +27,10 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 
-LEAST = 10_000
+LEAST = 10_500
 """Cells that are recorded at least, of some 14,000."""
 
-LARGEST = 5_000_000
+LARGEST = 10_000_000
 """Bytes that the file may have: it has about 640 a search."""
 
 
