@@ -65,10 +65,14 @@ class Tried:
     survives_one: Finding | None = None
 
     @property
+    def is_gone(self) -> bool:
+        """Whether the failure is known not to happen with the change, as far as was searched."""
+        return self.finding.is_known and not self.finding.fails
+
+    @property
     def is_cure(self) -> bool:
         """Whether no acknowledged record is lost with the change, as far as was searched."""
-        is_gone = self.finding.is_known and not self.finding.fails
-        return is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
+        return self.is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
 
     @property
     def is_open(self) -> bool:

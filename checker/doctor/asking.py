@@ -216,11 +216,6 @@ def _is_never_written(availability: Availability | None) -> bool:
     return availability is not None and availability.writes[0].word is Word.UNREACHABLE
 
 
-def is_gone(found: Finding) -> bool:
-    """Whether a failure is known not to happen, as far as was searched."""
-    return found.is_known and not found.fails
-
-
 def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice:
     """Try changes, the smallest first, until no acknowledged record is lost."""
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
@@ -304,7 +299,7 @@ def _avoiding(exposure: Exposure, case: Case, asking: Asking, rest: _Shares, cha
         if any(setting.key == one.change.settings[0].key for one in found):
             continue
         tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
-        if is_gone(tried.finding):
+        if tried.is_gone:
             found.append(replace(tried, availability=_availability(change.of(case), asking)))
         is_open = is_open or not tried.finding.is_known
     return replace(exposure, avoided_by=tuple(found), is_tried=not is_open)

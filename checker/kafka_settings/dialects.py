@@ -1,6 +1,6 @@
 """Files that spell Kafka's settings in another way: they are refused by name, and never taken for a Java client's.
 
-In:  the path of a file, and its role if it is told.
+In:  the path of a file, and its role, if the user gives it.
 Out: a `Section`, if the file has the keys of Kafka's own brokers, topics and Java clients; otherwise a PropertiesError
      that says whose file it is, and what to give instead.
 

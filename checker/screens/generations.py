@@ -217,7 +217,7 @@ def _later(
 
 def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str) -> str:
     """Return what repaired a property in a generation: the releases that the known failure names, or else the first
-    later generation for which the record has this cause no more."""
+    later generation for which the record no longer has this cause."""
     failure = _known(cause)
     issue = cause
     if failure is not None:

@@ -324,6 +324,11 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
         left, all_left = ({alive(reduction.dead, cells) for cells in states} for states in (reached, plain.paths))
         _expect(f"{who}: reached", left, all_left)
     _expect(f"{who}: at most as many states", found.distinct <= sum(plain.levels), True)
+    _same_steps(who, found, plain, names)
+
+
+def _same_steps(who: str, found: Exploration, plain: PlainSearch, names: Sequence[str]) -> None:
+    """Compare after how many steps a search and the plain one find each failure; these properties, and deadlocks."""
     for name in (*names, DEADLOCK):
         ours = found.findings.get(name, Findings())
         sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
@@ -349,13 +354,7 @@ def _symmetric(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         states = found.reached.sample(found.distinct)
         orbits = {symmetry.permuted(cells, images) for cells in states for images in symmetry.all_permutations}
         _expect(f"{who}: orbits", orbits, set(plain.paths))
-    for name in (*names, DEADLOCK):
-        ours = found.findings.get(name, Findings())
-        sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
-        sides += [(ours.permitted, plain.permitted[name])] if name in names else []
-        for one, expected in sides:
-            steps = None if one.path is None else len(one.path.steps)
-            _expect(f"{who}: {name}", steps, None if expected.path is None else len(expected.path[1]))
+    _same_steps(who, found, plain, names)
 
 
 def _symmetry(instance: Instance) -> Symmetry | None:

@@ -7,6 +7,6 @@ A path passes a line when it has reached a state in which the line is true. size
 script.py says which steps may occur before each line, rules.py which of them in a given state, and requests.py which
 requests leaders send. claims.py computes whether a line is true in a state, sightings.py handles observed checkpoints,
 and monitor.py holds what has to be remembered of a path besides its last state. search.py explores all possibilities,
-unread.py clears cells that nothing reads any more, and foreseen.py finds states that later lines contradict.
+unread.py clears cells that are no longer read, and foreseen.py finds states that later lines contradict.
 explain.py derives the outcome, and follow/report prints it.
 """

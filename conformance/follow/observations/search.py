@@ -75,7 +75,7 @@ class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
     With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
-    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that nothing reads any more
+    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that are no longer read
     are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
     States that a later line contradicts (foreseen.py) are left until no other is: from then on `is_exhausted`, no path
     passes the last line. Then only the first line that no path passes is looked for, or nothing without `finds_line`.

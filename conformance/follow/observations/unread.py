@@ -1,4 +1,4 @@
-"""Cells that nothing reads any more, because of what the later lines of a recording do not say.
+"""Cells that are no longer read, because of what the later lines of a recording do not say.
 
 In:  a script, and packed states with the numbers of lines that they have passed.
 Out: the same states, in which these cells have one value, so that states that differ only in them are one.
@@ -45,7 +45,7 @@ FETCH = {
     **dict.fromkeys(("diverging_epoch", "diverging_end_offset"), 0),
     **dict.fromkeys(("response_record", "response_epoch"), NONE),
 }
-"""The fields of a fetch and its response, indexed by follower and leader, with their values while there is none."""
+"""The fields of a fetch and its response, indexed by follower and leader, with their values without a fetch."""
 
 REQUEST = ("alter_partition", "requested_leader_epoch", "requested_partition_epoch")
 REQUEST_MEMBERS = ("requested_isr", "requested_broker_epoch")

@@ -95,7 +95,7 @@ class Survey:
 
     @property
     def weakest_acks(self) -> str | None:
-        """The acks that promise the least: the model has one kind of producer, and this one promises no more."""
+        """The acks that promise the least, because the model has one kind of producer."""
         return next((acks for acks in WEAKEST_FIRST if acks in self.acks), None)
 
     def is_about(self, topic: Mapping[str, Any]) -> bool:
