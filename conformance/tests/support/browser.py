@@ -115,6 +115,12 @@ class Page:
         return path
 
 
+def follow(page: Any, link: str) -> None:
+    """Click on the link or button that a selector finds, and wait for the place or page that it leads to."""
+    with page.expect_navigation():
+        page.click(link)
+
+
 def overlaps(page: Any, places: str) -> list[str]:
     """The elements of a page that overlap or lie outside, but must not. The script names these elements with
     `apart(what, all(document, selector))`, and may put more into `found`."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.checker.atlas.small_record import FACTS, SMALL, answers, found, part, whole
-from conformance.tests.support.browser import Page, contrast
+from conformance.tests.support.browser import Page, contrast, follow
 from isrcheck.checker.atlas.pages import defects, folder
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
@@ -232,13 +232,13 @@ def test_a_link_that_has_the_focus_is_not_hidden(browser: Any, all_tables: Path)
 
 def test_answers_lead_to_their_pages(browser: Any, small: Path) -> None:
     with Page(browser, small / "index.html") as page:
-        page.click("text=lost after 3 steps")
+        follow(page, "text=lost after 3 steps")
         assert page.url.endswith("/traces/4.1_1.html")
         page.go_back()
-        page.click("text=8.24")
+        follow(page, "text=8.24")
         assert page.url.endswith("/defects/missed_demotion.html")
         page.go_back()
-        page.click("text=no loss to depth 10")
+        follow(page, "text=no loss to depth 10")
         assert page.url.endswith("/searches/4.1.html#s1")
 
 
@@ -269,14 +269,14 @@ SEEN = """() => {
 def test_a_legend_says_what_the_words_of_the_searches_mean(browser: Any, small: Path) -> None:
     with Page(browser, small / "searches" / "4.1.html", 1280, 1000) as page:
         page.goto(f"{(small / 'searches' / '4.1.html').as_uri()}#s3")
-        page.click("text=what the words mean")
+        follow(page, "text=what the words mean")
         assert page.evaluate(SEEN)
         words = page.eval_on_selector_all(".legend dt", "all => all.map(one => one.textContent)")
         assert words == [
             *("the first line", "VIOLATED 6", "UNREACHABLE", "PERMITTED 2", "NO VIOLATION TO DEPTH 14", "HOLDS"),
             *("REACHED 1", "to the end", "to depth 14", "1,482 states"),
         ]
-        page.click("text=the table")
+        follow(page, "text=the table")
         assert page.url.endswith("/index.html")
 
 
@@ -284,7 +284,8 @@ def test_searches_that_answer_again_stand_once(browser: Any, small: Path) -> Non
     with Page(browser, small / "searches" / "4.1.html") as page:
         link = page.locator("section a", has_text="Its searches.").first
         again = link.evaluate("one => one.parentNode.textContent.replace(' Its searches.', '')")
-        link.click()
+        with page.expect_navigation():
+            link.click()
         assert page.evaluate(SEEN)
         section = page.locator("section", has=page.locator(page.url[page.url.index("#") :]))
         assert again in section.locator("p").all_inner_texts()
@@ -347,6 +348,6 @@ def test_a_reader_without_scripts_is_led_to_the_whole_table(browser: Any, small:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((small / "index.html").as_uri())
-    page.click("tbody >> text=all rows on one page")
+    follow(page, "tbody >> text=all rows on one page")
     assert page.locator("tbody tr").count() == 5
     context.close()

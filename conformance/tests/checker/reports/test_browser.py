@@ -39,7 +39,8 @@ def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
       }).length;
     })"""
     assert page.evaluate(outside) == [0, 0, 0]
-    page.get_by_role("link", name="VIOLATED at step 3").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="VIOLATED at step 3").click()
     assert page.url.startswith((tmp_path / "DIR" / "traces").as_uri())
     assert page.evaluate("document.querySelectorAll('img, iframe').length") == 0
     page.close()

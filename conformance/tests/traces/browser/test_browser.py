@@ -61,7 +61,9 @@ class Tab:
         return str(self.page.locator("#position").inner_text())
 
     def press(self, words: str) -> None:
-        self.page.get_by_role("button", name=words).click()
+        """Press the button of a step, and wait for the page that answers."""
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name=words).click()
 
 
 def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
@@ -119,7 +121,7 @@ def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) ->
     with visiting(WalkSite(classic(4), tmp_path, lambda _: None)) as visitor:
         tab = Tab(browser, 1280)
         tab.page.goto(visitor.server.address)
-        tab.press("light / dark")
+        tab.page.get_by_role("button", name="light / dark").click()
         assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 4 of 6")
         tab.press("broker 1 restarts so quickly")
         assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 5 of 6")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.support import trace as trace_support
-from conformance.tests.support.browser import Page, contrast, overlaps
+from conformance.tests.support.browser import Page, contrast, follow, overlaps
 from conformance.tests.support.places import PROJECT
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
 from isrcheck.traces.drawing.compose import scene_of
@@ -66,6 +66,11 @@ def position(browser_page: Any) -> int:
     return int(browser_page.evaluate("() => document.body.dataset.step"))
 
 
+def await_step(browser_page: Any, step: int) -> None:
+    """Wait until the page shows a step: it follows a change of its address a moment later."""
+    browser_page.wait_for_selector(f"body[data-step='{step}']")
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_a_page_loads_without_further_requests(name: str, browser: Any, folder: Path) -> None:
     opened = Page(browser, folder / f"{name}.html")
@@ -120,9 +125,9 @@ def test_keys_and_the_way_back(browser: Any, folder: Path) -> None:
         assert position(opened) == 1, "one step, also where the slider has the focus"
         opened.click("#next")
         opened.go_back()
-        assert position(opened) == 1, "the way back leads to the step before"
+        await_step(opened, 1)  # the way back leads to the step before
         opened.go_back()
-        assert position(opened) == 0
+        await_step(opened, 0)
 
 
 def test_play_and_pause(browser: Any, folder: Path) -> None:
@@ -162,7 +167,7 @@ def test_the_mouse(browser: Any, folder: Path) -> None:
         opened.click("#row-2 .step")
         assert position(opened) == 2
         opened.click("aside .told a >> nth=0")
-        assert position(opened) == 10, "the first step that the explanation names"
+        await_step(opened, 10)  # the first step that the explanation names
 
 
 def test_the_address_of_a_page_selects_a_step(browser: Any, folder: Path) -> None:
@@ -313,11 +318,11 @@ def test_the_gallery_at_every_width(width: int, browser: Any) -> None:
     with opened as shown_page:
         assert overlaps(shown_page, ENTRIES) == []
         assert contrast(shown_page, "p, h1, h2 a, .mark, .verdict, .facts span") >= 4.5
-        shown_page.click("text=A stale metadata record")
+        follow(shown_page, "text=A stale metadata record")
         assert shown_page.url.endswith("/docs/gallery/stale_record.html")
         shown_page.keyboard.press("End")
         assert overlaps(shown_page, PLACES) == []
-        shown_page.click("text=index")
+        follow(shown_page, "text=index")
         assert shown_page.url.endswith("/docs/gallery/index.html")
         assert opened.complaints == []
 
@@ -366,7 +371,7 @@ def test_light_or_dark_is_kept_on_the_next_page(browser: Any) -> None:
         assert shown_page.evaluate(GROUND) == LIGHT
         shown_page.click("#theme")
         assert shown_page.evaluate(GROUND) == DARK
-        shown_page.click("text=A stale metadata record")
+        follow(shown_page, "text=A stale metadata record")
         assert shown_page.evaluate(GROUND) == DARK
         shown_page.click("#theme")
         assert shown_page.evaluate(GROUND) == LIGHT
