@@ -121,6 +121,22 @@ def follow(page: Any, link: str) -> None:
         page.click(link)
 
 
+GROUND = "() => getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 28)"
+"""The background of every page, in both themes."""
+
+
+def await_ground(page: Any, colour: str) -> None:
+    """Wait until a page that was just opened has this background. A choice that was made on the page before it reaches
+    the browser's storage a moment later, so that the page may have to be loaded again."""
+    for _ in range(50):
+        if page.evaluate(GROUND) == colour:
+            return
+        page.wait_for_timeout(100)
+        page.reload()
+    assert page.evaluate(GROUND) == colour, page.url
+
+
 def overlaps(page: Any, places: str) -> list[str]:
     """The elements of a page that overlap or lie outside, but must not. The script names these elements with
     `apart(what, all(document, selector))`, and may put more into `found`."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.checker.atlas.small_record import FACTS, SMALL, answers, found, part, whole
-from conformance.tests.support.browser import Page, contrast, follow
+from conformance.tests.support.browser import DARK, GROUND, LIGHT, Page, await_ground, contrast, follow
 from isrcheck.checker.atlas.pages import defects, folder
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
@@ -243,15 +243,15 @@ def test_answers_lead_to_their_pages(browser: Any, small: Path) -> None:
 
 
 def test_light_or_dark_is_kept_on_every_page(browser: Any, small: Path) -> None:
-    ground = "() => getComputedStyle(document.body).backgroundColor"
     opened = Page(browser, small / "index.html")
     with opened as page:
-        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert page.evaluate(GROUND) == LIGHT
         page.click("text=light / dark")
+        assert page.evaluate(GROUND) == DARK
         names = ("index", "all_index", "traces/4.1_1", "searches/4.1", "defects/missed_demotion")
         for name in names:
             page.goto((small / f"{name}.html").as_uri())
-            assert page.evaluate(ground) == "rgb(20, 23, 28)", name
+            await_ground(page, DARK)
             assert page.is_visible("#theme"), name
             page.emulate_media(media="print")
             assert not page.is_visible("#theme"), name

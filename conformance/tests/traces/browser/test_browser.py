@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.browser import ARTEFACTS, contrast, overlaps
+from conformance.tests.support.browser import ARTEFACTS, DARK, GROUND, await_ground, contrast, overlaps
 from conformance.tests.support.trace import COMMAND
 from conformance.tests.traces.browser.test_walk_page import LOSS, MARKUP, classic, hostile
 from conformance.tests.traces.browser.visitor import visiting
@@ -117,14 +117,14 @@ def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
 
 
 def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) -> None:
-    ground = "() => getComputedStyle(document.body).backgroundColor"
     with visiting(WalkSite(classic(4), tmp_path, lambda _: None)) as visitor:
         tab = Tab(browser, 1280)
         tab.page.goto(visitor.server.address)
         tab.page.get_by_role("button", name="light / dark").click()
-        assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 4 of 6")
+        assert (tab.page.evaluate(GROUND), tab.position()) == (DARK, "step 4 of 6")
         tab.press("broker 1 restarts so quickly")
-        assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 5 of 6")
+        await_ground(tab.page, DARK)
+        assert tab.position() == "step 5 of 6"
         assert tab.complaints == []
         tab.context.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.support import trace as trace_support
-from conformance.tests.support.browser import Page, contrast, follow, overlaps
+from conformance.tests.support.browser import DARK, GROUND, LIGHT, Page, await_ground, contrast, follow, overlaps
 from conformance.tests.support.places import PROJECT
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
 from isrcheck.traces.drawing.compose import scene_of
@@ -346,8 +346,6 @@ def test_the_check_for_overlaps_detects_one(browser: Any, folder: Path) -> None:
         assert overlaps(opened, PLACES)[0].endswith(" has 11 px")
 
 
-GROUND = "() => getComputedStyle(document.body).backgroundColor"
-LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 28)"
 REFUSED = """Object.defineProperty(window, 'localStorage', {
   get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); }
 })"""
@@ -372,11 +370,11 @@ def test_light_or_dark_is_kept_on_the_next_page(browser: Any) -> None:
         shown_page.click("#theme")
         assert shown_page.evaluate(GROUND) == DARK
         follow(shown_page, "text=A stale metadata record")
-        assert shown_page.evaluate(GROUND) == DARK
+        await_ground(shown_page, DARK)
         shown_page.click("#theme")
         assert shown_page.evaluate(GROUND) == LIGHT
         shown_page.go_back()
-        assert shown_page.evaluate(GROUND) == LIGHT
+        await_ground(shown_page, LIGHT)
         # A browser may have kept the page itself, as it was before the choice.
         shown_page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
         shown_page.evaluate("() => { dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })); }")
