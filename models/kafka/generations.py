@@ -20,7 +20,7 @@ from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
 from isrcheck.models.kafka.actions.clients import consumer, idempotent_producer, producer, transactions
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
+from isrcheck.models.kafka.actions.kraft import late_fetch, operators, reassignment
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import (
     goals,
@@ -55,7 +55,7 @@ CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, late_fetch]
+KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, operators, late_fetch]
 KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
 """Since 3.3: brokers are fenced, and read a log of metadata records."""
 
@@ -108,7 +108,14 @@ GENERATION_3_5 = GENERATION_3_3 | {
     "READ_REPLICA_IN_ISR": True,
 }
 GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False, "LATE_FETCH_COUNTS": False}
-GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
+GENERATION_4_0 = GENERATION_3_7 | {
+    "RESPONSE_EPOCH_MATCHED": True,
+    "RESTART_BEFORE_FENCING": False,
+    "ASSIGNED_DIRECTORY_ERASES_ELR": True,
+    "LAST_KNOWN_LEADER_IS_ACTIVE": False,
+}
+GENERATION_4_1 = GENERATION_4_0 | {"ELR": True, "LAST_KNOWN_LEADER_IS_ACTIVE": True}
+GENERATION_4_3 = GENERATION_4_1 | {"ASSIGNED_DIRECTORY_ERASES_ELR": False, "REASSIGNED_ONCE_ADDED": True}
 
 STAND_INS = {
     "0.9": "0.10 stands for it",
@@ -126,7 +133,9 @@ STAND_INS = {
     "3.6": "2.8 stands for it with ZooKeeper, 3.5 with KRaft",
     "3.8": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
     "3.9": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
-    "4.0": "3.7 stands for it, and 4.1 with eligible leader replicas",
+    "4.2": "4.1 stands for it",
+    "4.4": "4.3 stands for it",
+    "4.5": "4.3 stands for it",
 }
 """Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
 
@@ -141,7 +150,9 @@ GENERATIONS = {
     "3.3": (KRAFT, GENERATION_3_3),
     "3.5": (KRAFT, GENERATION_3_5),
     "3.7": (KRAFT, GENERATION_3_7),
+    "4.0": (KRAFT, GENERATION_4_0),
     "4.1": (KRAFT, GENERATION_4_1),
+    "4.3": (KRAFT, GENERATION_4_3),
 }
 """Each generation: the modules with its actions, and the values of its switches and bounds."""
 

@@ -5,6 +5,7 @@ be the ISR of record. Not modelled: a leader's own, stale idea of which brokers 
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
+from isrcheck.models.kafka.state.broker.assignment import removes_by_request
 from isrcheck.models.kafka.state.broker.caught_up import note_progress
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
 from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
@@ -17,15 +18,23 @@ from isrcheck.models.kafka.state.broker.proposals import (
 )
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
-    is_active,
-    keep_eligible,
-    keep_members_out_of_elr,
+    may_change_leader,
     may_change_record,
     may_lose_member,
 )
+from isrcheck.models.kafka.state.broker.requests import (
+    bumps_leader_epoch,
+    drops_a_member,
+    has_ineligible_member,
+    is_answered_at_once,
+    is_made_already,
+    is_refused,
+    removes_a_replica,
+    take_requested_isr,
+)
 from isrcheck.models.kafka.state.broker.roles import forget_proposal, may_fetch
 from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
-from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, BrokerStateCheck, Controller, Fetch
+from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller, Fetch
 from isrcheck.models.language import NONE, action, require
 
 
@@ -108,69 +117,19 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
     advance_high_watermark(s, leader)
 
 
-def is_made_already(s, leader):
-    """The proposed ISR is the ISR of record: the request comes again, because the answer to it was lost.
-
-    The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only
-    the leader changes the ISR there, so the ISR of record is the one of its request. Kafka:
-    KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk.
-    """
-    return (
-        s.CONTROLLER == Controller.ZOOKEEPER
-        and s.controller_leader == leader
-        and s.requested_leader_epoch[leader] == s.controller_epoch
-        and all(s.controller_isr[r] == s.requested_isr[leader][r] for r in range(s.replicas))
-    )
-
-
-def is_refused(s, leader):
-    """The sender is not the leader of record, or has not seen the last change (FENCED_LEADER_EPOCH,
-    INVALID_UPDATE_VERSION).
-    """
-    return not is_made_already(s, leader) and (
-        s.controller_leader != leader
-        or s.requested_leader_epoch[leader] < s.controller_epoch
-        or s.requested_partition_epoch[leader] < s.controller_partition_epoch
-    )
-
-
-def is_ineligible(s, leader, r):
-    """A proposed member that is fenced or shutting down (KIP-841), or whose process is another one than the one that
-    fetched (KIP-903).
-    """
-    return s.requested_isr[leader][r] and (
-        (s.BROKER_STATE_CHECK >= BrokerStateCheck.FENCED and not is_active(s, r))
-        or (
-            s.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
-            and s.requested_broker_epoch[leader][r] == BrokerEpoch.EARLIER
-        )
-    )
-
-
-def has_ineligible_member(s, leader):
-    return s.CONTROLLER == Controller.KRAFT and any(is_ineligible(s, leader, r) for r in range(s.replicas))
-
-
-def drops_a_member(s, leader):
-    return any(s.controller_isr[r] and not s.requested_isr[leader][r] for r in range(s.replicas))
-
-
-def bumps_leader_epoch(s, leader):
-    return s.EPOCH_BUMP_ON_SHRINK and drops_a_member(s, leader)
-
-
 @action(shows="of {leader}")
 def controller_handles_alter_partition(s, leader: AlteringReplica):
     """The controller makes the proposed ISR the ISR of record, or refuses it.
 
     A sender that is refused because its metadata is old keeps its change pending until it hears of newer metadata; so
-    does a sender whose change has started a new leader epoch. Ineligible members are named in the answer. Kafka:
-    ReplicationControlManager.alterPartition.
+    does a sender whose change has started a new leader epoch. Ineligible members are named in the answer. The change
+    can complete a reassignment. Kafka: ReplicationControlManager.alterPartition.
     """
     require(s.alter_partition[leader] == AlterPartition.REQUESTED)
-    is_answered_at_once = is_made_already(s, leader) or is_refused(s, leader) or has_ineligible_member(s, leader)
-    require(is_answered_at_once or may_change_record(s))
-    require(is_answered_at_once or not drops_a_member(s, leader) or may_lose_member(s))
+    require(is_answered_at_once(s, leader) or may_change_record(s))
+    require(is_answered_at_once(s, leader) or not drops_a_member(s, leader) or may_lose_member(s))
+    require(is_answered_at_once(s, leader) or not removes_a_replica(s, leader) or may_change_leader(s))
+    require(is_answered_at_once(s, leader) or not removes_by_request(s, leader, leader))
     if is_made_already(s, leader):
         s.alter_partition[leader] = AlterPartition.ACCEPTED
     elif is_refused(s, leader):
@@ -180,10 +139,9 @@ def controller_handles_alter_partition(s, leader: AlteringReplica):
     else:
         is_smaller = drops_a_member(s, leader)
         is_bumped = bumps_leader_epoch(s, leader)
-        keep_eligible(s, sum(1 for r in range(s.replicas) if s.requested_isr[leader][r]))
-        for r in range(s.replicas):
-            s.controller_isr[r] = s.requested_isr[leader][r]
-        keep_members_out_of_elr(s)
+        if removes_a_replica(s, leader):
+            s.controller_epoch += 1
+        take_requested_isr(s, leader)
         announce_record(s, leader, is_smaller)
         if is_bumped:
             clear_request(s, leader)

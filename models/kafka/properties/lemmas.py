@@ -61,6 +61,12 @@ def elects_cleanly_with_kraft(configuration):
         and configuration.power_losses == 0
         and configuration.disk_losses == 0
         and configuration.reassignments == 0
+        and configuration.min_isr_changes == 0
+        and configuration.unregistrations == 0
+        and configuration.folder_deletions == 0
+        and configuration.directory_reports == 0
+        and configuration.replicas_of_partition_0 == 0
+        and configuration.LAST_KNOWN_LEADER_IS_ACTIVE
         and configuration.late_fetches == 0
     )
 
@@ -231,7 +237,8 @@ def is_choice(s, leader, epoch, choice):
         and s.metadata_leader_epoch[number] == epoch
         and (
             not s.HW_MINISR_GATE
-            or sum(1 for r in range(s.replicas) if s.metadata_isr[number][r]) >= effective_min_insync_replicas(s)
+            or sum(1 for r in range(s.replicas) if s.metadata_isr[number][r])
+            >= effective_min_insync_replicas(s, leader)
         )
     )
 

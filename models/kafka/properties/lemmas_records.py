@@ -5,9 +5,8 @@ read it.
 """
 
 from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft, is_kept, is_news_for
-from isrcheck.models.kafka.state.broker.commit import effective_min_insync_replicas
 from isrcheck.models.kafka.state.broker.proposals import is_pending
-from isrcheck.models.kafka.state.broker.record import is_active
+from isrcheck.models.kafka.state.broker.record import controllers_min_insync_replicas, is_active
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
 from isrcheck.models.language import NONE, lemma
@@ -133,7 +132,7 @@ def the_last_known_leader_stands_for_a_leader(s):
     if not s.ELR:
         return s.last_known_leader == NONE and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
     return (s.last_known_leader == NONE) == (s.controller_leader != NONE) and all(
-        not s.eligible_leader_replicas[r] or s.last_known_leader == r or effective_min_insync_replicas(s) > 1
+        not s.eligible_leader_replicas[r] or s.last_known_leader == r or controllers_min_insync_replicas(s) > 1
         for r in range(s.replicas)
     )
 

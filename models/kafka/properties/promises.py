@@ -1,9 +1,16 @@
 """Kafka's promises for a partition."""
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka.state.broker.commit import effective_min_insync_replicas, is_in_maximal_isr
+from isrcheck.models.kafka.state.broker.commit import is_in_maximal_isr
 from isrcheck.models.kafka.state.broker.log import holds_record
-from isrcheck.models.kafka.state.broker.record import is_active, members_without, nobody_is_valid
+from isrcheck.models.kafka.state.broker.record import (
+    controllers_min_insync_replicas,
+    is_active,
+    is_assigned,
+    members_without,
+    nobody_is_valid,
+)
+from isrcheck.models.kafka.state.broker.registration import is_out_of_service
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import (
     first_read,
@@ -37,7 +44,17 @@ def nothing_was_promised(s):
 def failures(s):
     """What KIP-966 counts: losses of data or, with claimed_failures=UNCLEAN_SHUTDOWN, every unclean shutdown."""
     losses = s.power_losses - s.power_losses_left + s.disk_losses - s.disk_losses_left
+    losses += s.folder_deletions - s.folder_deletions_left
     return losses + (s.crashes - s.crashes_left if s.claimed_failures == Failure.UNCLEAN_SHUTDOWN else 0)
+
+
+def least_min_insync_replicas(s):
+    """The smallest value that min.insync.replicas had on the path."""
+    least = s.min_insync_replicas
+    for change in range(s.min_isr_changes):
+        if s.changed_min_isr[change] > 0:
+            least = min(least, s.changed_min_isr[change])
+    return least
 
 
 def more_failed_than_claimed(s):
@@ -45,7 +62,7 @@ def more_failed_than_claimed(s):
     return (
         s.acks != Acks.ALL
         or s.unclean_elections_left < s.unclean_elections
-        or failures(s) > min(s.min_insync_replicas, s.replicas) - 1
+        or failures(s) > min(least_min_insync_replicas(s), s.replicas) - 1
     )
 
 
@@ -273,7 +290,7 @@ def elr_fills_up_isr(s):
     """The ELR has no member of the ISR, and is empty while the ISR has min.insync.replicas members (KIP-966)."""
     return not any(
         s.eligible_leader_replicas[r]
-        and (s.controller_isr[r] or members_without(s, NONE) >= effective_min_insync_replicas(s))
+        and (s.controller_isr[r] or members_without(s, NONE) >= controllers_min_insync_replicas(s))
         for r in range(s.replicas)
     )
 
@@ -306,6 +323,48 @@ def elected_from_isr_or_elr(before, after):
 def offline_only_if_nobody_is_valid(s):
     """The partition has no leader only while no active broker is in the ISR, nor in the ELR while the ISR is empty."""
     return s.controller_leader != NONE or nobody_is_valid(s, NONE)
+
+
+def may_end_the_wait(s, r):
+    """The broker is away and can come back as the leader of a partition that has none."""
+    return (
+        not is_active(s, r)
+        and not is_out_of_service(s, r)
+        and is_assigned(s, r)
+        and (
+            s.controller_isr[r]
+            or (
+                members_without(s, NONE) == 0
+                and (
+                    s.eligible_leader_replicas[r]
+                    or (
+                        s.last_known_leader == r
+                        and not any(s.eligible_leader_replicas[other] for other in range(s.replicas))
+                    )
+                )
+            )
+        )
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
+def leaderless_partition_awaits_a_broker(s):
+    """A partition without a leader waits for a broker that can return, of ISR or ELR, or the last known leader.
+
+    Otherwise only an unclean election by hand gives it a leader again.
+    """
+    return s.controller_leader != NONE or any(may_end_the_wait(s, r) for r in range(s.replicas))
+
+
+@always(applies=lambda configuration: configuration.reassignments > 0)
+def leader_knows_the_reassignment(s):
+    """A leader that has read everything, and knows of no newer change, knows which replicas are being added."""
+    return all(
+        s.knows_adding[leader][r] == s.is_adding[r] and s.knows_assigned[leader][r] == s.is_assigned[r]
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader) and s.metadata_position[leader] == s.controller_partition_epoch
+        for r in range(s.replicas)
+    )
 
 
 @always(

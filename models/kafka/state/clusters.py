@@ -15,13 +15,15 @@ def _subsets_with(leader, replicas, at_least):
             yield isr
 
 
-def _cluster(configuration, leader, isr, lengths, down=()):
+def _cluster(configuration, leader, isr, lengths, absent=()):
     """A quiescent cluster at epoch 0: broker r holds the first lengths[r] records, all of them acknowledged.
 
-    Brokers that are down have no leader and no followers, as after a crash.
+    Brokers that are absent have no leader and no followers, as after a crash; nor have those that are no replicas.
     """
     replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
     committed = lengths[leader]
+    lengths = [length if is_assigned_at_first(configuration, r) else 0 for r, length in enumerate(lengths)]
+    down = (*absent, *(r for r in range(replicas) if not is_assigned_at_first(configuration, r)))
     leads = [r == leader and r not in down for r in range(replicas)]
     following = [[f != leader and leads[r] for f in range(replicas)] for r in range(replicas)]
     has_epoch = [
@@ -32,7 +34,8 @@ def _cluster(configuration, leader, isr, lengths, down=()):
     return {
         "controller_leader": leader,
         "controller_isr": isr,
-        "is_up": [r not in down for r in range(replicas)],
+        **_assignment(configuration, leads),
+        "is_up": [r not in absent for r in range(replicas)],
         "log_record": [[o if o < length else NONE for o in range(log_size)] for length in lengths],
         "log_epoch": [[0 if o < length else NONE for o in range(log_size)] for length in lengths],
         "epoch_cache": [[0 if has_epoch[r] else NONE] + [NONE] * elections for r in range(replicas)],
@@ -63,6 +66,21 @@ def _cluster(configuration, leader, isr, lengths, down=()):
     }
 
 
+def _assignment(configuration, leads):
+    if not configuration.reassignments:
+        return {}
+    assigned = [is_assigned_at_first(configuration, r) for r in range(configuration.replicas)]
+    nobody = [False] * configuration.replicas
+    return {
+        "is_assigned": assigned,
+        "knows_assigned": [assigned if leads[r] else nobody for r in range(configuration.replicas)],
+    }
+
+
+def is_assigned_at_first(configuration, r):
+    return configuration.start_assignment == 0 or bool(configuration.start_assignment >> r & 1)
+
+
 @initial
 def quiescent_clusters(configuration):
     """Stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
@@ -83,6 +101,11 @@ def _elected_isrs(configuration):
     replicas = configuration.replicas
     if configuration.start_isr:
         return [[bool(configuration.start_isr >> r & 1) for r in range(replicas)]]
+    if configuration.start_assignment:
+        assigned = [is_assigned_at_first(configuration, r) for r in range(replicas)]
+        least = min(configuration.min_insync_replicas, sum(assigned))
+        isrs = _subsets_with(0, replicas, least)
+        return [isr for isr in isrs if all(assigned[r] or not isr[r] for r in range(replicas))]
     if configuration.brokers_down:
         return [[True] * replicas]  # they fail all at once, in a cluster that was complete
     # More replicas than exist cannot be in sync; such a cluster starts complete, and refuses acks=all.

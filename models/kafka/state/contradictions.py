@@ -89,11 +89,43 @@ def bounces_since_2_8(configuration):
 
 @contradiction
 def kraft_budgets_with_zookeeper(configuration):
-    """--fencings, --shutdowns, --reassignments and --late-fetches are about brokers of a KRaft cluster; choose
-    --protocol 3.3 or newer, or set them to 0."""
+    """--fencings, --shutdowns, --reassignments, --min-isr-changes, unregistrations, folder_deletions, directory_reports
+    and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer, or set them to 0."""
     return not has_kraft(configuration) and (
-        configuration.fencings or configuration.shutdowns or configuration.reassignments or configuration.late_fetches
+        configuration.fencings
+        or configuration.shutdowns
+        or configuration.reassignments
+        or configuration.min_isr_changes
+        or configuration.unregistrations
+        or configuration.folder_deletions
+        or configuration.directory_reports
+        or configuration.late_fetches
     )
+
+
+@contradiction
+def start_assignment_lacks_the_leader(configuration):
+    """start_assignment is a number whose bit r means that the partition is assigned to broker r: it needs
+    --reassignments, has to contain broker 0, the leader, every broker of start_isr, and none that does not exist."""
+    return configuration.start_assignment and (
+        not configuration.reassignments
+        or not configuration.start_assignment & 1
+        or configuration.start_isr & ~configuration.start_assignment
+        or configuration.start_assignment >= 1 << configuration.replicas
+    )
+
+
+@contradiction
+def replicas_of_another_partition_do_not_exist(configuration):
+    """replicas_of_partition_0 is above the number of replicas; lower it."""
+    return configuration.replicas_of_partition_0 > configuration.replicas
+
+
+@contradiction
+def min_isr_changes_before_the_gate(configuration):
+    """--min-isr-changes are modelled since the high watermark waits for min.insync.replicas (3.7); set
+    HW_MINISR_GATE=on, or --min-isr-changes to 0."""
+    return configuration.min_isr_changes and not configuration.HW_MINISR_GATE
 
 
 @contradiction

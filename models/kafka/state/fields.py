@@ -14,6 +14,7 @@ from isrcheck.models.kafka.state.values import (
     Controller,
     EpochBelowFirstEntry,
     EpochCacheAssign,
+    ErasedByMinIsr,
     Failure,
     Fetch,
     FollowerSkip,
@@ -59,7 +60,13 @@ class Configuration:
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     fencings = budget(0, "living brokers whose session expires", option="--fencings")
     shutdowns = budget(0, "controlled shutdowns", option="--shutdowns")
-    reassignments = budget(0, "replicas removed from or added to the partition", shapes=True, option="--reassignments")
+    reassignments = budget(
+        0, "reassignments of the partition that begin or are cancelled", shapes=True, option="--reassignments"
+    )
+    min_isr_changes = budget(0, "changes of min.insync.replicas", shapes=True, option="--min-isr-changes")
+    unregistrations = budget(0, "brokers that are unregistered for good", shapes=True)
+    folder_deletions = budget(0, "replicas whose folder is deleted while their broker is shut down", shapes=True)
+    directory_reports = budget(0, "brokers that report in which directory a replica is", shapes=True)
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
@@ -86,6 +93,10 @@ class Configuration:
     )
     start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
     start_isr = setting(0, "start=elected: the ISR, bit r set for replica r; 0: every allowed ISR")
+    start_assignment = setting(0, "the brokers to which the partition is assigned at first, as bits; 0: all of them")
+    replicas_of_partition_0 = setting(
+        0, "how many replicas partition 0 of the topic has; 0: this is partition 0", shapes=True
+    )
     common_records = setting(0, "start=elected: committed records that every replica holds")
     brokers_down = setting(0, "start=elected: brokers that stay down, every choice of them")
     CONTROLLER = switch(Controller.ZOOKEEPER, "who elects leaders, and how brokers hear of it", shapes=True)
@@ -94,12 +105,33 @@ class Configuration:
     BROKER_STATE_CHECK = switch(BrokerStateCheck.NONE, "which brokers may not join the ISR")
     DIVERGING_RESP_UPDATES_STATE = switch(False, "a fetch from a log that diverges counts as progress (KAFKA-13141)")
     ELR = switch(False, "the controller keeps eligible leaders outside the ISR (KIP-966)")
+    ELR_WITHIN_REPLICAS = switch(False, "a broker that is no replica leaves the ELR (no release)", shapes=True)
+    ASSIGNED_DIRECTORY_ERASES_ELR = switch(False, "a broker that reports a directory empties the ELR", shapes=True)
+    CHANGED_MIN_ISR_ERASES = switch(
+        ErasedByMinIsr.ELR_AND_LAST_KNOWN_LEADER, "what a change of min.insync.replicas makes forgotten", shapes=True
+    )
+    CONFIGURATION_BEFORE_TOPICS = switch(False, "a broker reads configurations before topics (no release)", shapes=True)
+    RAISED_MIN_ISR_AWAITS_BROKERS = switch(
+        False, "the controller counts a raised minimum once brokers have read it (no release)", shapes=True
+    )
+    MIN_ISR_OF_OWN_REPLICAS = switch(
+        False, "the controller's minimum follows the partition's own replicas (no release)", shapes=True
+    )
+    UNREGISTERED_LEAVES_ELR = switch(False, "a broker that is unregistered leaves the ELR (no release)", shapes=True)
+    DELETED_FOLDER_IS_UNCLEAN = switch(False, "a restart without the replica's folder is unclean", shapes=True)
+    LAST_KNOWN_LEADER_IS_ACTIVE = switch(True, "the last known leader has to be active (KAFKA-19522)", shapes=True)
+    REASSIGNED_ONCE_ADDED = switch(
+        False, "a reassignment is complete with the added replicas in the ISR (KAFKA-19975)", shapes=True
+    )
     EPOCH_AT_BECOME_LEADER = switch(False, "a leader adds its epoch to its cache when it is elected")
     EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "which entry is dropped if a new one contradicts it")
     EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than the cache")
     EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end forgets an epoch that starts there")
     EPOCH_BUMP_ON_SHRINK = switch(False, "a smaller ISR starts a new leader epoch")
     EQUAL_PARTITION_EPOCH_REPLACES = switch(False, "metadata that the leader already has drops its pending ISR change")
+    EQUAL_PARTITION_EPOCH_ASSIGNS = switch(
+        False, "such metadata brings the replicas all the same, if it does not replace", shapes=True
+    )
     EXPAND_EPOCH_START = switch(False, "joining the ISR needs all records before the leader's epoch")
     FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
@@ -197,7 +229,27 @@ def reassigns(configuration):
 
 
 class AssignedReplica(Domain, size=lambda configuration: configuration.replicas * reassigns(configuration)):
-    """A replica that can be removed from the partition, and added again."""
+    """A broker to which the partition can be assigned, and from which it can be removed."""
+
+
+class MinIsrChange(Domain, size=lambda c: c.min_isr_changes * has_kraft(c)):
+    """A change of min.insync.replicas."""
+
+
+class MinIsrReader(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.min_isr_changes > 0)):
+    """A broker that reads changes of min.insync.replicas."""
+
+
+class RegisteredReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.unregistrations > 0)):
+    """A broker that can be unregistered."""
+
+
+MIN_ISR = between(0, "replicas")
+"""A value of min.insync.replicas; 0 stands for no value."""
+
+
+class MinInsyncReplicas(Domain, size=lambda configuration: (configuration.replicas + 1) * has_kraft(configuration)):
+    """A value of min.insync.replicas."""
 
 
 class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
@@ -297,8 +349,20 @@ class State:
 
     # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
     metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
+    # The replicas, and which of them are being added or removed; with each announcement, and as a leader knows them.
     is_assigned = field(AssignedReplica, values=Flag, initially=True)
+    is_adding = field(AssignedReplica, values=Flag)
+    is_removing = field(AssignedReplica, values=Flag)
     metadata_assigned = field(ReassignedAnnouncement, AssignedReplica, values=Flag)
+    metadata_adding = field(ReassignedAnnouncement, AssignedReplica, values=Flag)
+    knows_assigned = field(AssignedReplica, AssignedReplica, values=Flag)
+    knows_adding = field(AssignedReplica, AssignedReplica, values=Flag)
+    # Changes of min.insync.replicas: their values (0: not made yet), after which partition epoch the metadata log has
+    # them, and how many of them a broker has read; and which brokers are unregistered.
+    changed_min_isr = field(MinIsrChange, values=MIN_ISR)
+    min_isr_position = field(MinIsrChange, values=PartitionEpoch)
+    min_isr_changes_read = field(MinIsrReader, values=between(0, "min_isr_changes"))
+    is_unregistered = field(RegisteredReplica, values=Flag)
     is_fenced = field(KraftReplica, values=Flag)
     is_shutting_down = field(KraftReplica, values=Flag)
     eligible_leader_replicas = field(KraftReplica, values=Flag)
@@ -402,6 +466,10 @@ class State:
     disk_losses_left = field(values=up_to_budget("disk_losses"))
     fencings_left = field(values=up_to_kraft_budget("fencings"))
     reassignments_left = field(values=between(0, "reassignments"))
+    min_isr_changes_left = field(values=between(0, "min_isr_changes"))
+    unregistrations_left = field(values=between(0, "unregistrations"))
+    folder_deletions_left = field(values=between(0, "folder_deletions"))
+    directory_reports_left = field(values=between(0, "directory_reports"))
     late_fetches_left = field(values=between(0, "late_fetches"))
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
@@ -418,6 +486,10 @@ BUDGETS = (
     "disk_losses",
     "fencings",
     "reassignments",
+    "min_isr_changes",
+    "unregistrations",
+    "folder_deletions",
+    "directory_reports",
     "late_fetches",
     "shutdowns",
     "retries",

@@ -107,6 +107,18 @@ class Failure(IntEnum):
     UNCLEAN_SHUTDOWN = 1
 
 
+class ErasedByMinIsr(IntEnum):
+    """CHANGED_MIN_ISR_ERASES: what the controller forgets when min.insync.replicas changes (ClearElrRecord).
+
+    Kafka forgets the ELR and the last known leader (ReplicationControlManager.replay). The other values are repairs of
+    it: nothing while the partition has no leader, which is unsafe for a minimum that is lowered, or the ELR only.
+    """
+
+    ELR_AND_LAST_KNOWN_LEADER = 0
+    NOTHING_WHILE_LEADERLESS = 1
+    ELR = 2
+
+
 class LeaderChoice(IntEnum):
     """LEADER_CHOICE: which of the valid brokers is elected; Kafka takes the first one in assignment order."""
 

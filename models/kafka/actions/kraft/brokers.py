@@ -9,17 +9,18 @@ from isrcheck.models.kafka.state.broker.record import (
     drop_from_isr,
     go_on_without,
     is_active,
+    is_assigned,
     may_be_elected,
     may_change_leader,
     may_change_record,
     may_go_on_without,
-    members_without,
     nobody_is_valid,
     replaces_leader,
 )
+from isrcheck.models.kafka.state.broker.registration import is_out_of_service, leave_elr, may_leave_elr
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Stop
-from isrcheck.models.language import NONE, action, require
+from isrcheck.models.language import action, require
 
 
 def may_ask_to_shut_down(s, broker):
@@ -113,16 +114,6 @@ def loses_eligibility(s, broker):
     return is_unclean(s, broker) and (s.controller_isr[broker] or s.eligible_leader_replicas[broker])
 
 
-def last_known_leader_is_next(s, broker):
-    """With this broker out of the ELR, the last known leader is all that is left, and it is active."""
-    return (
-        s.controller_leader == NONE
-        and members_without(s, broker) == 0
-        and not any(s.eligible_leader_replicas[r] for r in range(s.replicas) if r != broker)
-        and any(s.last_known_leader == r and is_active(s, r) for r in range(s.replicas) if r != broker)
-    )
-
-
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
@@ -137,13 +128,31 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     require(checkpoint <= s.high_watermark[broker])
     require(s.stopped_by[broker] != Stop.SHUTDOWN or checkpoint == s.high_watermark[broker])
     require(s.is_fenced[broker] or s.RESTART_BEFORE_FENCING)
-    require(not loses_eligibility(s, broker) or may_change_record(s))
-    require(not loses_eligibility(s, broker) or not last_known_leader_is_next(s, broker) or may_change_leader(s))
+    require(not is_out_of_service(s, broker))
+    require(not loses_eligibility(s, broker) or may_leave_elr(s, broker))
     register_new_process(s, broker)
     if loses_eligibility(s, broker):
-        s.eligible_leader_replicas[broker] = False
-        announce_record(s, s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader, False)
+        leave_elr(s, broker)
     s.is_fenced[broker] = True
     start_broker(s, broker, checkpoint)
     if s.reassignments > 0 and not s.is_assigned[broker]:
         delete_replica(s, broker)
+
+
+@action(shows="{broker}")
+def broker_reports_directory(s, broker: KraftReplica):
+    """A broker with several log directories says in which of them its replica is (AssignReplicasToDirs). Up to 4.2 the
+    change is built as if ELR were off, which empties the ELR. Kafka:
+    ReplicationControlManager.handleAssignReplicasToDirs.
+    """
+    require(s.directory_reports > 0)
+    require(s.directory_reports_left > 0)
+    require(s.ASSIGNED_DIRECTORY_ERASES_ELR)
+    require(s.is_up[broker])
+    require(is_active(s, broker))
+    require(is_assigned(s, broker))
+    require(may_change_record(s))
+    s.directory_reports_left -= 1
+    for r in range(s.replicas):
+        s.eligible_leader_replicas[r] = False
+    announce_record(s, s.controller_leader, False)

@@ -34,6 +34,27 @@ def is_news(s, broker, partition_epoch):
     )
 
 
+def assigns_at_equal_epoch(s, broker, partition_epoch):
+    """The repair of 8.25 that keeps a pending change of the ISR, and takes the replicas, which no answer to
+    AlterPartition brings."""
+    return (
+        s.EQUAL_PARTITION_EPOCH_ASSIGNS
+        and partition_epoch == s.partition_epoch[broker]
+        and presumes_leadership(s, broker)
+        and s.metadata_leader_epoch[partition_epoch] == s.leader_epoch[broker]
+    )
+
+
+def read_configurations_before(s, broker, partition_epoch):
+    """Changes of min.insync.replicas that the log has before a record reach the broker at the latest with it, in one
+    delta, of which it applies the topics first. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
+    """
+    if s.min_isr_changes > 0:
+        for change in range(s.min_isr_changes):
+            if s.changed_min_isr[change] > 0 and s.min_isr_position[change] < partition_epoch:
+                s.min_isr_changes_read[broker] = max(s.min_isr_changes_read[broker], change + 1)
+
+
 def delete_replica(s, broker):
     """The broker no longer holds the partition: it deletes its log. Kafka: ReplicaManager.stopPartitions."""
     stop_leading(s, broker)
@@ -45,12 +66,14 @@ def delete_replica(s, broker):
     s.leader_epoch[broker] = 0
 
 
-def forget_removed_replicas(s, leader, partition_epoch):
-    """A leader forgets replicas that are no longer assigned; it never hears of one that is removed and added in one
-    change.
+def adopt_replicas(s, leader, partition_epoch):
+    """A leader learns its replicas, and forgets those that are no longer assigned; it never hears of one that is
+    removed and added in one change. Kafka: Partition.updateAssignmentAndIsr.
     """
     if s.reassignments > 0:
         for r in range(s.replicas):
+            s.knows_assigned[leader][r] = s.metadata_assigned[partition_epoch][r]
+            s.knows_adding[leader][r] = s.metadata_adding[partition_epoch][r]
             if not s.metadata_assigned[partition_epoch][r]:
                 s.remote_log_end_offset[leader][r] = NONE
                 s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
@@ -66,19 +89,22 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
     require(s.is_up[broker])
     require(s.metadata_position[broker] < partition_epoch)
     require(partition_epoch <= s.controller_partition_epoch)
+    if s.CONFIGURATION_BEFORE_TOPICS:
+        read_configurations_before(s, broker, partition_epoch)
     if s.reassignments > 0 and not s.metadata_assigned[partition_epoch][broker]:
         delete_replica(s, broker)
         s.partition_epoch[broker] = partition_epoch
     elif is_news(s, broker, partition_epoch):
-        forget_removed_replicas(s, broker, partition_epoch)
         s.partition_epoch[broker] = partition_epoch
         if s.metadata_leader_epoch[partition_epoch] == s.leader_epoch[broker]:
             if presumes_leadership(s, broker):
+                adopt_replicas(s, broker, partition_epoch)
                 adopt_isr(s, broker, partition_epoch)
                 advance_high_watermark(s, broker)
         elif s.metadata_leader[partition_epoch] == broker:
             if not presumes_leadership(s, broker) or not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER:
                 forget_followers(s, broker)
+            adopt_replicas(s, broker, partition_epoch)
             stop_fetching(s, broker)
             s.is_truncating[broker] = False
             forget_late_fetches(s, broker)
@@ -94,5 +120,9 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
             begin_to_follow(s, broker)
             s.leader[broker] = s.metadata_leader[partition_epoch]
             s.leader_epoch[broker] = s.metadata_leader_epoch[partition_epoch]
+    elif assigns_at_equal_epoch(s, broker, partition_epoch):
+        adopt_replicas(s, broker, partition_epoch)
+    if not s.CONFIGURATION_BEFORE_TOPICS:
+        read_configurations_before(s, broker, partition_epoch)
     s.metadata_position[broker] = partition_epoch
     forget_heard_metadata(s)

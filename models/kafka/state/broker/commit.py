@@ -9,14 +9,30 @@ from isrcheck.models.kafka.state.values import IsrChannel, MaximalIsr
 from isrcheck.models.language import NONE
 
 
-def effective_min_insync_replicas(s):
+def known_min_insync_replicas(s, broker):
+    """min.insync.replicas as far as the broker has read the metadata log."""
+    known = s.min_insync_replicas
+    if s.min_isr_changes > 0:
+        for change in range(s.min_isr_changes):
+            if change < s.min_isr_changes_read[broker]:
+                known = s.changed_min_isr[change]
+    return known
+
+
+def known_replicas(s, leader):
+    """How many replicas the leader knows of, with those that are added or removed."""
+    return sum(1 for r in range(s.replicas) if s.knows_assigned[leader][r]) if s.reassignments > 0 else s.replicas
+
+
+def effective_min_insync_replicas(s, leader):
     """The raw number before 3.7; since then at most the number of replicas. Kafka: Partition.effectiveMinIsr."""
-    return min(s.min_insync_replicas, s.replicas) if s.HW_MINISR_GATE else s.min_insync_replicas
+    known = known_min_insync_replicas(s, leader)
+    return min(known, known_replicas(s, leader)) if s.HW_MINISR_GATE else known
 
 
 def has_enough_replicas(s, leader):
     """The leader's committed ISR has at least min.insync.replicas members."""
-    return isr_size(s, leader) >= effective_min_insync_replicas(s)
+    return isr_size(s, leader) >= effective_min_insync_replicas(s, leader)
 
 
 def has_proposed(s, leader):
@@ -35,7 +51,9 @@ def is_in_maximal_isr(s, leader, r):
 
 def has_enough_counted_replicas(s, leader):
     """The maximal ISR has at least min.insync.replicas members."""
-    return sum(1 for r in range(s.replicas) if is_in_maximal_isr(s, leader, r)) >= effective_min_insync_replicas(s)
+    return sum(1 for r in range(s.replicas) if is_in_maximal_isr(s, leader, r)) >= effective_min_insync_replicas(
+        s, leader
+    )
 
 
 def waits_for_more(s, leader, record):

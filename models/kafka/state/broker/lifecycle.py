@@ -30,6 +30,8 @@ def stop_broker(s, broker):
     if s.CONTROLLER == Controller.KRAFT:
         s.metadata_position[broker] = 0
         s.stopped_by[broker] = Stop.CRASH
+        if s.min_isr_changes > 0:
+            s.min_isr_changes_read[broker] = 0
         if s.is_fenced[broker]:
             s.is_shutting_down[broker] = False  # nothing depends on what the process wanted
     forget_heard_metadata(s)
@@ -70,6 +72,8 @@ def start_broker(s, broker, checkpoint):
     if s.CONTROLLER == Controller.KRAFT:
         s.metadata_position[broker] = s.controller_partition_epoch
         s.stopped_by[broker] = Stop.CRASH  # without a meaning while the broker runs
+        if s.min_isr_changes > 0:
+            s.min_isr_changes_read[broker] = sum(1 for c in range(s.min_isr_changes) if s.changed_min_isr[c] > 0)
     if s.controller_leader == broker:
         adopt_controllers_isr(s, broker)
         begin_to_lead(s, broker)

@@ -4,6 +4,7 @@ The controller never compares logs. It keeps a valid leader; a broker is valid i
 ELR while the ISR is empty.
 """
 
+from isrcheck.models.kafka.state.broker.commit import known_min_insync_replicas
 from isrcheck.models.kafka.state.broker.roles import forget_heard_metadata
 from isrcheck.models.kafka.state.values import Controller, LeaderChoice
 from isrcheck.models.language import NONE
@@ -79,9 +80,12 @@ def replaces_leader(s, leaving):
 
 
 def is_valid_without(s, r, leaving):
+    """The broker may lead once `leaving` has left. A member of the ELR that is no replica may not (Kafka looks for a
+    leader among the replicas)."""
     return (
         r != leaving
         and is_active(s, r)
+        and is_assigned(s, r)
         and (s.controller_isr[r] or (s.eligible_leader_replicas[r] and members_without(s, leaving) == 0))
     )
 
@@ -98,20 +102,53 @@ def nobody_is_valid(s, leaving):
     return not any(is_valid_without(s, r, leaving) for r in range(s.replicas))
 
 
+def present_min_insync_replicas(s):
+    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most what
+    every running broker knows."""
+    present = s.min_insync_replicas
+    if s.min_isr_changes > 0:
+        for change in range(s.min_isr_changes):
+            if s.changed_min_isr[change] > 0:
+                present = s.changed_min_isr[change]
+        if s.RAISED_MIN_ISR_AWAITS_BROKERS:
+            for r in range(s.replicas):
+                if s.is_up[r]:
+                    present = min(present, known_min_insync_replicas(s, r))
+    return present
+
+
+def counted_replicas(s):
+    """The replicas that limit the controller's min.insync.replicas: those of partition 0 of the topic, with those that
+    are added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr.
+    """
+    if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
+        return s.replicas_of_partition_0
+    return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
+
+
+def controllers_min_insync_replicas(s):
+    return min(present_min_insync_replicas(s), counted_replicas(s))
+
+
 def keep_eligible(s, members):
     """The ELR before a change of the ISR to so many members: whoever was in either stays eligible until the ISR has
     min.insync.replicas members. Kafka: PartitionChangeBuilder.maybePopulateTargetElr.
     """
+    keep_eligible_below(s, controllers_min_insync_replicas(s), members)
+
+
+def keep_eligible_below(s, minimum, members):
+    """The same for a minimum that was taken before the replicas changed."""
     if s.ELR:
-        is_enough = members >= min(s.min_insync_replicas, s.replicas)
         for r in range(s.replicas):
-            s.eligible_leader_replicas[r] = not is_enough and (s.eligible_leader_replicas[r] or s.controller_isr[r])
+            s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
 
 
 def keep_members_out_of_elr(s):
+    """A member of the ISR is not in the ELR. A broker that is no replica can be: Kafka does not look at that."""
     if s.ELR:
         for r in range(s.replicas):
-            if s.controller_isr[r]:
+            if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
                 s.eligible_leader_replicas[r] = False
 
 
@@ -153,4 +190,5 @@ def announce_record(s, leader, is_smaller):
         if s.reassignments > 0:
             for r in range(s.replicas):
                 s.metadata_assigned[s.controller_partition_epoch][r] = s.is_assigned[r]
+                s.metadata_adding[s.controller_partition_epoch][r] = s.is_adding[r]
         forget_heard_metadata(s)

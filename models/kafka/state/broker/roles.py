@@ -32,6 +32,7 @@ def may_fetch(s, follower, leader):
     return (
         leader != follower
         and can_ask(s, follower, leader)
+        and is_known_replica(s, leader, follower)
         and not s.is_truncating[follower]
         and s.fetch[follower][leader] == Fetch.NONE
     )
@@ -119,6 +120,18 @@ def forget_proposal(s, leader):
             s.proposed_isr[leader][r] = False
 
 
+def forget_replicas(s, leader):
+    if s.reassignments > 0:
+        for r in range(s.replicas):
+            s.knows_assigned[leader][r] = False
+            s.knows_adding[leader][r] = False
+
+
+def is_known_replica(s, leader, r):
+    """The leader knows that the partition is assigned to this broker. Kafka: Partition.getReplicaOrException."""
+    return s.knows_assigned[leader][r] if s.reassignments > 0 else True
+
+
 def stop_leading(s, r):
     """The leader's in-memory state is lost; producers that wait at the leader receive NOT_LEADER, or nothing."""
     forget_followers(s, r)
@@ -126,6 +139,7 @@ def stop_leading(s, r):
     s.epoch_start_offset[r] = 0
     for member in range(s.replicas):
         s.isr[r][member] = False
+    forget_replicas(s, r)
     forget_proposal(s, r)
     stop_waiting(s, r)
     for record in range(s.records):
@@ -149,6 +163,10 @@ def enter_epoch(s, leader):
 def adopt_controllers_isr(s, leader):
     for r in range(s.replicas):
         s.isr[leader][r] = s.controller_isr[r]
+    if s.reassignments > 0:
+        for r in range(s.replicas):
+            s.knows_assigned[leader][r] = s.is_assigned[r]
+            s.knows_adding[leader][r] = s.is_adding[r]
 
 
 def forget_announcement(s, number):
@@ -173,3 +191,4 @@ def forget_heard_metadata(s):
                 if s.reassignments > 0:
                     for r in range(s.replicas):
                         s.metadata_assigned[partition_epoch][r] = False
+                        s.metadata_adding[partition_epoch][r] = False

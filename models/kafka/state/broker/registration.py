@@ -1,0 +1,40 @@
+"""Whom the controller still trusts when a broker registers anew, or is unregistered: ELR and last known leader."""
+
+from isrcheck.models.kafka.state.broker.record import (
+    announce_record,
+    is_active,
+    may_change_leader,
+    may_change_record,
+    members_without,
+)
+from isrcheck.models.language import NONE
+
+
+def is_out_of_service(s, broker):
+    """The broker is unregistered, and does not come back."""
+    return s.unregistrations > 0 and s.is_unregistered[broker]
+
+
+def may_be_last_known_leader(s, r, leaving):
+    """4.0 elects the last known leader also if it is down, or registers at this moment (KAFKA-19522)."""
+    return s.last_known_leader == r and ((is_active(s, r) and r != leaving) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
+
+
+def last_known_leader_is_next(s, leaving):
+    """Once this broker has left the ELR, or with NONE everybody, only the last known leader is left; it is active."""
+    return (
+        s.controller_leader == NONE
+        and members_without(s, leaving) == 0
+        and (leaving == NONE or not any(s.eligible_leader_replicas[r] for r in range(s.replicas) if r != leaving))
+        and any(may_be_last_known_leader(s, r, leaving) for r in range(s.replicas))
+    )
+
+
+def may_leave_elr(s, broker):
+    return may_change_record(s) and (not last_known_leader_is_next(s, broker) or may_change_leader(s))
+
+
+def leave_elr(s, broker):
+    """The broker leaves the ELR, and the last known leader may be elected."""
+    s.eligible_leader_replicas[broker] = False
+    announce_record(s, s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader, False)
