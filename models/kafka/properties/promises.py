@@ -303,16 +303,24 @@ def isr_is_active(s):
     )
 
 
+def may_join_with_the_change(s, r):
+    """The leader of record asks for an ISR with this broker, while replicas are reassigned."""
+    return s.reassignments > 0 and any(
+        s.requested_isr[leader][r] for leader in range(s.replicas) if s.controller_leader == leader
+    )
+
+
 @always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def elected_from_isr_or_elr(before, after):
-    """Whoever is elected was in the ISR or in the ELR, unless by an unclean election or as the last known leader."""
+    """Whoever is elected was in the ISR or in the ELR, unless by an unclean election, as the last known leader, or by
+    the change that lets it into the ISR and completes a reassignment."""
     return (
         after.controller_leader == before.controller_leader
         or after.controller_leader == NONE
         or after.unclean_elections_left < before.unclean_elections_left
         or after.controller_leader == before.last_known_leader
         or any(
-            before.controller_isr[r] or before.eligible_leader_replicas[r]
+            before.controller_isr[r] or before.eligible_leader_replicas[r] or may_join_with_the_change(before, r)
             for r in range(before.replicas)
             if after.controller_leader == r
         )

@@ -79,6 +79,11 @@ def adopt_replicas(s, leader, partition_epoch):
                 s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
 
 
+def is_new_replica(s, broker):
+    """The broker does not hold the partition yet, or knows of no leader."""
+    return s.reassignments > 0 and s.leader[broker] == NONE
+
+
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
     """A broker applies a later record, and may skip those before it: they reach it as one change.
@@ -96,7 +101,7 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
         s.partition_epoch[broker] = partition_epoch
     elif is_news(s, broker, partition_epoch):
         s.partition_epoch[broker] = partition_epoch
-        if s.metadata_leader_epoch[partition_epoch] == s.leader_epoch[broker]:
+        if s.metadata_leader_epoch[partition_epoch] == s.leader_epoch[broker] and not is_new_replica(s, broker):
             if presumes_leadership(s, broker):
                 adopt_replicas(s, broker, partition_epoch)
                 adopt_isr(s, broker, partition_epoch)

@@ -32,10 +32,6 @@ from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Re
 from isrcheck.models.language import NONE, action, require
 
 
-def may_reassign(s):
-    return s.reassignments > 0 and s.reassignments_left > 0
-
-
 def leads_in_order(s):
     """The leader, if there is one, stays when the record changes."""
     return all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
@@ -94,7 +90,8 @@ def controller_begins_reassignment(s, target: ReplicaSet):
     """An operator asks for these replicas; the leader stays. If the ISR needs no new member for it, the change is
     complete at once. Kafka: ReplicationControlManager.changePartitionReassignment.
     """
-    require(may_reassign(s))
+    require(s.reassignments > 0)
+    require(s.reassignments_left > 0)
     require(is_request(s, target))
     require(leads_in_order(s))
     require(leader_stays(s, target))
@@ -109,7 +106,8 @@ def controller_begins_reassignment(s, target: ReplicaSet):
 @action(shows="to {target} and elects {elected}")
 def controller_reassigns_without_leader(s, target: ReplicaSet, elected: KraftReplica):
     """A request that is complete at once removes the leader: another member of the ISR is elected."""
-    require(may_reassign(s))
+    require(s.reassignments > 0)
+    require(s.reassignments_left > 0)
     require(is_request(s, target))
     require(s.controller_leader != NONE)
     require(not leader_stays(s, target))
@@ -129,10 +127,8 @@ def may_cancel(s):
     """A reassignment is in progress, and without what it adds the ISR has a member left: otherwise, cancelling is an
     unclean election, and refused. Kafka: PartitionReassignmentRevert.
     """
-    return (
-        may_reassign(s)
-        and any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas))
-        and any(s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas))
+    return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
+        s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
 
 
@@ -154,6 +150,8 @@ def controller_cancels_reassignment(s):
     """An operator cancels the reassignment; the leader stays. Kafka:
     ReplicationControlManager.cancelPartitionReassignment.
     """
+    require(s.reassignments > 0)
+    require(s.reassignments_left > 0)
     require(may_cancel(s))
     require(leads_in_order(s))
     require(not any(s.is_adding[r] for r in range(s.replicas) if s.controller_leader == r))
@@ -167,6 +165,8 @@ def controller_cancels_reassignment(s):
 @action(shows="and elects {elected}")
 def controller_cancels_without_leader(s, elected: KraftReplica):
     """The leader was added by the reassignment that is cancelled: another member of the ISR is elected."""
+    require(s.reassignments > 0)
+    require(s.reassignments_left > 0)
     require(may_cancel(s))
     require(any(s.is_adding[r] for r in range(s.replicas) if s.controller_leader == r))
     require(s.controller_isr[elected])
