@@ -31,15 +31,20 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Runs of a real Kafka: its release, what was done and seen, how often, and with which controls.
+class Recording:
+    """A recorded run: a file or folder below conformance/recordings, and the generation with which it is followed."""
 
-    `recordings` are files and folders below conformance/recordings.
-    """
+    name: str
+    protocol: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Runs of a real Kafka: its release, what was done and seen, how often, and with which controls."""
 
     kafka: str
     what: str
-    recordings: tuple[str, ...] = ()
+    recordings: tuple[Recording, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ class Report:
 
     In the texts, `backticks` enclose names of code. `summary` is the issue's one line, `severity` its priority with the
     reason, `present` says in which sources the cause was read, `sees` what an operator sees. `conditions` have to be
-    met for the failure, `change` is the smallest repair of the source. `history` is the history that is shown.
+    met for the failure, `change` is the smallest repair of the source, and `unsearched` what the searches with it do not
+    cover. `history` is the history that is shown.
     """
 
     summary: str
@@ -66,6 +72,7 @@ class Report:
     sees: str
     conditions: tuple[str, ...]
     change: str
+    unsearched: str
     history: History
     sketch: Sketch
     searches: tuple[Search, ...]
@@ -86,6 +93,7 @@ def report_of(failure: Failure) -> Report | None:
         sees=paragraph(content.pop("sees")),
         conditions=tuple(map(paragraph, content.pop("conditions"))),
         change=paragraph(content.pop("change")),
+        unsearched=paragraph(content.pop("unsearched", "")),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
         searches=tuple(Search(**one) for one in content.pop("search", ())),
@@ -100,4 +108,5 @@ def reported() -> Mapping[str, Failure]:
 
 
 def _evidence(content: Mapping[str, Any]) -> Evidence:
-    return Evidence(content["kafka"], paragraph(content["what"]), tuple(content.get("recordings", ())))
+    recordings = (Recording(**one) for one in content.get("recordings", ()))
+    return Evidence(content["kafka"], paragraph(content["what"]), tuple(recordings))
