@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
-from isrcheck.models.kafka.failures.catalogue import Failure, History
+from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.explaining.step_words import steps_in_words
@@ -47,7 +47,7 @@ def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
     """Return what stands behind the first screen."""
     return [
         Part("What it takes", [Items(report.conditions)]),
-        Part(f"A shortest history: {trace.length} steps", list(_history(report.history, trace))),
+        Part(f"A shortest history: {trace.length} steps", list(_history(report, trace))),
         Part("A test that fails today", list(_test(report))),
         Part("The smallest change", [Text(report.change)]),
         Part("What was searched with the change", list(_searched(report))),
@@ -65,9 +65,8 @@ def methods(instance: Instance, action: str) -> str:
     return ""
 
 
-def _history(history: History, trace: Trace) -> Iterator[Text | Rows | Files]:
-    brokers = trace.instance.configuration.replicas
-    yield Text(f"{brokers} replicas, {_settings(trace)}. The rules are those of Kafka {history.protocol}.")
+def _history(report: Report, trace: Trace) -> Iterator[Text | Rows | Files]:
+    yield Text(_rules(report.history, trace.instance))
     told = steps_in_words(trace)[1:]
     steps = zip(trace.steps, told, strict=True)
     rows = [
@@ -75,6 +74,7 @@ def _history(history: History, trace: Trace) -> Iterator[Text | Rows | Files]:
         for number, (step, words) in enumerate(steps, 1)
     ]
     yield Rows(("", "what happens", "in Kafka"), rows)
+    yield Text(report.cause)
     yield Files(
         [
             (DRAWING, "the same history, drawn"),
@@ -84,11 +84,18 @@ def _history(history: History, trace: Trace) -> Iterator[Text | Rows | Files]:
     )
 
 
-def _settings(trace: Trace) -> str:
-    configuration = trace.instance.configuration
-    minimum = f"min.insync.replicas={configuration.min_insync_replicas}"
+def _rules(history: History, instance: Instance) -> str:
+    """The settings of the cluster in the history, and the rules of Kafka by which its brokers go."""
+    configuration, entries = instance.configuration, instance.model.entries
     unclean = "unclean elections" if configuration.unclean_elections else "only clean elections"
-    return f"acks=all, {minimum}, {unclean}"
+    switches = [f"`{name}={value}`" for name, value in pairs(history.configuration).items() if name.isupper()]
+    changed = f", but {' '.join(switches)}" if switches else ""
+    return (
+        f"{configuration.replicas} replicas, acks={spell(entries['acks'], configuration.acks)},"
+        f" min.insync.replicas={configuration.min_insync_replicas}, {unclean}. The rules are those of Kafka"
+        f" {history.protocol}{changed}. It was found by isrcheck, a model checker, in a model of one partition, its replicas"
+        " and the controller."
+    )
 
 
 def _as_code(names: str) -> str:

@@ -63,7 +63,7 @@ class Report:
     In the texts, `backticks` enclose names of code. `summary` is the issue's one line, `severity` its priority with the
     reason, `present` says in which sources the cause was read, `sees` what an operator sees. `conditions` have to be
     met for the failure, `change` is the smallest repair of the source, and `unsearched` what the searches with it do not
-    cover. `history` is the history that is shown.
+    cover. `history` is the history that is shown, and `cause` says which of its steps goes wrong, and why.
     """
 
     summary: str
@@ -73,6 +73,7 @@ class Report:
     conditions: tuple[str, ...]
     change: str
     unsearched: str
+    cause: str
     history: History
     sketch: Sketch
     searches: tuple[Search, ...]
@@ -94,6 +95,7 @@ def report_of(failure: Failure) -> Report | None:
         conditions=tuple(map(paragraph, content.pop("conditions"))),
         change=paragraph(content.pop("change")),
         unsearched=paragraph(content.pop("unsearched", "")),
+        cause=paragraph(content.pop("cause")),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
         searches=tuple(Search(**one) for one in content.pop("search", ())),
