@@ -1,4 +1,4 @@
-"""The command `isrcheck`: the commands check, trace and conform, and forms of them, under one name; and shell completion.
+"""The command `isrcheck`: the commands check, trace, conform and forms of them under one name; and shell completion.
 
 In:  the words of the command line.
 Out: the output of the named command, and its exit code.

@@ -21,8 +21,8 @@ from isrcheck.traces.drawing import pages
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     what = (
-        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a report, each in"
-        " a folder of its own)"
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a report,"
+        " each in a folder of its own)"
     )
     parser.add_argument("failure", metavar="FAILURE", nargs="?", help=what)
     parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help="the folder for the report")

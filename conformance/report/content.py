@@ -88,13 +88,14 @@ def _rules(history: History, instance: Instance) -> str:
     """The settings of the cluster in the history, and the rules of Kafka by which its brokers go."""
     configuration, entries = instance.configuration, instance.model.entries
     unclean = "unclean elections" if configuration.unclean_elections else "only clean elections"
-    switches = [f"`{name}={value}`" for name, value in pairs(history.configuration).items() if name.isupper()]
-    changed = f", but {' '.join(switches)}" if switches else ""
+    values = pairs(history.configuration).items()
+    switches = [f"`{name}={value}` ({entries[name].says})" for name, value in values if name.isupper()]
+    changed = f", but with {' and '.join(switches)}" if switches else ""
     return (
         f"{configuration.replicas} replicas, acks={spell(entries['acks'], configuration.acks)},"
         f" min.insync.replicas={configuration.min_insync_replicas}, {unclean}. The rules are those of Kafka"
-        f" {history.protocol}{changed}. It was found by isrcheck, a model checker, in a model of one partition, its replicas"
-        " and the controller."
+        f" {history.protocol}{changed}. It was found by isrcheck, a model checker, in a model of one partition, its"
+        " replicas and the controller."
     )
 
 
@@ -104,16 +105,16 @@ def _as_code(names: str) -> str:
 
 def _test(report: Report) -> Iterator[Text | Listing]:
     yield Text(
-        f"A sketch against the helpers of `{report.sketch.file}` in trunk of 2026-08-22. It was written by reading; it has"
-        " not been compiled."
+        f"A sketch against the helpers of `{report.sketch.file}` in trunk of 2026-08-22. It was written by reading; it"
+        " has not been compiled."
     )
     yield Listing(report.sketch.text.strip("\n"), report.sketch.file.rpartition(".")[2])
 
 
 def _searched(report: Report) -> Iterator[Text | Rows]:
     yield Text(
-        "Every behaviour of the model within the bounds was searched, and none breaks a promise. `exhausted`: no state is"
-        " left, so longer behaviours do not break one either."
+        "Every behaviour of the model within the bounds was searched, and none breaks a promise. `exhausted`: no state"
+        " is left, so longer behaviours do not break one either."
     )
     rows = [
         (

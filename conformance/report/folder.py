@@ -27,8 +27,8 @@ from isrcheck.traces.format.trace import Trace
 ISSUE = "issue.txt"
 TITLE = "Failures of Kafka's replication, ready to be reported"
 ABOUT = (
-    "Each folder is about one failure that a search of isrcheck found: a page of one screen, the text of an issue of Kafka,"
-    " a test that fails today, the history, and the commands that replay all of it."
+    "Each folder is about one failure that a search of isrcheck found: a page of one screen, the text of an issue of"
+    " Kafka, a test that fails today, the history, and the commands that replay all of it."
 )
 
 

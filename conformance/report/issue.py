@@ -20,7 +20,9 @@ MARKUP = re.compile(r"[\\{}\[\]|*!^~]")
 
 def issue_of(fields: Mapping[str, str], facts: Sequence[tuple[str, str]], parts: Sequence[Part]) -> str:
     """Return the text of the issue."""
-    return "\n".join((*(f"{name}: {clean(text)}" for name, text in fields.items()), "", *_description(facts, parts), ""))
+    return "\n".join(
+        (*(f"{name}: {clean(text)}" for name, text in fields.items()), "", *_description(facts, parts), "")
+    )
 
 
 def _description(facts: Sequence[tuple[str, str]], parts: Sequence[Part]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.conformance.report.parts import Block, Files, Items, Listing, Part, Rows, Text, split
+from isrcheck.conformance.report.parts import Block, Files, Items, Listing, Part, Text, split
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element
 from isrcheck.traces.drawing.theme import theme_button, themed_head
@@ -26,7 +26,8 @@ details{border-top:1px solid var(--line);padding:4px 0}details>:nth-child(2){mar
 summary{cursor:pointer;font-weight:600}
 pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;padding:8px 10px;overflow-x:auto}
 table{border-collapse:collapse;margin:0 0 8px}
-th,td{border:1px solid var(--line);padding:3px 8px;text-align:left;vertical-align:top;overflow-wrap:break-word}th{background:var(--panel)}
+th,td{border:1px solid var(--line);padding:3px 8px;text-align:left;vertical-align:top;overflow-wrap:break-word}
+th{background:var(--panel)}
 .product{color:var(--faint);font-size:13px;margin:10px 0 0}
 button{float:right;font:inherit;font-size:13px;color:inherit;background:var(--panel);border:1px solid var(--line);
   border-radius:6px;padding:3px 10px;margin:0 0 8px 14px;cursor:pointer}

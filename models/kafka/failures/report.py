@@ -62,8 +62,8 @@ class Report:
 
     In the texts, `backticks` enclose names of code. `summary` is the issue's one line, `severity` its priority with the
     reason, `present` says in which sources the cause was read, `sees` what an operator sees. `conditions` have to be
-    met for the failure, `change` is the smallest repair of the source, and `unsearched` what the searches with it do not
-    cover. `history` is the history that is shown, and `cause` says which of its steps goes wrong, and why.
+    met for the failure, `change` is the smallest repair of the source, and `unsearched` is what the searches with it
+    leave out. `history` is the history that is shown, and `cause` says which of its steps goes wrong, and why.
     """
 
     summary: str
