@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.explaining.headline import headline
@@ -23,8 +25,11 @@ DRAWING, STEPS, TRACE, SCRIPT = "history.svg", "history.html", "history.itf.json
 """The files beside the page, the text of the issue and the test."""
 
 RECORDINGS = "conformance/recordings"
-IN_KAFKA = re.compile(r"Kafka: (.+?)(?:[.:](?= |$)|[()])")
-"""The methods that an action stands for, as the docstring of each action names them."""
+IN_KAFKA = re.compile(r"(?<!\()Kafka: (.+?)(?:[.:](?= |$)|[()])")
+"""The methods that an action stands for, as the docstring of each action names them; in brackets it names others."""
+
+SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas": "min.insync.replicas={}"}
+"""Entries of a model that a reader has to know, and how they are told."""
 
 
 def test_file(report: Report) -> str:
@@ -86,17 +91,17 @@ def _history(report: Report, trace: Trace) -> Iterator[Text | Rows | Files]:
 
 def _rules(history: History, instance: Instance) -> str:
     """The settings of the cluster in the history, and the rules of Kafka by which its brokers go."""
-    configuration, entries = instance.configuration, instance.model.entries
-    unclean = "unclean elections" if configuration.unclean_elections else "only clean elections"
-    values = pairs(history.configuration).items()
-    switches = [f"`{name}={value}` ({entries[name].says})" for name, value in values if name.isupper()]
-    changed = f", but with {' and '.join(switches)}" if switches else ""
-    return (
-        f"{configuration.replicas} replicas, acks={spell(entries['acks'], configuration.acks)},"
-        f" min.insync.replicas={configuration.min_insync_replicas}, {unclean}. The rules are those of Kafka"
-        f" {history.protocol}{changed}. It was found by isrcheck, a model checker, in a model of one partition, its"
-        " replicas and the controller."
-    )
+    entries = instance.model.entries
+    values = {name: getattr(instance.configuration, name) for name in entries}
+    told = [says.format(spell(entries[name], values[name])) for name, says in SETTINGS.items() if name in entries]
+    if "unclean_elections" in entries:
+        told.append("unclean elections" if values["unclean_elections"] else "only clean elections")
+    changed = [name for name in pairs(history.configuration) if name.isupper()]
+    switches = [
+        f"`{name}={spell(entries[name], values[name])}` (the switch means: {entries[name].says})" for name in changed
+    ]
+    rules = f"Kafka {history.protocol}" + (f", but with {' and '.join(switches)}" if switches else "")
+    return f"{', '.join(told)}. The rules are those of {rules}. It was found by isrcheck, a model checker."
 
 
 def _as_code(names: str) -> str:
@@ -150,16 +155,15 @@ def script(failure: Failure, report: Report) -> str:
 
 
 def _script(failure: Failure, report: Report) -> Iterator[str]:
-    history = report.history
     yield "# Finds the history, and every search that the library has of the failure:"
-    yield search_command(history.instance, history.depth)
+    yield search_of(report.history)
     yield f"check failures {failure.number}"
     yield "# Takes the steps of the history again, and replays them on an executable cluster:"
     yield f"trace show {TRACE}"
     yield f"conform replay {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
-    yield from (search_command(_instance(one), None if one.exhausted else one.depth) for one in report.searches)
+    yield from (_search_with_change(report, one) for one in report.searches)
     recordings = [recording for one in report.evidence for recording in one.recordings]
     if recordings:
         yield "# Explains the recordings of real clusters; ISRCHECK is the folder with the sources of isrcheck:"
@@ -167,11 +171,19 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield f'conform follow "$ISRCHECK"/{RECORDINGS}/{one.name} --protocol {one.protocol}'
 
 
-def search_command(instance: Instance, bound: int | None) -> str:
-    """Return the command that searches an instance, to a depth if there is a bound."""
+def search_of(history: History) -> str:
+    """Return the command that finds a history. A property of endless behaviours needs the whole state space."""
+    kind = next(one.kind for one in history.instance.properties if one.name == history.property_name)
+    return _command(history, None if kind in WHOLE else history.depth)
+
+
+def _search_with_change(report: Report, search: Search) -> str:
+    changed = replace(report.history, protocol=search.protocol, configuration=search.configuration)
+    return _command(changed, None if search.exhausted else search.depth)
+
+
+def _command(history: History, bound: int | None) -> str:
     limit: Sequence[str] = () if bound is None else ("--bound", str(bound))
-    return shlex.join(["check", *words_of_name("kafka", instance), *limit, *words_of_values(instance), "--details"])
-
-
-def _instance(search: Search) -> Instance:
-    return History("kafka", search.protocol, search.configuration, "", "", ()).instance
+    instance = history.instance
+    words = words_of_name(history.model, instance), limit, words_of_values(instance)
+    return shlex.join(["check", *(word for part in words for word in part), "--details"])

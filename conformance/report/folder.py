@@ -76,7 +76,7 @@ def _report(failure: Failure) -> Report:
 
 
 def _trace(failure: Failure, report: Report) -> Trace:
-    return trace_of(report.history, content.search_command(report.history.instance, report.history.depth))
+    return trace_of(report.history, content.search_of(report.history))
 
 
 def _fields(failure: Failure, report: Report) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ def testFetchOfUnknownIncarnationDoesNotCount(): Unit = {
 
   // A new process of the member, of whose registration this broker has not read yet. The repair refuses these fetches.
   Seq(0L, 1L).foreach { offset =>
-    Try(fetchFollower(partition, member, fetchOffset = offset, replicaEpoch = Some(defaultBrokerEpoch(member) + 1)))
+    scala.util.Try(fetchFollower(partition, member, fetchOffset = offset, replicaEpoch = Some(defaultBrokerEpoch(member) + 1)))
   }
   assertEquals(0L, log.highWatermark)   // today: 1
 }
