@@ -131,8 +131,7 @@ def _searched(report: Report) -> Iterator[Text | Rows]:
         for one in report.searches
     ]
     yield Rows(("change and bounds", "rules of Kafka", "depth", "states"), rows)
-    if report.unsearched:
-        yield Text(report.unsearched)
+    yield from (Text(text) for text in (report.unsearched, report.proved) if text)
 
 
 def _evidence(report: Report) -> Iterator[Text | Rows]:

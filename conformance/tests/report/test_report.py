@@ -214,7 +214,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> Failure:
     plain = report_in(failure)
     report: Report = replace(
         plain,
-        **dict.fromkeys(("summary", "severity", "present", "sees", "change", "unsearched", "cause"), HOSTILE),
+        **dict.fromkeys(("summary", "severity", "present", "sees", "change", "unsearched", "proved", "cause"), HOSTILE),
         conditions=(HOSTILE,),
         sketch=replace(plain.sketch, text=f"@Test {HOSTILE}"),
         searches=(replace(plain.searches[0], what=HOSTILE),),

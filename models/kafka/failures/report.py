@@ -62,8 +62,9 @@ class Report:
 
     In the texts, `backticks` enclose names of code. `summary` is the issue's one line, `severity` its priority with the
     reason, `present` says in which sources the cause was read, `sees` what an operator sees. `conditions` have to be
-    met for the failure, `change` is the smallest repair of the source, and `unsearched` is what the searches with it
-    leave out. `history` is the history that is shown, and `cause` says which of its steps goes wrong, and why.
+    met for the failure, and `change` is the smallest repair of the source. `unsearched` is what the searches with it
+    leave out, and `proved` what is proved with it for any number of steps. `history` is the history that is shown, and
+    `cause` says which of its steps goes wrong, and why.
     """
 
     summary: str
@@ -73,6 +74,7 @@ class Report:
     conditions: tuple[str, ...]
     change: str
     unsearched: str
+    proved: str
     cause: str
     history: History
     sketch: Sketch
@@ -95,6 +97,7 @@ def report_of(failure: Failure) -> Report | None:
         conditions=tuple(map(paragraph, content.pop("conditions"))),
         change=paragraph(content.pop("change")),
         unsearched=paragraph(content.pop("unsearched", "")),
+        proved=paragraph(content.pop("proved", "")),
         cause=paragraph(content.pop("cause")),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
