@@ -144,6 +144,21 @@ def test_a_sketch_is_one_whole_test(name: str) -> None:
     assert max(map(len, sketch.text.splitlines())) <= 140
 
 
+def test_a_test_of_the_controller_is_java() -> None:
+    failure = FAILURES["stale_record"]
+    folder = "metadata/src/test/java/org/apache/kafka/controller"
+    sketch = {
+        "file": f"{folder}/ReplicationControlManagerTest.java",
+        "name": "testX",
+        "text": "\n@Test\nvoid testX() {}\n",
+    }
+    made = files_of(replace(failure, report={**failure.report, "sketch": sketch}))
+    assert made["ReplicationControlManagerTest.java"] == "@Test\nvoid testX() {}\n"
+    assert made.keys() == {*FILES, "ReplicationControlManagerTest.java"}
+    assert "{code:java}\n@Test\nvoid testX() {}\n{code}\n" in made["issue.txt"]
+    assert f"<code>{folder}/ReplicationControlManagerTest.java</code>" in made["index.html"]
+
+
 @pytest.mark.parametrize("name", FAILURES)
 def test_the_recordings_are_there(name: str) -> None:
     for evidence in report_in(FAILURES[name]).evidence:
