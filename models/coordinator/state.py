@@ -44,9 +44,9 @@ class Service(IntEnum):
 class Kind(IntEnum):
     """What a record says.
 
-    COMMIT: an offset commit of the group, or the state of a share-partition (acknowledged records, WriteShareGroupState).
-    MEMBER: a record of a consumer group (KIP-848), which is valid only as long as the group is one. CLASSIC: the group
-    becomes a classic group (the last member of the new protocol has left; ConsumerGroupMigrationPolicy).
+    COMMIT: an offset commit of the group, or the state of a share-partition (which records are acknowledged). MEMBER: a
+    record of a consumer group (KIP-848), which is valid only as long as the group is one. CLASSIC: the group becomes a
+    classic group, because the last member of the new protocol has left (ConsumerGroupMigrationPolicy).
     """
 
     NONE = 0
