@@ -144,7 +144,7 @@ def test_neighbours_differ_by_a_recorded_history(name: str, values: Values) -> N
     """`4.1` and `4.4` of the consumer: by a setting that 4.1 does not have. Their other rules are the same."""
     for older, newer in pairwise(registry.load(name)[0].protocols):
         if (older, newer) == ("4.1", "4.4"):
-            with pytest.raises(UsageError, match="choose --protocol 4.4"):
+            with pytest.raises(UsageError, match=r"choose --protocol 4\.4"):
                 registry.load(name)[0].instance(older, ADDED | FROM_START)
             assert failures(name, searched(name, newer, ADDED | FROM_START)) == {}
         else:
