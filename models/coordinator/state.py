@@ -13,7 +13,7 @@ may be elected, and holds what is committed; a follower cuts its log to what it 
 Also left out: several groups of a partition; transactional offset commits; records of different operations in one
 operation's batch that does not fit (non-atomic writes); read operations; expiry and compaction; an operation that fails
 after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
-a client that repeats a failed request (that is another write).
+an unloading that fails (KAFKA-20115); a client that repeats a failed request (that is another write).
 """
 
 from enum import IntEnum
