@@ -118,7 +118,6 @@ def coordinator_flushes_batch(s, broker: Replica):
     If the log ends elsewhere than the coordinator expects, it gives up its state and is loaded again; the records stay
     in the log. Kafka: CoordinatorContext.flushCurrentBatch.
     """
-    require(s.is_active[broker])
     require(has_open_batch(s, broker))
     if may_append(s, broker):
         append_batch(s, broker)
@@ -175,7 +174,6 @@ def coordinator_stays(s, broker: Replica):
 
     Kafka: CoordinatorRuntime.scheduleLoadOperation, "is already active".
     """
-    require(s.leads[broker] and s.is_active[broker])
-    require(not s.unload_is_queued[broker])
+    require(s.is_active[broker] and not s.unload_is_queued[broker])
     require(s.loaded_in[broker] < s.known_epoch[broker])
     s.loaded_in[broker] = s.known_epoch[broker]

@@ -35,11 +35,9 @@ def broker_applies_leadership(s, broker: Replica):
 
 
 def follows_the_leader(s, follower):
+    """Both brokers have applied the last record of the controller."""
     return (
-        not s.leads[follower]
-        and s.known_epoch[follower] == s.leader_epoch
-        and s.leads[s.leader]
-        and s.known_epoch[s.leader] == s.leader_epoch
+        follower != s.leader and s.known_epoch[follower] == s.leader_epoch and s.known_epoch[s.leader] == s.leader_epoch
     )
 
 
@@ -91,7 +89,6 @@ def follower_fetches(s, follower: Replica):
 @action
 def leader_advances_high_watermark(s):
     """Every replica follows this leader and has the next record. A stale leader has lost its followers."""
-    require(s.leads[s.leader] and s.known_epoch[s.leader] == s.leader_epoch)
     require(s.high_watermark[s.leader] < s.log_end_offset[s.leader])
     require(
         all(
