@@ -28,6 +28,8 @@ FAMILIES = {
     "kafka": "isrcheck.models.kafka",
     "exactly_once": "isrcheck.models.exactly_once",
     "transactions": "isrcheck.models.transactions",
+    "coordinator": "isrcheck.models.coordinator",
+    "consumer_commits": "isrcheck.models.coordinator.consumer_commits",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "kafka_scenarios": "isrcheck.models.kafka.scenarios",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
