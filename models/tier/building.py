@@ -55,7 +55,7 @@ def follower_builds_state(s, follower: Replica):
     segment = segment_of(s, start_offset - 1)
     truncate(s, follower, start_offset)
     restore_epochs(s, follower, segment, start_offset)
-    s.has_producer_state[follower] = s.remote_has_producer_state[segment]
+    s.producer_state_from[follower] = max(s.remote_producer_state_from[segment], s.log_start_offset[follower])
     s.retry_offset[follower] = NONE
 
 

@@ -119,5 +119,5 @@ def leader_expires_segments(s):
             or is_unreferenced(s, segment, new_log_start_offset)
         ):
             s.remote_epochs_from[segment] = NONE
-            s.remote_has_producer_state[segment] = False
+            s.remote_producer_state_from[segment] = 0
     increment_log_start_offset(s, s.leader, new_log_start_offset)

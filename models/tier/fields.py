@@ -61,6 +61,10 @@ class Offset(Domain, size="log_size"):
     pass
 
 
+class EndOffset(Domain, size=lambda configuration: configuration.log_size + 1):
+    pass
+
+
 class LeaderEpoch(Domain, size=epochs):
     pass
 
@@ -81,14 +85,14 @@ class State:
     log_end_offset = field(Replica, values=between(0, "log_size"))
     high_watermark = field(Replica, values=between(0, "log_size"))
     epoch_cache = field(Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
-    has_producer_state = field(Replica, values=Flag, initially=True)  # of all records from its log start on
+    producer_state_from = field(Replica, values=EndOffset)  # it knows the producers of the records from here on
     highest_offset_in_remote_storage = field(Replica, values=optional(Offset), initially=NONE)
-    retry_offset = field(Replica, values=optional(Offset), initially=NONE)  # where a fetch failed that is to be repeated
+    retry_offset = field(Replica, values=optional(EndOffset), initially=NONE)  # where a fetch failed that is to be repeated
 
-    # The remote store: from which offset the epochs of a segment's index are complete (NONE: there is no segment), and
-    # whether its producer snapshot is.
+    # The remote store: from which offset a segment's index of epochs is complete (NONE: there is no segment), and from
+    # which offset its producer snapshot is.
     remote_epochs_from = field(Segment, values=optional(Offset), initially=NONE)
-    remote_has_producer_state = field(Segment, values=Flag)
+    remote_producer_state_from = field(Segment, values=EndOffset)
 
     # The leader, as the controller and everybody else knows it, and its tasks.
     leader = field(values=Replica)

@@ -61,6 +61,7 @@ def truncate_to(s, replica, offset):
     s.log_end_offset[replica] = offset
     s.local_log_start_offset[replica] = min(s.local_log_start_offset[replica], offset)
     s.log_start_offset[replica] = min(s.log_start_offset[replica], offset)
+    s.producer_state_from[replica] = min(s.producer_state_from[replica], offset)
     s.high_watermark[replica] = min(s.high_watermark[replica], offset)
 
 
@@ -72,7 +73,7 @@ def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
     s.local_log_start_offset[replica] = offset
     s.log_end_offset[replica] = offset
     s.high_watermark[replica] = offset
-    s.has_producer_state[replica] = offset == log_start_offset
+    s.producer_state_from[replica] = offset
 
 
 def increment_log_start_offset(s, replica, offset):
@@ -80,6 +81,7 @@ def increment_log_start_offset(s, replica, offset):
     if offset > s.log_start_offset[replica]:
         s.log_start_offset[replica] = offset
         s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
+        s.producer_state_from[replica] = max(s.producer_state_from[replica], offset)
         for earlier in range(s.log_size):
             if earlier < offset:
                 s.epoch_cache[replica][earlier] = NONE

@@ -1,6 +1,6 @@
 """What tiered storage promises about records that were acknowledged and that retention has not passed."""
 
-from isrcheck.models.language import NONE, always
+from isrcheck.models.language import NONE, always, always_possible
 from isrcheck.models.tier.log import end_of, is_covered
 from isrcheck.models.tier.remote_storage import is_remote
 
@@ -61,4 +61,14 @@ def epoch_cache_covers_the_log(s):
 @always
 def producer_state_covers_the_log(s):
     """Every member of the ISR knows the producers of the records from its log start on: it recognises their retries."""
-    return all(s.has_producer_state[replica] for replica in range(s.brokers) if s.isr[replica])
+    return all(
+        s.producer_state_from[replica] <= s.log_start_offset[replica]
+        for replica in range(s.brokers)
+        if s.isr[replica]
+    )
+
+
+@always_possible
+def every_replica_can_return(s):
+    """All replicas can be in the ISR again."""
+    return all(s.isr[replica] for replica in range(s.brokers))

@@ -80,7 +80,7 @@ def leader_uploads_segment(s):
     require(end_of(s, next_segment(s)) <= s.high_watermark[s.leader])
     segment = next_segment(s)
     s.remote_epochs_from[segment] = first_known_offset(s, s.leader)
-    s.remote_has_producer_state[segment] = s.has_producer_state[s.leader]
+    s.remote_producer_state_from[segment] = s.producer_state_from[s.leader]
     s.highest_offset_in_remote_storage[s.leader] = end_of(s, segment) - 1
 
 

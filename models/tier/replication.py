@@ -4,6 +4,7 @@ from isrcheck.models.language import NONE, action, require
 from isrcheck.models.tier.fields import Replica
 from isrcheck.models.tier.log import (
     first_difference,
+    first_known_offset,
     increment_log_start_offset,
     is_covered,
     truncate_fully_and_start_at,
@@ -30,7 +31,8 @@ def has_to_build(s, follower):
     BUILD_UNTIL_COVERED, the follower knows that its state is not complete."""
     offset = fetch_offset(s, follower)
     return (s.log_start_offset[s.leader] <= offset and offset < s.local_log_start_offset[s.leader]) or (
-        s.BUILD_UNTIL_COVERED and not is_covered(s, follower)
+        s.BUILD_UNTIL_COVERED
+        and first_known_offset(s, follower) > max(s.log_start_offset[follower], s.log_start_offset[s.leader])
     )
 
 
@@ -108,4 +110,5 @@ def leader_expands_isr(s, follower: Replica):
     require(s.log_end_offset[follower] >= max(s.high_watermark[s.leader], s.log_start_offset[s.leader]))
     require(s.log_end_offset[follower] >= epoch_start_offset(s))
     require(first_difference(s, follower, s.leader) == s.log_end_offset[follower])
+    require(not s.BUILD_UNTIL_COVERED or is_covered(s, follower))
     s.isr[follower] = True
