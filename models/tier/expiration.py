@@ -4,6 +4,7 @@ Kafka: RemoteLogManager.RLMExpirationTask.cleanupExpiredRemoteLogSegments.
 """
 
 from isrcheck.models.language import NONE, action, require
+from isrcheck.models.tier.fields import Segment
 from isrcheck.models.tier.log import end_of, has_epoch, increment_log_start_offset
 from isrcheck.models.tier.remote_storage import has_some_epoch, highest_remote_offset, is_remote
 from isrcheck.models.tier.values import Seeding
@@ -42,10 +43,6 @@ def is_in_lineage(s, segment):
     )
 
 
-def remote_size(s):
-    return s.segment_size * sum(1 for segment in range(s.log_size // s.segment_size) if is_in_lineage(s, segment))
-
-
 def earliest_epoch_from(s, first_offset):
     """The earliest entry of the leader's epoch cache, if it begins at this offset: its own epoch, if there is no other."""
     return min(
@@ -65,6 +62,15 @@ def is_below_log_start(s, segment):
         and has_some_epoch(s, s.leader, segment)
         and s.committed_epoch[end_of(s, segment) - 1] <= earliest_epoch_from(s, 0)
         and end_of(s, segment) <= s.log_start_offset[s.leader]
+    )
+
+
+def remote_size(s):
+    """RLMExpirationTask.buildRetentionSizeData counts all valid segments, also those that are below the log start."""
+    return s.segment_size * sum(
+        1
+        for segment in range(s.log_size // s.segment_size)
+        if is_in_lineage(s, segment) and (s.EXPIRED_SEGMENTS_COUNT or not is_below_log_start(s, segment))
     )
 
 
@@ -121,3 +127,14 @@ def leader_expires_segments(s):
             s.remote_epochs_from[segment] = NONE
             s.remote_producer_state_from[segment] = 0
     increment_log_start_offset(s, s.leader, new_log_start_offset)
+
+
+@action(shows="{segment}")
+def leader_deletes_records(s, segment: Segment):
+    """A client deletes all records up to the end of a segment. Kafka: UnifiedLog.deleteRecords."""
+    require(s.deleted_records_so_far < s.deleted_records)
+    require(end_of(s, segment) > s.log_start_offset[s.leader])
+    require(end_of(s, segment) <= s.high_watermark[s.leader])
+    increment_log_start_offset(s, s.leader, end_of(s, segment))
+    s.deleted_before = max(s.deleted_before, end_of(s, segment))
+    s.deleted_records_so_far += 1

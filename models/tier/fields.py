@@ -10,7 +10,7 @@ each offset the epoch, or NONE where the cache does not reach. What is committed
 elections are clean.
 
 Fetches, changes of the ISR and elections take effect at once: `kafka` models what can go wrong between them. Left out:
-retention by time, DeleteRecords, unclean elections, compaction, transactions (the last stable offset is the high
+retention by time, unclean elections, compaction, transactions (the last stable offset is the high
 watermark), a lagging topic of remote log metadata, future logs, remote.log.copy.disable, failures of uploads and of
 deletions, and several leaders at a time.
 """
@@ -27,6 +27,7 @@ class Configuration:
     restarts = budget(1, "clean restarts of brokers", most=3, shapes=True, option="--restarts")
     remote_failures = budget(1, "requests of followers that the remote store fails", most=3, option="--remote-failures")
     crashes = budget(0, "crashes of followers while they build their state", most=3, option="--crashes")
+    deleted_records = budget(0, "calls of DeleteRecords, each up to the end of a segment", most=3)
     min_insync_replicas = setting(1, "min.insync.replicas", least=1, most=3, option="--min-insync-replicas")
     retention_size = setting(4, "retention.bytes, in records", least=1, most=8, option="--retention-size")
     follower_fetch_last_tiered_offset_enable = setting(
@@ -39,6 +40,9 @@ class Configuration:
     FETCH_BEFORE_TRUNCATING = switch(False, "a repair: state is fetched into memory, and then the log is truncated")
     BUILD_UNTIL_COVERED = switch(
         False, "a repair: a follower restores its epochs last, and builds again while they do not reach its log start"
+    )
+    EXPIRED_SEGMENTS_COUNT = switch(
+        True, "remote segments below the log start offset count as size, but deleting them does not lower the excess"
     )
     DELETE_ONLY_BELOW_LOG_START = switch(
         False, "a repair: unreferenced remote segments are deleted only below the log start offset"
@@ -103,8 +107,10 @@ class State:
     # What was acknowledged: the epoch of each record below the high watermark; and how long a log has ever been.
     committed_epoch = field(Offset, values=optional(LeaderEpoch), initially=NONE)
     most_appended = field(values=between(0, "log_size"))
+    deleted_before = field(values=between(0, "log_size"))
 
     elections_so_far = field(values=between(0, "elections"))
     restarts_so_far = field(values=between(0, "restarts"))
     remote_failures_so_far = field(values=up_to_budget("remote_failures"))
     crashes_so_far = field(values=up_to_budget("crashes"))
+    deleted_records_so_far = field(values=up_to_budget("deleted_records"))

@@ -8,11 +8,7 @@ from isrcheck.models.tier.promises import is_retained
 from isrcheck.models.tier.remote_storage import is_remote
 
 
-def has_segments(configuration):
-    return configuration.log_size >= configuration.segment_size
-
-
-@sometimes(applies=has_segments)
+@sometimes
 def a_record_is_only_remote(s):
     """Every replica has deleted its copy of an uploaded segment."""
     return is_remote(s, 0) and all(
@@ -20,7 +16,7 @@ def a_record_is_only_remote(s):
     )
 
 
-@sometimes(applies=lambda c: has_segments(c) and c.retention_size < c.log_size)
+@sometimes(applies=lambda c: c.retention_size < c.log_size)
 def retention_deletes_a_segment(before, after, taken):
     """Nothing of it is inside retention."""
     return (
@@ -30,16 +26,16 @@ def retention_deletes_a_segment(before, after, taken):
     )
 
 
-@sometimes(applies=has_segments)
+@sometimes
 def a_follower_builds_its_state(before, after, taken):
     return taken == follower_builds_state
 
 
-@sometimes(applies=lambda c: has_segments(c) and c.elections > 0)
+@sometimes(applies=lambda c: c.elections > 0)
 def a_built_follower_leads(s):
-    """The leader has its first record from the remote store, and its epochs are complete."""
+    """The leader never had its first records in its log, and yet knows their epochs."""
     return (
-        s.leader_epoch > 0
+        s.restarts_so_far == 0
         and s.log_start_offset[s.leader] == 0
         and s.local_log_start_offset[s.leader] > 0
         and s.highest_offset_in_remote_storage[s.leader] == NONE
@@ -47,7 +43,7 @@ def a_built_follower_leads(s):
     )
 
 
-@sometimes(applies=lambda c: has_segments(c) and c.elections > 0)
+@sometimes(applies=lambda c: c.elections > 0)
 def a_later_leader_uploads(s):
     """A remote segment has a record of a later epoch."""
     return any(

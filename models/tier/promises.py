@@ -6,10 +6,11 @@ from isrcheck.models.tier.remote_storage import is_remote
 
 
 def is_retained(s, offset):
-    """The record is acknowledged, and retention.bytes keeps it: without its segment, less than that would be left of
+    """The record is acknowledged and not deleted by a client, and retention.bytes keeps it: without its segment, less than that would be left of
     the longest log that a leader has had."""
     return (
         s.committed_epoch[offset] != NONE
+        and offset >= s.deleted_before
         and s.most_appended - end_of(s, offset // s.segment_size) < s.retention_size
     )
 

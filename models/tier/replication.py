@@ -100,14 +100,16 @@ def epoch_start_offset(s):
 
 @action(shows="{follower}")
 def leader_expands_isr(s, follower: Replica):
-    """Nobody asks whether the follower's epochs and producer state are complete.
+    """Nobody asks whether the follower's epochs and producer state are complete. The answer to the fetch, with the log
+    start, has arrived.
 
     Kafka: Partition.maybeExpandIsr, isFollowerInSync: a fetch at the high watermark and in the leader's epoch or later.
     """
     require(not s.isr[follower])
     require(s.retry_offset[follower] == NONE)
     require(not has_to_build(s, follower))
-    require(s.log_end_offset[follower] >= max(s.high_watermark[s.leader], s.log_start_offset[s.leader]))
+    require(s.log_start_offset[follower] >= s.log_start_offset[s.leader])
+    require(s.log_end_offset[follower] >= s.high_watermark[s.leader])
     require(s.log_end_offset[follower] >= epoch_start_offset(s))
     require(first_difference(s, follower, s.leader) == s.log_end_offset[follower])
     require(not s.BUILD_UNTIL_COVERED or is_covered(s, follower))
