@@ -3,8 +3,8 @@
 It asks the leader for its local log start offset, finds the remote segment before it, truncates its own log fully,
 fetches the epochs of the segment, and then its producer snapshot (TierStateMachine.buildRemoteLogAuxState). Its fetcher
 holds the lock of its partitions meanwhile, so nothing comes between unless a request fails or the broker crashes. If a
-request fails, the fetcher tries again where it fetched before (AbstractFetcherThread.handleOffsetsMovedToTieredStorage),
-as long as its fetch state lives: a new leader epoch or a restart begins at the log end offset.
+request fails, the fetcher tries again where it fetched before, as long as its fetch state lives: a new leader epoch or
+a restart begins at the log end offset (AbstractFetcherThread.handleOffsetsMovedToTieredStorage).
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -33,18 +33,14 @@ def can_build(s, follower):
     )
 
 
-def truncate(s, follower, start_offset):
+def truncate_for_remote_state(s, follower, start_offset):
     truncate_fully_and_start_at(s, follower, start_offset, s.log_start_offset[s.leader])
 
 
 def restore_epochs(s, follower, segment, start_offset):
     """LeaderEpochFileCache.assign: the segment's index has the epochs that its uploader knew."""
     for offset in range(s.log_size):
-        if (
-            offset < start_offset
-            and offset >= s.remote_epochs_from[segment]
-            and offset >= s.log_start_offset[follower]
-        ):
+        if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
 
 
@@ -53,7 +49,7 @@ def follower_builds_state(s, follower: Replica):
     require(can_build(s, follower))
     start_offset = fetch_start_offset(s, follower)
     segment = segment_of(s, start_offset - 1)
-    truncate(s, follower, start_offset)
+    truncate_for_remote_state(s, follower, start_offset)
     restore_epochs(s, follower, segment, start_offset)
     s.producer_state_from[follower] = max(s.remote_producer_state_from[segment], s.log_start_offset[follower])
     s.retry_offset[follower] = NONE
@@ -67,7 +63,7 @@ def follower_fails_to_fetch_epochs(s, follower: Replica):
     require(s.remote_failures_so_far < s.remote_failures)
     require(can_build(s, follower))
     failed_offset = fetch_offset(s, follower)
-    truncate(s, follower, fetch_start_offset(s, follower))
+    truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
     if not s.BUILD_UNTIL_COVERED:  # otherwise the epochs tell it to build again
         s.retry_offset[follower] = failed_offset
     s.remote_failures_so_far += 1
@@ -81,7 +77,7 @@ def follower_fails_to_fetch_producer_snapshot(s, follower: Replica):
     require(can_build(s, follower))
     failed_offset = fetch_offset(s, follower)
     start_offset = fetch_start_offset(s, follower)
-    truncate(s, follower, start_offset)
+    truncate_for_remote_state(s, follower, start_offset)
     restore_epochs(s, follower, segment_of(s, start_offset - 1), start_offset)
     s.retry_offset[follower] = failed_offset
     s.remote_failures_so_far += 1
@@ -99,7 +95,7 @@ def follower_crashes_before_epochs(s, follower: Replica):
     an earlier one it would begin there, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
-    truncate(s, follower, fetch_start_offset(s, follower))
+    truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
     begin_anew(s, follower)
     s.crashes_so_far += 1
 
@@ -110,7 +106,7 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     start_offset = fetch_start_offset(s, follower)
-    truncate(s, follower, start_offset)
+    truncate_for_remote_state(s, follower, start_offset)
     restore_epochs(s, follower, segment_of(s, start_offset - 1), start_offset)
     begin_anew(s, follower)
     s.crashes_so_far += 1

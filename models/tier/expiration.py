@@ -5,7 +5,7 @@ Kafka: RemoteLogManager.RLMExpirationTask.cleanupExpiredRemoteLogSegments.
 
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.tier.fields import Segment
-from isrcheck.models.tier.log import end_of, has_epoch, increment_log_start_offset
+from isrcheck.models.tier.log import end_of, has_epoch, increment_log_start_offset, segment_of
 from isrcheck.models.tier.remote_storage import has_some_epoch, highest_remote_offset, is_remote
 from isrcheck.models.tier.values import Seeding
 
@@ -30,12 +30,12 @@ def only_local_size(s, highest_offset):
         for offset in range(s.log_size)
         if s.local_log_start_offset[s.leader] <= offset
         and offset < s.log_end_offset[s.leader]
-        and is_only_local(s, offset // s.segment_size * s.segment_size, highest_offset)
+        and is_only_local(s, segment_of(s, offset) * s.segment_size, highest_offset)
     )
 
 
 def is_in_lineage(s, segment):
-    """RemoteLogManager.isRemoteSegmentWithinLeaderEpochs, where elections are clean: the leader knows its last epoch."""
+    """The leader knows its last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs, if elections are clean)."""
     return (
         is_remote(s, segment)
         and end_of(s, segment) <= s.log_end_offset[s.leader]
@@ -44,7 +44,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest entry of the leader's epoch cache, if it begins at this offset: its own epoch, if there is no other."""
+    """The earliest entry of the leader's epoch cache, cut at this offset: its own epoch, if there is no other."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -69,7 +69,7 @@ def remote_size(s):
     """RLMExpirationTask.buildRetentionSizeData counts all valid segments, also those that are below the log start."""
     return s.segment_size * sum(
         1
-        for segment in range(s.log_size // s.segment_size)
+        for segment in Segment
         if is_in_lineage(s, segment) and (s.EXPIRED_SEGMENTS_COUNT or not is_below_log_start(s, segment))
     )
 
@@ -86,7 +86,7 @@ def breaches_size(s, segment):
         and not is_below_log_start(s, segment)
         and sum(
             1
-            for earlier in range(s.log_size // s.segment_size)
+            for earlier in Segment
             if earlier < segment and is_in_lineage(s, earlier) and not is_below_log_start(s, earlier)
         )
         < size_breaching_segments(s)
@@ -96,7 +96,7 @@ def breaches_size(s, segment):
 def retained_from(s):
     """The log start offset that retention by size leaves."""
     return max(
-        (end_of(s, segment) for segment in range(s.log_size // s.segment_size) if breaches_size(s, segment)),
+        (end_of(s, segment) for segment in Segment if breaches_size(s, segment)),
         default=s.log_start_offset[s.leader],
     )
 
@@ -114,11 +114,11 @@ def is_unreferenced(s, segment, new_log_start_offset):
 @action
 def leader_expires_segments(s):
     """A log start beyond the high watermark throws, and the task tries again."""
-    require(any(is_remote(s, segment) for segment in range(s.log_size // s.segment_size)))
+    require(any(is_remote(s, segment) for segment in Segment))
     require(retained_from(s) <= s.high_watermark[s.leader])
     new_log_start_offset = max(retained_from(s), s.log_start_offset[s.leader])
     s.highest_offset_in_remote_storage[s.leader] = seeded_offset(s)
-    for segment in range(s.log_size // s.segment_size):
+    for segment in Segment:
         if (
             is_below_log_start(s, segment)
             or (is_in_lineage(s, segment) and end_of(s, segment) <= new_log_start_offset)

@@ -5,14 +5,13 @@ any time, as `UnifiedLog.deletableSegments` closes it when local retention has p
 do not happen. The remote log metadata is known to all brokers at once.
 
 A replica's *leader epoch cache* tells which epoch wrote which offset, also for offsets that only the remote store has:
-without it a remote segment is not found (`RemoteLogManager.read`). The cache of a replica is `epoch_cache[replica]`: for
-each offset the epoch, or NONE where the cache does not reach. What is committed has one epoch for each offset, because
-elections are clean.
+without it a remote segment is not found (`RemoteLogManager.read`). Here it is `epoch_cache[replica]`: for each offset
+the epoch, or NONE where the cache does not reach. Elections are clean: a committed offset has one epoch everywhere.
 
 Fetches, changes of the ISR and elections take effect at once: `kafka` models what can go wrong between them. Left out:
-retention by time, unclean elections, compaction, transactions (the last stable offset is the high
-watermark), a lagging topic of remote log metadata, future logs, remote.log.copy.disable, failures of uploads and of
-deletions, and several leaders at a time.
+retention by time, DeleteRecords within a segment, unclean elections, compaction, transactions (the last stable offset
+is the high watermark), a lagging topic of remote log metadata, future logs, remote.log.copy.disable, failures of
+uploads and of deletions, and several leaders at a time.
 """
 
 from isrcheck.models.language import NONE, Domain, Flag, between, bound, budget, field, optional, setting, switch
@@ -73,8 +72,8 @@ class LeaderEpoch(Domain, size=epochs):
     pass
 
 
-class Segment(Domain, size=lambda configuration: max(1, configuration.log_size // configuration.segment_size)):
-    """The segments that can be full, and so be uploaded."""
+class Segment(Domain, size=lambda c: (c.log_size + c.segment_size - 1) // c.segment_size):
+    """The last one may have no room for all its records, and so is never uploaded."""
 
 
 def up_to_budget(name):
@@ -91,7 +90,7 @@ class State:
     epoch_cache = field(Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     producer_state_from = field(Replica, values=EndOffset)  # it knows the producers of the records from here on
     highest_offset_in_remote_storage = field(Replica, values=optional(Offset), initially=NONE)
-    retry_offset = field(Replica, values=optional(EndOffset), initially=NONE)  # where a fetch failed that is to be repeated
+    retry_offset = field(Replica, values=optional(EndOffset), initially=NONE)  # where it fetches again after a failure
 
     # The remote store: from which offset a segment's index of epochs is complete (NONE: there is no segment), and from
     # which offset its producer snapshot is.

@@ -3,7 +3,7 @@
 from isrcheck.models.language import NONE, sometimes
 from isrcheck.models.tier.building import follower_builds_state
 from isrcheck.models.tier.expiration import leader_expires_segments
-from isrcheck.models.tier.log import is_covered
+from isrcheck.models.tier.log import is_covered, segment_of
 from isrcheck.models.tier.promises import is_retained
 from isrcheck.models.tier.remote_storage import is_remote
 
@@ -46,7 +46,4 @@ def a_built_follower_leads(s):
 @sometimes(applies=lambda c: c.elections > 0)
 def a_later_leader_uploads(s):
     """A remote segment has a record of a later epoch."""
-    return any(
-        is_remote(s, offset // s.segment_size) and s.committed_epoch[offset] > 0
-        for offset in range(s.log_size // s.segment_size * s.segment_size)
-    )
+    return any(is_remote(s, segment_of(s, offset)) and s.committed_epoch[offset] > 0 for offset in range(s.log_size))

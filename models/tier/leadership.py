@@ -30,7 +30,7 @@ def controller_elects(s, replica: Replica):
 
 @action(shows="{replica}")
 def broker_restarts(s, replica: Replica):
-    """A clean restart of a follower, which leaves the ISR; or of a leader that is alone in the ISR, and is elected again.
+    """A clean restart: of a follower, which leaves the ISR, or of a leader alone in the ISR, which is elected again.
 
     The log and the high watermark stay; the highest remote offset is only in memory.
     """

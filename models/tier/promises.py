@@ -1,23 +1,17 @@
 """What tiered storage promises about records that were acknowledged and that retention has not passed."""
 
 from isrcheck.models.language import NONE, always, always_possible
-from isrcheck.models.tier.log import end_of, is_covered
+from isrcheck.models.tier.log import end_of, is_covered, segment_of
 from isrcheck.models.tier.remote_storage import is_remote
 
 
 def is_retained(s, offset):
-    """The record is acknowledged and not deleted by a client, and retention.bytes keeps it: without its segment, less than that would be left of
-    the longest log that a leader has had."""
+    """The record is acknowledged, no client has deleted it, and retention.bytes keeps it: without its segment, less
+    than that would be left of the longest log that a leader has had."""
     return (
         s.committed_epoch[offset] != NONE
         and offset >= s.deleted_before
-        and s.most_appended - end_of(s, offset // s.segment_size) < s.retention_size
-    )
-
-
-def is_stored_remotely(s, offset):
-    return offset // s.segment_size < s.log_size // s.segment_size and is_remote(
-        s, min(offset // s.segment_size, s.log_size // s.segment_size - 1)
+        and s.most_appended - end_of(s, segment_of(s, offset)) < s.retention_size
     )
 
 
@@ -29,21 +23,21 @@ def is_stored_by(s, replica, offset):
 def tiered_record_is_kept(s):
     """Every record that is acknowledged and inside retention is in a log or in the remote store."""
     return all(
-        is_stored_remotely(s, offset) or any(is_stored_by(s, replica, offset) for replica in range(s.brokers))
+        is_remote(s, segment_of(s, offset)) or any(is_stored_by(s, replica, offset) for replica in range(s.brokers))
         for offset in range(s.log_size)
         if is_retained(s, offset)
     )
 
 
 def leader_serves(s, offset):
-    """A consumer's fetch is answered from the log, or from a remote segment that the leader finds by the offset's epoch.
+    """A consumer's fetch is answered from the log, or from a remote segment that is found by the offset's epoch.
 
     Otherwise OFFSET_OUT_OF_RANGE: UnifiedLog.read below the log start offset; RemoteLogManager.read where
     LeaderEpochFileCache.epochForOffset has no epoch, or no segment has it.
     """
     return s.log_start_offset[s.leader] <= offset and (
         is_stored_by(s, s.leader, offset)
-        or (is_stored_remotely(s, offset) and s.epoch_cache[s.leader][offset] == s.committed_epoch[offset])
+        or (is_remote(s, segment_of(s, offset)) and s.epoch_cache[s.leader][offset] == s.committed_epoch[offset])
     )
 
 
@@ -63,9 +57,7 @@ def epoch_cache_covers_the_log(s):
 def producer_state_covers_the_log(s):
     """Every member of the ISR knows the producers of the records from its log start on: it recognises their retries."""
     return all(
-        s.producer_state_from[replica] <= s.log_start_offset[replica]
-        for replica in range(s.brokers)
-        if s.isr[replica]
+        s.producer_state_from[replica] <= s.log_start_offset[replica] for replica in range(s.brokers) if s.isr[replica]
     )
 
 

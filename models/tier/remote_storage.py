@@ -1,8 +1,15 @@
 """Uploads, and what they allow: local deletion. Kafka: RemoteLogManager.RLMCopyTask, RLMFollowerTask."""
 
 from isrcheck.models.language import NONE, action, require
-from isrcheck.models.tier.fields import Replica
-from isrcheck.models.tier.log import end_of, first_known_offset, has_epoch, increment_log_start_offset, is_covered
+from isrcheck.models.tier.fields import Replica, Segment
+from isrcheck.models.tier.log import (
+    end_of,
+    first_known_offset,
+    has_epoch,
+    increment_log_start_offset,
+    is_covered,
+    segment_of,
+)
 
 
 def is_remote(s, segment):
@@ -14,7 +21,7 @@ def has_some_epoch(s, replica, segment):
     return any(
         has_epoch(s, replica, s.committed_epoch[offset])
         for offset in range(s.log_size)
-        if segment * s.segment_size <= offset and offset < end_of(s, segment) and s.committed_epoch[offset] != NONE
+        if segment_of(s, offset) == segment and s.committed_epoch[offset] != NONE
     )
 
 
@@ -24,8 +31,7 @@ def highest_remote_offset(s, replica):
         (
             offset
             for offset in range(s.log_size)
-            if offset // s.segment_size < s.log_size // s.segment_size
-            and is_remote(s, min(offset // s.segment_size, s.log_size // s.segment_size - 1))
+            if is_remote(s, segment_of(s, offset))
             and s.epoch_cache[replica][offset] != NONE
             and s.epoch_cache[replica][offset] == s.committed_epoch[offset]
         ),
@@ -39,7 +45,7 @@ def found_log_start_offset(s, replica):
     return min(
         (
             segment * s.segment_size
-            for segment in range(s.log_size // s.segment_size)
+            for segment in Segment
             if is_remote(s, segment) and has_some_epoch(s, replica, segment)
         ),
         default=s.local_log_start_offset[replica],
@@ -65,9 +71,7 @@ def leader_begins_to_copy(s):
 
 def next_segment(s):
     """The first local segment that is not uploaded (RLMCopyTask.candidateLogSegments)."""
-    return (
-        max(s.highest_offset_in_remote_storage[s.leader] + 1, s.local_log_start_offset[s.leader]) // s.segment_size
-    )
+    return segment_of(s, max(s.highest_offset_in_remote_storage[s.leader] + 1, s.local_log_start_offset[s.leader]))
 
 
 @action
@@ -99,7 +103,5 @@ def replica_deletes_local_segment(s, replica: Replica):
     Kafka: UnifiedLog.deletableSegments, incrementStartOffset.
     """
     require(s.local_log_start_offset[replica] + s.segment_size <= s.high_watermark[replica])
-    require(
-        s.local_log_start_offset[replica] + s.segment_size - 1 <= s.highest_offset_in_remote_storage[replica]
-    )
+    require(s.local_log_start_offset[replica] + s.segment_size - 1 <= s.highest_offset_in_remote_storage[replica])
     s.local_log_start_offset[replica] += s.segment_size
