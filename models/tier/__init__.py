@@ -27,9 +27,12 @@ STAND_INS = {
 }
 """Which generation stands for a release that has none of its own."""
 
+PARTS = [fields, start, replication, building, remote_storage, expiration, leadership, promises, goals]
+"""The modules of the model, with its actions in the order in which steps are compared."""
+
 MODEL = assemble(
     "tier",
-    [fields, start, replication, building, remote_storage, expiration, leadership, promises, goals],
+    PARTS,
     {"3.9": (None, GENERATION_3_9), "4.4": (None, GENERATION_4_4), "4.5": (None, GENERATION_4_5)},
     STAND_INS,
 )

@@ -133,6 +133,10 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
         {"partitions": 2, "transactions": 2, "log_size": 4, "producers": 2, "failovers": 1, "timeouts": 1},
         {"partitions": 1, "transactions": 1, "log_size": 2, "producers": 3, "failovers": 2},
     ),
+    "tier": (
+        {"brokers": 2, "log_size": 4, "segment_size": 2, "elections": 1, "restarts": 1},
+        {"brokers": 3, "log_size": 3, "segment_size": 2, "elections": 2, "restarts": 0},
+    ),
     "quorum": (
         {"replicas": 3, "observers": 0, "records": 2, "log_size": 2, "elections": 1},
         {"replicas": 3, "observers": 1, "records": 1, "log_size": 3, "elections": 2},
@@ -164,7 +168,15 @@ EXAMPLES = {
     "examples": 150,
     "examples/tla": 60,
 }
-EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
+EXAMPLES |= {
+    "tier": 30,
+    "quorum": 30,
+    "quorum_schemes": 60,
+    "isr_propagation": 60,
+    "isr_by_lag": 60,
+    "placement": 60,
+    "cap": 60,
+}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 80
@@ -178,6 +190,7 @@ LEAST_STEPS = {
     "exactly_once": 15_000,
     "transactions": 15_000,
     "published": 15_000,
+    "tier": 10_000,
     "quorum": 10_000,
     "quorum_schemes": 1_000,
     "isr_propagation": 2_000,

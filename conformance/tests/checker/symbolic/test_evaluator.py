@@ -59,7 +59,15 @@ EXAMPLES = {
     "examples": 20,
     "examples/tla": 20,
 }
-EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
+EXAMPLES |= {
+    "tier": 6,
+    "quorum": 6,
+    "quorum_schemes": 20,
+    "isr_propagation": 6,
+    "isr_by_lag": 10,
+    "placement": 4,
+    "cap": 6,
+}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -87,6 +95,7 @@ LEAST_ANSWERS = {
     "exactly_once": 10_000,
     "transactions": 30_000,
     "published": 30_000,
+    "tier": 5_000,
     "quorum": 5_000,
     "quorum_schemes": 2_000,
     "isr_propagation": 1_000,
@@ -102,6 +111,7 @@ LEAST_SUCCESSORS = {
     "exactly_once": 1_000,
     "transactions": 2_000,
     "published": 2_000,
+    "tier": 500,
     "quorum": 500,
     "quorum_schemes": 500,
     "isr_propagation": 100,
