@@ -163,20 +163,13 @@ EXAMPLES = {
     "kafka": 30,
     "exactly_once": 30,
     "transactions": 30,
+    "tier": 60,
     "published": 150,
     "published/others": 60,
     "examples": 150,
     "examples/tla": 60,
 }
-EXAMPLES |= {
-    "tier": 30,
-    "quorum": 30,
-    "quorum_schemes": 60,
-    "isr_propagation": 60,
-    "isr_by_lag": 60,
-    "placement": 60,
-    "cap": 60,
-}
+EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 80
@@ -465,9 +458,10 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
     chance = random.Random(12)
     failed = sum(compare(reference, compiled, random_state(instance, chance)) is None for _ in range(500))
     # Kafka's leader can be NONE where an action indexes with it, and sequence numbers and epochs can be too large, as
-    # can be what barriers count; below the end of a random log there may be no record, and more brokers than there are.
+    # can be what barriers count; below the end of a random log there may be no record, and more brokers than there are;
+    # it may start locally within a segment.
     # The other models guard every index, and everything that they count.
-    fails = shapes.startswith(("kafka", "exactly_once", "transactions", "quorum", "examples/tla"))
+    fails = shapes.startswith(("kafka", "exactly_once", "transactions", "quorum", "tier", "examples/tla"))
     assert (0 < failed < 500) if fails else failed == 0
 
 
