@@ -79,7 +79,6 @@ FIGURES: dict[str, tuple[str, Values, str, int]] = {
     "half built, no restart": ("4.5", COUNTS | SMALLEST | {"restarts": 0}, HOLDS, 649),
     "half built, no failure": ("4.5", COUNTS | QUIET, HOLDS, 82_489),
     "half built, no election": ("4.5", COUNTS | {"elections": 0}, "- - 10 10 -", 14_623),
-    "half built, the log start moves": ("4.5", COUNTS | MOVED, "22 19 18 18 -", 256_560),
     "half built, a crash": ("4.5", COUNTS | CRASH, "11 10 9 9 -", 638),
     "half built, KIP-1023": ("4.5", COUNTS | NEW, "12 11 10 10 -", 113_658),
     # The repairs alone, and together.
@@ -90,6 +89,13 @@ FIGURES: dict[str, tuple[str, Values, str, int]] = {
     "raise less": ("4.5", COUNTS | RAISE_LESS, "12 11 10 10 -", 112_110),
     "delete and raise less": ("4.5", COUNTS | DELETE_LESS | RAISE_LESS, "- 11 10 10 -", 110_594),
     "all repairs, a crash": ("4.5", COUNTS | ALL_REPAIRS | {"crashes": 1}, HOLDS, 92_198),
+    "until covered, KIP-1023": ("4.5", COUNTS | UNTIL_COVERED | NEW | {"crashes": 1}, HOLDS, 115_360),
+    "until covered, short retention": (
+        "4.5",
+        COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2},
+        HOLDS,
+        794_356,
+    ),
     "all repairs, KIP-1023": ("4.5", COUNTS | ALL_REPAIRS | NEW | {"crashes": 1}, HOLDS, 92_254),
     "all repairs, short retention": (
         "4.5",
@@ -101,6 +107,7 @@ FIGURES: dict[str, tuple[str, Values, str, int]] = {
 """What is searched, at which step each of PROPERTIES fails, and the number of states."""
 
 LONG: dict[str, tuple[str, Values, str, int]] = {
+    "half built, the log start moves": ("4.5", COUNTS | MOVED, "22 19 18 18 -", 256_560),
     "4.5, expired segments again": ("4.5", AGAIN | {"SEEDING": Seeding.ALWAYS}, "20 19 - - -", 1_142_300),
     "4.5, expired segments again, repaired": ("4.5", AGAIN | COUNTS, HOLDS, 1_131_510),
     "until covered, longer": (
@@ -163,14 +170,11 @@ def test_longer_logs_and_more_elections(what):
     assert (depths(found), found.distinct) == (expected, states)
 
 
-REPAIRED = COUNTS | UNTIL_COVERED | {"crashes": 1, "brokers": 3, "min_insync_replicas": 2}
-
-
+@pytest.mark.exhaustive
 def test_three_replicas_of_which_two_acknowledge_do_not_help():
-    """What two others have in their logs is still there; the half-built leader does not serve it."""
-    found = explore(MODEL.instance("4.5", REPAIRED | {"BUILD_UNTIL_COVERED": 0, "crashes": 0}), Limits(depth=12))
-    assert depths(found) == "- 12 11 11 -"
-    assert not found.exhausted
+    instance = MODEL.instance("4.5", {"SEEDING": Seeding.ALWAYS, "brokers": 3, "min_insync_replicas": 2})
+    found = explore(instance, Limits(depth=15))
+    assert depths(found) == "15 12 11 11 -"
 
 
 # ---------------------------------------------------------------------------------------------------------- the goals
@@ -279,6 +283,17 @@ def test_a_new_leader_moves_its_log_start_to_its_local_log_start():
     elected = (*TIERED, "follower_fails_to_fetch_epochs 1", "broker_restarts 1", "leader_expands_isr 1")
     cells = after(instance, *elected, "controller_elects 1", "leader_begins_to_copy")
     assert run.State(instance, cells).log_start_offset[1] == 2
+
+
+def test_a_complete_leader_serves_again_what_a_half_built_one_refused_if_the_log_start_has_not_moved():
+    instance = MODEL.instance("4.5", COUNTS | {"elections": 2})
+    readable = next(prop for prop in instance.properties if prop.name == "tiered_record_is_readable")
+    half_built = (*TIERED, "follower_fails_to_fetch_epochs 1", "broker_restarts 1", "leader_expands_isr 1")
+    refused = after(instance, *half_built, "controller_elects 1")
+    back = after_more(instance, refused, "leader_expands_isr 0", "controller_elects 0")
+    moved = after_more(instance, refused, "leader_begins_to_copy", "follower_fetches 0", "leader_expands_isr 0")
+    moved_back = after_more(instance, moved, "controller_elects 0")
+    assert [run.holds(instance, readable, cells) for cells in (refused, back, moved_back)] == [False, True, False]
 
 
 def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
