@@ -29,7 +29,7 @@ def can_build(s, follower):
         follower != s.leader
         and has_to_build(s, follower)
         and fetch_start_offset(s, follower) > 0
-        and s.remote_epochs_from[segment_of(s, max(fetch_start_offset(s, follower), 1) - 1)] != NONE
+        and s.remote_epochs_from[segment_of(s, fetch_start_offset(s, follower) - 1)] != NONE
     )
 
 

@@ -36,12 +36,12 @@ class Configuration:
     LAST_UPLOAD_COUNTS_AS_LOCAL = switch(
         True, "a segment that begins at highestOffsetInRemoteStorage counts as only local (KAFKA-20977)"
     )
+    EXPIRED_SEGMENTS_COUNT = switch(
+        True, "remote segments below the log start offset count as size, but deleting them does not lower the excess"
+    )
     FETCH_BEFORE_TRUNCATING = switch(False, "a repair: state is fetched into memory, and then the log is truncated")
     BUILD_UNTIL_COVERED = switch(
         False, "a repair: a follower restores its epochs last, and builds again while they do not reach its log start"
-    )
-    EXPIRED_SEGMENTS_COUNT = switch(
-        True, "remote segments below the log start offset count as size, but deleting them does not lower the excess"
     )
     DELETE_ONLY_BELOW_LOG_START = switch(
         False, "a repair: unreferenced remote segments are deleted only below the log start offset"
@@ -103,7 +103,8 @@ class State:
     isr = field(Replica, values=Flag, initially=True)
     copy_task_has_begun = field(values=Flag)
 
-    # What was acknowledged: the epoch of each record below the high watermark; and how long a log has ever been.
+    # What was acknowledged: the epoch of each record below the high watermark; how long a leader's log has ever been; and
+    # before which offset a client has deleted the records.
     committed_epoch = field(Offset, values=optional(LeaderEpoch), initially=NONE)
     most_appended = field(values=between(0, "log_size"))
     deleted_before = field(values=between(0, "log_size"))

@@ -6,7 +6,6 @@ from isrcheck.models.tier.log import (
     first_difference,
     first_known_offset,
     increment_log_start_offset,
-    is_covered,
     truncate_fully_and_start_at,
     truncate_to,
 )
@@ -112,5 +111,4 @@ def leader_expands_isr(s, follower: Replica):
     require(s.log_end_offset[follower] >= s.high_watermark[s.leader])
     require(s.log_end_offset[follower] >= epoch_start_offset(s))
     require(first_difference(s, follower, s.leader) == s.log_end_offset[follower])
-    require(not s.BUILD_UNTIL_COVERED or is_covered(s, follower))
     s.isr[follower] = True
