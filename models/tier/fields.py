@@ -103,7 +103,7 @@ class State:
     isr = field(Replica, values=Flag, initially=True)
     copy_task_has_begun = field(values=Flag)
 
-    # What was acknowledged: the epoch of each record below the high watermark; how long a leader's log has ever been; and
+    # What was acknowledged: the epoch of each record below the high watermark; how long a leader's log ever was; and
     # before which offset a client has deleted the records.
     committed_epoch = field(Offset, values=optional(LeaderEpoch), initially=NONE)
     most_appended = field(values=between(0, "log_size"))
