@@ -33,6 +33,7 @@ FAMILIES = {
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "kafka_scenarios": "isrcheck.models.kafka.scenarios",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
+    "tier": "isrcheck.models.tier",
     "quorum": "isrcheck.models.quorum",
     "quorum_liveness": "isrcheck.models.quorum.liveness",
     "quorum_schemes": "isrcheck.models.quorum.schemes",

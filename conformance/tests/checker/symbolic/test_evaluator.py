@@ -54,6 +54,7 @@ EXAMPLES = {
     "kafka": 4,
     "exactly_once": 6,
     "transactions": 4,
+    "tier": 12,
     "published": 20,
     "published/others": 20,
     "examples": 20,
@@ -90,6 +91,7 @@ LEAST_ANSWERS = {
     "published": 30_000,
     "coordinator": 1_000,
     "consumer_commits": 500,
+    "tier": 5_000,
     "quorum": 5_000,
     "quorum_schemes": 2_000,
     "isr_propagation": 1_000,
@@ -107,6 +109,7 @@ LEAST_SUCCESSORS = {
     "published": 2_000,
     "coordinator": 100,
     "consumer_commits": 50,
+    "tier": 500,
     "quorum": 500,
     "quorum_schemes": 500,
     "isr_propagation": 100,
@@ -123,7 +126,7 @@ What Hypothesis draws depends on the modules that are loaded, and therefore on t
 """
 
 LEAVING_A_RANGE = {
-    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes"),
+    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier"),
     *("coordinator", "consumer_commits"),
     *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
     "published/others/kip_966",
@@ -131,8 +134,9 @@ LEAVING_A_RANGE = {
 """Models that leave a declared range in random states, which need not be reachable.
 
 A leader of Kafka or of KIP-966 can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and
-counts can be too large; below the end of a log there may be no record; a coordinator's log can be full, and a consumer
-can poll without a position. The other models guard every index, and all that they count.
+counts can be too large; below the end of a log there may be no record, and it may start locally within a segment; a
+coordinator's log can be full, and a consumer can poll without a position. The other models guard every index, and all
+that they count.
 """
 
 Wish = tuple[str, dict[str, int], dict[str, str]]
