@@ -98,6 +98,16 @@ SUBCOMMANDS = (
             "conform script counterexamples/latest --first-broker 1 --controller controller-100",
         ),
     ),
+    Subcommand(
+        name="report",
+        help="write a known failure as a folder from which an issue of Kafka can be filed",
+        module="isrcheck.conformance.report.command",
+        examples=(
+            "conform report 8.24 -o report",
+            "conform report stale_record -o report --force",
+            "conform report -o reports",
+        ),
+    ),
 )
 
 

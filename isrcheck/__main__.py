@@ -1,4 +1,4 @@
-"""The command `isrcheck`: the commands check, trace and conform, and `doctor`, under one name; and shell completion.
+"""The command `isrcheck`: the commands check, trace, conform and forms of them under one name; and shell completion.
 
 In:  the words of the command line.
 Out: the output of the named command, and its exit code.
@@ -27,6 +27,7 @@ COMMANDS = {
 FORMS = {
     "doctor": ("check", "can a Kafka cluster with these settings lose a record, and what to change?"),
     "atlas": ("check", "the recorded answers for every combination of Kafka's settings, as pages"),
+    "report": ("conform", "a known failure as a folder from which an issue of Kafka can be filed"),
 }
 """Forms of a command that are named without it: the command, and the help text."""
 
@@ -39,6 +40,7 @@ examples:
   isrcheck trace show counterexamples/latest
   isrcheck conform run --steps 200
   isrcheck atlas -o atlas
+  isrcheck report 8.24 -o report
 
 completion in a shell:
   eval "$(isrcheck completion bash)"    in ~/.bashrc; zsh likewise, in ~/.zshrc
@@ -145,6 +147,8 @@ def _command_parser(package: str, form: str = "") -> Parser:
     import shtab
 
     parser: Parser = importlib.import_module(f"{package}.cli").parser(*filter(None, [form]))
+    if form and parser.subcommands:
+        parser = parser.subcommands.choices[form]
     for one in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
         for action in one.declared():
             kind = (action.metavar or "").partition(".")[0] if isinstance(action.metavar, str) else ""

@@ -84,6 +84,7 @@ LONGER = {"models/language/model.py", "models/language/reader.py"}
 
 MODELLING_LANGUAGE = (
     *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/quorum/"),
+    *("models/coordinator/", "models/tier/"),
     *("models/published/", "models/examples/", "models/isr/", "models/cap/"),
     "models/placement/failures.py",
     "models/log.py",

@@ -80,6 +80,7 @@ MARKED = (
     "conformance/tests/replay/test_faults.py",
     "conformance/tests/replay/test_histories.py",
     "conformance/tests/replay/test_state_machines.py",
+    "conformance/tests/report/test_report.py",
     "conformance/tests/traces/format/test_golden.py",
 )
 """The files that mark tests `recorded`."""

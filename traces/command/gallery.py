@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
+from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import print_lines
@@ -70,7 +70,7 @@ def _chosen(words: tuple[str, ...] | list[str]) -> list[Failure]:
 
 def gallery(shown: list[Failure]) -> Mapping[str, str]:
     """Return the pages of these failures and their index, by the names of their files."""
-    traces = {one.name: _trace_of(one) for one in shown}
+    traces = {one.name: trace_of(one.history, f"check failures {one.number}") for one in shown if one.history}
     found = {f"{one.name}.html": pages.page(traces[one.name], list(_about(one)), pages.INDEX) for one in shown}
     entries = [
         Entry(
@@ -85,13 +85,11 @@ def gallery(shown: list[Failure]) -> Mapping[str, str]:
     return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
 
 
-def _trace_of(failure: Failure) -> Trace:
-    """The certified trace of a known failure: plain Python takes its steps again."""
-    history = failure.history
-    assert history is not None
+def trace_of(history: History, command: str) -> Trace:
+    """Return the certified trace of a known failure, which `command` finds: plain Python takes its steps again."""
     instance = history.instance
     steps = [step_named(instance, text) for text in history.steps]
-    about = history.property_name, f"check failures {failure.number}", history.verdict, history.loop
+    about = history.property_name, command, history.verdict, history.loop
     return behaviour(instance, history.start, steps, *about)
 
 

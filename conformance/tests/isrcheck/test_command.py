@@ -22,7 +22,7 @@ from isrcheck.models.version import product
 from isrcheck.traces import cli as trace
 
 FISH = shutil.which("fish")
-WORDS = "choose from 'check', 'trace', 'conform', 'doctor', 'atlas', 'examples', 'completion'"
+WORDS = "choose from 'check', 'trace', 'conform', 'doctor', 'atlas', 'report', 'examples', 'completion'"
 
 HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
 

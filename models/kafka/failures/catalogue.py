@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -112,7 +112,7 @@ class Failure:
     not yet, because it runs an older protocol, or another controller: `first_generation` is the first generation that
     has it (empty: every one), and with one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
     `known_as` are KIPs, JIRA issues and other names. `history` is None if no model expresses the failure; then
-    `why_not` is the reason.
+    `why_not` is the reason. `report` is the part of the file for Kafka's developers, which report.py reads.
     """
 
     name: str
@@ -129,6 +129,7 @@ class Failure:
     bounds: tuple[Bounds, ...] = ()
     first_generation: str = ""
     remains_with: tuple[str, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def releases(self) -> str:
@@ -191,10 +192,10 @@ def _read(path: Path) -> Failure:
         known_as=tuple(content.pop("known_as", ())),
         since=content.pop("since", ""),
         repaired=tuple(content.pop("repaired", ())),
-        story=_paragraph(content.pop("story")),
-        advice=_paragraph(content.pop("advice")),
-        why_not=_paragraph(content.pop("why_not", "")),
-        history=None if history is None else _history(history),
+        story=paragraph(content.pop("story")),
+        advice=paragraph(content.pop("advice")),
+        why_not=paragraph(content.pop("why_not", "")),
+        history=None if history is None else history_of(history),
         changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
         bounds=tuple(Bounds(**one) for one in content.pop("bounds", ())),
         remains_with=tuple(content.pop("remains_with", ())),
@@ -202,7 +203,8 @@ def _read(path: Path) -> Failure:
     )
 
 
-def _history(content: Mapping[str, Any]) -> History:
+def history_of(content: Mapping[str, Any]) -> History:
+    """Return the history that a part `history` of a file describes."""
     named = {("property_name" if key == "property" else key): value for key, value in content.items()}
     return History(**({"model": "kafka", "configuration": ""} | named | {"steps": tuple(content["steps"])}))
 
@@ -212,6 +214,6 @@ def _change(kind: ChangeKind, one: Mapping[str, Any]) -> Change:
     return Change(kind, one["what"], one["change"], None if explored == EXHAUSTED else int(explored))
 
 
-def _paragraph(text: str) -> str:
-    """The text as one line, however the file wraps it."""
+def paragraph(text: str) -> str:
+    """Return the text as one line, however the file wraps it."""
     return " ".join(text.split())

@@ -54,11 +54,13 @@ EXAMPLES = {
     "kafka": 4,
     "exactly_once": 6,
     "transactions": 4,
+    "tier": 12,
     "published": 20,
     "published/others": 20,
     "examples": 20,
     "examples/tla": 20,
 }
+EXAMPLES |= {"coordinator": 12, "consumer_commits": 12}
 EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
@@ -87,6 +89,9 @@ LEAST_ANSWERS = {
     "exactly_once": 10_000,
     "transactions": 30_000,
     "published": 30_000,
+    "coordinator": 1_000,
+    "consumer_commits": 500,
+    "tier": 5_000,
     "quorum": 5_000,
     "quorum_schemes": 2_000,
     "isr_propagation": 1_000,
@@ -102,6 +107,9 @@ LEAST_SUCCESSORS = {
     "exactly_once": 1_000,
     "transactions": 2_000,
     "published": 2_000,
+    "coordinator": 100,
+    "consumer_commits": 50,
+    "tier": 500,
     "quorum": 500,
     "quorum_schemes": 500,
     "isr_propagation": 100,
@@ -118,15 +126,17 @@ What Hypothesis draws depends on the modules that are loaded, and therefore on t
 """
 
 LEAVING_A_RANGE = {
-    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes"),
+    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier"),
+    *("coordinator", "consumer_commits"),
     *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
     "published/others/kip_966",
 }
 """Models that leave a declared range in random states, which need not be reachable.
 
 A leader of Kafka or of KIP-966 can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and
-counts can be too large; below the end of a log there may be no record; the other models guard every index, and all that
-they count.
+counts can be too large; below the end of a log there may be no record, and it may start locally within a segment; a
+coordinator's log can be full, and a consumer can poll without a position. The other models guard every index, and all
+that they count.
 """
 
 Wish = tuple[str, dict[str, int], dict[str, str]]

@@ -56,6 +56,7 @@ def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
     """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR.
 
     A leader that is itself fenced, but was not when it restarted, is replaced when any member of the ISR is fenced.
+    Kafka: ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
     """
     require(session_may_expire(s, broker))
     require(replaces_leader(s, broker))
@@ -78,7 +79,10 @@ def leave_leaderless(s, broker):
 
 @action(shows="{broker}")
 def controller_fences_last_leader(s, broker: KraftReplica):
-    """The session of the leader expires, and nobody can be elected: the partition has no leader."""
+    """The session of the leader expires, and nobody can be elected: the partition has no leader.
+
+    Kafka: ReplicationControlManager.handleBrokerFenced.
+    """
     require(session_may_expire(s, broker))
     require(replaces_leader(s, broker))
     require(nobody_is_valid(s, broker))

@@ -1,0 +1,55 @@
+"""`conform report`: a known failure as a folder from which an issue of Kafka can be filed.
+
+In:  the command line; the library of known failures.
+Out: a folder, whose files are printed, and an exit code. No search is needed: the steps are taken again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from isrcheck.conformance.console import DONE, say
+from isrcheck.conformance.report.folder import all_files, files_of
+from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
+from isrcheck.models.kafka.failures.report import reported
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.drawing import pages
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    what = (
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a report,"
+        " each in a folder of its own)"
+    )
+    parser.add_argument("failure", metavar="FAILURE", nargs="?", help=what)
+    parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help="the folder for the report")
+    parser.add_argument("--force", action="store_true", help="write into a folder that has files, and replace a report")
+    parser.set_defaults(run=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    word, out, force = arguments.failure, arguments.out, arguments.force
+    made = all_files(list(reported().values())) if word is None else files_of(_chosen(word))
+    pages.begin(out, "with -o DIR", replace=force, or_else=", or add --force")
+    for folder in sorted({(out / name).parent for name in made} - {out}):
+        pages.begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
+    for path in pages.write_all(out, made, replace=force):
+        say(escaped(str(path)))
+    return DONE
+
+
+def _chosen(word: str) -> Failure:
+    """The failure that a word names. Raises UsageError."""
+    named = [one for one in failures() if one.is_called(word)]
+    if not named:
+        raise UsageError(refusal(word))
+    chosen = [one for one in named if one.report]
+    if not chosen:
+        has = ", ".join(one.number for one in reported().values())
+        raise UsageError(f"{escaped(word)} has no report; the failures with a report are {has}")
+    if len(chosen) > 1:
+        raise UsageError(f"{escaped(word)} names {', '.join(one.number for one in chosen)}; give one of them")
+    return chosen[0]
