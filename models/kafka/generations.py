@@ -20,7 +20,7 @@ from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
 from isrcheck.models.kafka.actions.clients import consumer, idempotent_producer, producer, transactions
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import late_fetch, operators, reassignment
+from isrcheck.models.kafka.actions.kraft import late_fetch, operators, reassignment, split_fetch
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import (
     goals,
@@ -55,7 +55,7 @@ CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, operators, late_fetch]
+KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, operators, late_fetch, split_fetch]
 KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
 """Since 3.3: brokers are fenced, and read a log of metadata records."""
 

@@ -133,6 +133,13 @@ class Configuration:
         False, "such metadata brings the replicas all the same, if it does not replace", shapes=True
     )
     EXPAND_EPOCH_START = switch(False, "joining the ISR needs all records before the leader's epoch")
+    FETCH_IS_SPLIT = switch(False, "a leader checks a fetch in one step, and counts it in another", shapes=True)
+    FETCH_COUNTED_IN_ITS_EPOCH = switch(
+        False, "a fetch that was checked counts only in the same leader epoch (no release)", shapes=True
+    )
+    DIVERGING_ANSWER_IS_SPLIT = switch(
+        False, "a follower checks a diverging answer in one step, and truncates in another", shapes=True
+    )
     FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
     HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
@@ -254,6 +261,14 @@ class MinInsyncReplicas(Domain, size=lambda configuration: (configuration.replic
 
 class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
     """A metadata record with an assignment."""
+
+
+class SplitReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.FETCH_IS_SPLIT)):
+    """A leader that checks and counts fetches in two steps."""
+
+
+class HoldingReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.DIVERGING_ANSWER_IS_SPLIT)):
+    """A follower that checks and applies diverging answers in two steps."""
 
 
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
@@ -415,6 +430,12 @@ class State:
     log_end_offset_at_fetch = field(WaitReplica, Replica, values=optional(EndOffset), initially=NONE)
     flushed_offset = field(FlushedReplica, values=EndOffset)
     late_fetch_offset = field(LateReplica, Replica, values=optional(EndOffset), initially=NONE)
+    # Where fetches are split: the offset of one that the leader has checked, and not counted yet, and whether it belongs
+    # to what the leader knew of the follower before; and a diverging answer that a follower has checked.
+    admitted_offset = field(SplitReplica, Replica, values=optional(EndOffset), initially=NONE)
+    is_of_former_state = field(SplitReplica, Replica, values=Flag)
+    held_epoch = field(HoldingReplica, values=optional(LeaderEpoch), initially=NONE)
+    held_end_offset = field(HoldingReplica, values=EndOffset)
     diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
     diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
 

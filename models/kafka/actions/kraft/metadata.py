@@ -4,6 +4,7 @@ from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, be
 from isrcheck.models.kafka.state.broker.log import begin_to_follow, start_log_at
 from isrcheck.models.kafka.state.broker.roles import (
     drop_parked_fetches,
+    forget_admitted_fetches,
     forget_followers,
     forget_heard_metadata,
     forget_late_fetches,
@@ -77,6 +78,8 @@ def adopt_replicas(s, leader, partition_epoch):
             if not s.metadata_assigned[partition_epoch][r]:
                 s.remote_log_end_offset[leader][r] = NONE
                 s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
+                if s.FETCH_IS_SPLIT:
+                    s.is_of_former_state[leader][r] = s.admitted_offset[leader][r] != NONE
 
 
 def is_new_replica(s, broker):
@@ -107,6 +110,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
                 adopt_isr(s, broker, partition_epoch)
                 advance_high_watermark(s, broker)
         elif s.metadata_leader[partition_epoch] == broker:
+            if s.FETCH_COUNTED_IN_ITS_EPOCH:
+                forget_admitted_fetches(s, broker)
             if not presumes_leadership(s, broker) or not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER:
                 forget_followers(s, broker)
             adopt_replicas(s, broker, partition_epoch)
@@ -119,6 +124,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
             adopt_isr(s, broker, partition_epoch)
             begin_to_lead(s, broker)
         else:
+            if s.FETCH_COUNTED_IN_ITS_EPOCH:
+                forget_admitted_fetches(s, broker)
             stop_leading(s, broker)
             stop_fetching(s, broker)
             s.is_truncating[broker] = False

@@ -6,6 +6,7 @@ from isrcheck.models.kafka.state.broker.log import begin_to_follow, clamp_high_w
 from isrcheck.models.kafka.state.broker.proposals import clear_request
 from isrcheck.models.kafka.state.broker.roles import (
     adopt_controllers_isr,
+    forget_admitted_fetches,
     forget_heard_metadata,
     forget_own_fetches,
     stop_leading,
@@ -28,6 +29,10 @@ def stop_broker(s, broker):
         if s.alter_partition[broker] != AlterPartition.REQUESTED:
             clear_request(s, broker)
     if s.CONTROLLER == Controller.KRAFT:
+        forget_admitted_fetches(s, broker)
+        if s.DIVERGING_ANSWER_IS_SPLIT:
+            s.held_epoch[broker] = NONE
+            s.held_end_offset[broker] = 0
         s.metadata_position[broker] = 0
         s.stopped_by[broker] = Stop.CRASH
         if s.min_isr_changes > 0:
@@ -48,6 +53,9 @@ def register_new_process(s, broker):
     s.shutdown_partition_epoch[broker] = 0
     clear_request(s, broker)
     for leader in range(s.replicas):
+        if s.FETCH_IS_SPLIT:  # not modelled: that a fetch of the earlier process still counts for that process
+            s.admitted_offset[leader][broker] = NONE
+            s.is_of_former_state[leader][broker] = False
         if s.remote_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:
             s.remote_broker_epoch[leader][broker] = BrokerEpoch.EARLIER
         if s.requested_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:

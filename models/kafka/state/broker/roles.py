@@ -103,6 +103,20 @@ def forget_late_fetches(s, leader):
             s.late_fetch_offset[leader][r] = NONE
 
 
+def forget_admitted_fetches(s, leader):
+    if s.CONTROLLER == Controller.KRAFT and s.FETCH_IS_SPLIT:
+        for r in range(s.replicas):
+            s.admitted_offset[leader][r] = NONE
+            s.is_of_former_state[leader][r] = False
+
+
+def leave_admitted_fetches_behind(s, leader):
+    """The leader makes new objects for its followers; a fetch that it has checked still refers to the old one."""
+    if s.CONTROLLER == Controller.KRAFT and s.FETCH_IS_SPLIT:
+        for r in range(s.replicas):
+            s.is_of_former_state[leader][r] = s.admitted_offset[leader][r] != NONE
+
+
 def forget_followers(s, leader):
     """The followers' offsets become unknown (Replica.updateFetchState starts from an unknown offset)."""
     for r in range(s.replicas):
@@ -135,6 +149,7 @@ def is_known_replica(s, leader, r):
 def stop_leading(s, r):
     """The leader's in-memory state is lost; producers that wait at the leader receive NOT_LEADER, or nothing."""
     forget_followers(s, r)
+    leave_admitted_fetches_behind(s, r)
     drop_parked_fetches(s, r)
     s.epoch_start_offset[r] = 0
     for member in range(s.replicas):
