@@ -25,7 +25,10 @@ def _cluster(configuration, leader, isr, lengths, absent=()):
     lengths = [length if is_assigned_at_first(configuration, r) else 0 for r, length in enumerate(lengths)]
     down = (*absent, *(r for r in range(replicas) if not is_assigned_at_first(configuration, r)))
     leads = [r == leader and r not in down for r in range(replicas)]
-    following = [[f != leader and leads[r] for f in range(replicas)] for r in range(replicas)]
+    following = [
+        [f != leader and leads[r] and is_assigned_at_first(configuration, f) for f in range(replicas)]
+        for r in range(replicas)
+    ]
     has_epoch = [
         configuration.TRUNC != Truncation.HW
         and (length > 0 or (leads[r] and bool(configuration.EPOCH_AT_BECOME_LEADER)))

@@ -120,8 +120,11 @@ class Configuration:
     UNREGISTERED_LEAVES_ELR = switch(False, "a broker that is unregistered leaves the ELR (no release)", shapes=True)
     DELETED_FOLDER_IS_UNCLEAN = switch(False, "a restart without the replica's folder is unclean", shapes=True)
     LAST_KNOWN_LEADER_IS_ACTIVE = switch(True, "the last known leader has to be active (KAFKA-19522)", shapes=True)
+    REASSIGNED_WITHOUT_THE_OTHERS = switch(
+        False, "a reassignment is complete with the added replicas in the ISR (up to 3.7, KAFKA-15665)", shapes=True
+    )
     REASSIGNED_ONCE_ADDED = switch(
-        False, "a reassignment is complete with the added replicas in the ISR (KAFKA-19975)", shapes=True
+        False, "the same again, if not more are removed than added (since 4.3, KAFKA-19975)", shapes=True
     )
     EPOCH_AT_BECOME_LEADER = switch(False, "a leader adds its epoch to its cache when it is elected")
     EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "which entry is dropped if a new one contradicts it")
@@ -373,9 +376,11 @@ class State:
     knows_assigned = field(AssignedReplica, AssignedReplica, values=Flag)
     knows_adding = field(AssignedReplica, AssignedReplica, values=Flag)
     # Changes of min.insync.replicas: their values (0: not made yet), after which partition epoch the metadata log has
-    # them, and how many of them a broker has read; and which brokers are unregistered.
+    # them, whether they end with a ClearElrRecord, which is the next partition epoch, and how many of them a broker has
+    # read; and which brokers are unregistered.
     changed_min_isr = field(MinIsrChange, values=MIN_ISR)
     min_isr_position = field(MinIsrChange, values=PartitionEpoch)
+    erases_elr = field(MinIsrChange, values=Flag)
     min_isr_changes_read = field(MinIsrReader, values=between(0, "min_isr_changes"))
     is_unregistered = field(RegisteredReplica, values=Flag)
     is_fenced = field(KraftReplica, values=Flag)
@@ -430,8 +435,8 @@ class State:
     log_end_offset_at_fetch = field(WaitReplica, Replica, values=optional(EndOffset), initially=NONE)
     flushed_offset = field(FlushedReplica, values=EndOffset)
     late_fetch_offset = field(LateReplica, Replica, values=optional(EndOffset), initially=NONE)
-    # Where fetches are split: the offset of one that the leader has checked, and not counted yet, and whether it belongs
-    # to what the leader knew of the follower before; and a diverging answer that a follower has checked.
+    # Where fetches are split: the offset of one that the leader has checked, and not counted yet, and whether it
+    # belongs to what the leader knew of the follower before; and a diverging answer that a follower has checked.
     admitted_offset = field(SplitReplica, Replica, values=optional(EndOffset), initially=NONE)
     is_of_former_state = field(SplitReplica, Replica, values=Flag)
     held_epoch = field(HoldingReplica, values=optional(LeaderEpoch), initially=NONE)

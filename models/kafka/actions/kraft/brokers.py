@@ -17,7 +17,12 @@ from isrcheck.models.kafka.state.broker.record import (
     nobody_is_valid,
     replaces_leader,
 )
-from isrcheck.models.kafka.state.broker.registration import is_out_of_service, leave_elr, may_leave_elr
+from isrcheck.models.kafka.state.broker.registration import (
+    has_active_leader,
+    is_out_of_service,
+    leave_elr,
+    may_leave_elr,
+)
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Stop
 from isrcheck.models.language import action, require
@@ -151,6 +156,7 @@ def broker_reports_directory(s, broker: KraftReplica):
     require(s.is_up[broker])
     require(is_active(s, broker))
     require(is_assigned(s, broker))
+    require(has_active_leader(s))
     require(may_change_record(s))
     s.directory_reports_left -= 1
     for r in range(s.replicas):

@@ -109,6 +109,17 @@ def can_lead_alone(s, broker):
     )
 
 
+def last_known_leader_waits(s):
+    """A report of a directory has emptied the ELR, and elected nobody: the last known leader is active, and is elected
+    when the controller looks at the partition again.
+    """
+    return (
+        s.directory_reports > 0
+        and s.controller_leader == NONE
+        and any(is_active(s, r) and is_last_known_leader(s, r) for r in range(s.replicas))
+    )
+
+
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
     """The broker has caught up with its registration; a partition without a leader gets it as its leader, if it is
@@ -117,10 +128,12 @@ def controller_unfences_broker(s, broker: KraftReplica):
     require(s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_shutting_down[broker])
-    require(not can_lead_alone(s, broker) or may_change_leader(s))
+    require(not (can_lead_alone(s, broker) or last_known_leader_waits(s)) or may_change_leader(s))
     s.is_fenced[broker] = False
     if can_lead_alone(s, broker):
         announce_record(s, broker, False)
+    elif last_known_leader_waits(s):
+        announce_record(s, s.last_known_leader, False)
 
 
 @action

@@ -52,6 +52,7 @@ def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
         if change == s.min_isr_changes - s.min_isr_changes_left:
             s.changed_min_isr[change] = minimum
             s.min_isr_position[change] = s.controller_partition_epoch
+            s.erases_elr[change] = forgets_eligible_replicas(s) or forgets_last_known_leader(s)
     s.min_isr_changes_left -= 1
     if forgets_eligible_replicas(s) or forgets_last_known_leader(s):
         elected = s.last_known_leader if elects_last_known_leader(s) else s.controller_leader
@@ -64,10 +65,13 @@ def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
 
 
 def has_unread_configuration(s, broker):
-    """The next change that the broker has not read is not behind a record of the partition that it has not read."""
+    """The next change that the broker has not read is not behind a record of the partition that it has not read. One
+    that empties the ELR is read with the record that says so: both are in one batch.
+    """
     return any(
         change == s.min_isr_changes_read[broker]
         and s.changed_min_isr[change] > 0
+        and not s.erases_elr[change]
         and s.min_isr_position[change] <= s.metadata_position[broker]
         for change in range(s.min_isr_changes)
     )
@@ -117,4 +121,4 @@ def operator_deletes_replica_folder(s, broker: KraftReplica):
     start_log_at(s, broker, 0)
     s.high_watermark[broker] = 0
     if s.DELETED_FOLDER_IS_UNCLEAN:
-        s.stopped_by[broker] = Stop.CRASH
+        s.stopped_by[broker] = Stop.LOSS

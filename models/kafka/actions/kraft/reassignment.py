@@ -14,6 +14,7 @@ from isrcheck.models.kafka.state.broker.assignment import (
     remove_replicas,
     removes_by_request,
     request_replicas,
+    will_be_adding,
     will_be_removing,
 )
 from isrcheck.models.kafka.state.broker.proposals import clear_request
@@ -27,6 +28,7 @@ from isrcheck.models.kafka.state.broker.record import (
     may_change_record,
     members_without,
 )
+from isrcheck.models.kafka.state.broker.registration import is_out_of_service
 from isrcheck.models.kafka.state.broker.requests import may_be_granted, take_requested_isr
 from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, ReplicaSet
 from isrcheck.models.language import NONE, action, require
@@ -65,9 +67,19 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """It asks for at least one replica, and for other ones than there are."""
-    return any(target[r] for r in range(s.replicas)) and any(
-        target[r] != s.is_assigned[r] or s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)
+    """It asks for at least one replica, for registered brokers only, and changes something (the order is left out)."""
+    return (
+        any(target[r] for r in range(s.replicas))
+        and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
+        and (
+            is_complete_at_once(s, target)
+            or any(
+                (target[r] and not s.is_assigned[r])
+                or will_be_adding(s, target, r) != s.is_adding[r]
+                or will_be_removing(s, target, r) != s.is_removing[r]
+                for r in range(s.replicas)
+            )
+        )
     )
 
 

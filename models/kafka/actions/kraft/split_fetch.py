@@ -3,11 +3,11 @@
 Kafka checks a fetch against the leader epoch under a read lock, gives the lock up, and takes it again to note how far
 the follower is: a change of leadership fits between the two (Partition.fetchRecords, updateFollowerFetchState). In the
 same way, a follower checks the epoch of a diverging answer under one lock, and truncates under another
-(AbstractFetcherThread.processFetchRequest, truncateOnFetchResponse). Both are switches that are off in every generation:
-then each is one step. The response to a fetch that counts late is left out: it is as if it were lost.
+(AbstractFetcherThread.processFetchRequest, truncateOnFetchResponse). Both are switches that are off in every
+generation: then each is one step. The response to a fetch that counts late is left out: it is as if it were lost.
 """
 
-from isrcheck.models.kafka.actions.alter_partition import diverges, may_join_isr
+from isrcheck.models.kafka.actions.alter_partition import diverges
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
 from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
 from isrcheck.models.kafka.state.broker.log import truncate_log

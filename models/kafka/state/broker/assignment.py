@@ -26,14 +26,24 @@ def is_complete(s, adding, removing, staying, lacking, lacking_added):
     """Whether a reassignment is complete: `adding` and `removing` brokers are on its lists, `staying` members of the
     ISR are not removed, and the ISR lacks so many of the replicas that stay, and of those that are added.
 
-    Up to 4.2 all replicas that stay have to be in the ISR; since 4.3 those that are added, unless more are removed
-    than added (KAFKA-19975). Kafka: PartitionReassignmentReplicas.maybeCompleteReassignment.
+    Up to 3.7 it needs those that are added in the ISR, from 3.8 to 4.2 all that stay (KAFKA-15665), since 4.3 those
+    that are added again, and all if more are removed than added (KAFKA-19975). Kafka:
+    PartitionReassignmentReplicas.maybeCompleteReassignment.
     """
     return (
         (adding > 0 or removing > 0)
         and (removing == 0 or staying > 0)
-        and (lacking == 0 or (s.REASSIGNED_ONCE_ADDED and adding >= removing and lacking_added == 0))
+        and (lacking_added == 0 or not needs_added(s))
+        and (lacking == 0 or may_lack_others(s, adding, removing))
     )
+
+
+def needs_added(s):
+    return s.REASSIGNED_WITHOUT_THE_OTHERS or s.REASSIGNED_ONCE_ADDED
+
+
+def may_lack_others(s, adding, removing):
+    return s.REASSIGNED_WITHOUT_THE_OTHERS or (s.REASSIGNED_ONCE_ADDED and adding >= removing)
 
 
 def is_complete_at_once(s, target: ReplicaSet):

@@ -3,6 +3,8 @@
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     is_active,
+    keep_eligible,
+    keep_members_out_of_elr,
     may_change_leader,
     may_change_record,
     members_without,
@@ -30,11 +32,25 @@ def last_known_leader_is_next(s, leaving):
     )
 
 
+def has_active_leader(s):
+    """The leader stays when the record changes. One that 4.0 elected while it was away would not (not modelled)."""
+    return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
+
+
 def may_leave_elr(s, broker):
-    return may_change_record(s) and (not last_known_leader_is_next(s, broker) or may_change_leader(s))
+    return (
+        has_active_leader(s)
+        and may_change_record(s)
+        and (not last_known_leader_is_next(s, broker) or may_change_leader(s))
+    )
 
 
 def leave_elr(s, broker):
-    """The broker leaves the ELR, and the last known leader may be elected."""
+    """The broker leaves the ELR, and the last known leader may be elected. As in every change, the ELR is empty once the
+    ISR has min.insync.replicas members.
+    """
+    elected = s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader
+    keep_eligible(s, members_without(s, NONE))
+    keep_members_out_of_elr(s)
     s.eligible_leader_replicas[broker] = False
-    announce_record(s, s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader, False)
+    announce_record(s, elected, False)
