@@ -46,8 +46,8 @@ def may_leave_elr(s, broker):
 
 
 def leave_elr(s, broker):
-    """The broker leaves the ELR, and the last known leader may be elected. As in every change, the ELR is empty once the
-    ISR has min.insync.replicas members.
+    """The broker leaves the ELR, and the last known leader may be elected. As in every change, the ELR becomes empty if
+    the ISR has min.insync.replicas members.
     """
     elected = s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader
     keep_eligible(s, members_without(s, NONE))
