@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks
 

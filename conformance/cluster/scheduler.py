@@ -15,7 +15,7 @@ from functools import partial
 from random import Random
 
 from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.chances import INTERVALS, OF_KRAFT, SESSION_CHECK, Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError

@@ -58,6 +58,17 @@ class Bug(Enum):
     LAST_KNOWN_LEADER_TOO_EARLY = "the last known leader is elected while others are eligible (PartitionChange)"
     REMOVAL_KEEPS_LEADER_EPOCH = "the removal of a replica starts no leader epoch (PartitionChange)"
     OLD_RECORD_APPLIED = "a record older than an answer to AlterPartition is applied (KraftPartition)"
+    REMOVED_REPLICA_LOSES_ELIGIBILITY = "a broker that is no replica any longer leaves the ELR (PartitionChange)"
+    UNREGISTERED_BROKER_LOSES_ELIGIBILITY = "an unregistered broker leaves the ELR (ReplicationControl)"
+    MIN_ISR_OF_THE_PARTITION_ITSELF = "the controller counts the partition's own replicas (ReplicationControl)"
+    MIN_ISR_OF_ALL_BROKERS = "a leader takes min.insync.replicas of more replicas than it has (KraftPartition)"
+    NEW_MINIMUM_KEEPS_ELR = "a change of min.insync.replicas leaves the ELR as it is (ReplicationControl)"
+    NEW_MINIMUM_BEFORE_PARTITION = "a broker applies configurations before partitions (KraftReplicaManager)"
+    NEW_MINIMUM_NOT_READ = "a broker keeps the min.insync.replicas that it started with (KraftReplicaManager)"
+    REASSIGNMENT_COMPLETES_EARLY = "a reassignment waits for no replica to be in sync (Reassignment)"
+    REMOVED_REPLICA_KEEPS_LOG = "a replica that is removed keeps its log (KraftPartition)"
+    STRANGER_COUNTED = "a leader counts fetches of brokers that are no replicas (KraftReplicaManager)"
+    DELETED_REPLICA_IS_UNCLEAN = "a broker whose replica was deleted registers as after a crash (Broker)"
     TRUNCATES_TO_ANSWERED_OFFSET = "a follower truncates without looking up the epoch in its own log (FetcherThread)"
 
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
-from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetch_state import Mode
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.configuration.switches import Truncation

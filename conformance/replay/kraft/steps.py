@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import FetchRequest
@@ -85,11 +85,11 @@ class KraftSteps:
 
     def _controller_removes_replica(self, replica: int) -> None:
         assigned = self.cluster.metadata_log()[-1].partition.replicas
-        self.cluster.reassign(tuple(r for r in assigned if r != replica))
+        self.cluster.begin_reassignment(tuple(r for r in assigned if r != replica))
 
     def _controller_adds_replica(self, replica: int) -> None:
         assigned = (*self.cluster.metadata_log()[-1].partition.replicas, replica)
-        self.cluster.reassign(tuple(r for r in self.assignment if r in assigned))
+        self.cluster.begin_reassignment(tuple(r for r in self.assignment if r in assigned))
 
     def _broker_crashes_while_it_fetches(self, follower: int, leader: int) -> None:
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)

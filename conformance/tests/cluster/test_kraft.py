@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.conformance.cluster.acts import alter_isr_in_flight, append, ask, fetch, view_of
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election

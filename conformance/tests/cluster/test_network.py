@@ -19,7 +19,7 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election

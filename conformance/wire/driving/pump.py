@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.chances import INTERVALS
 from isrcheck.conformance.cluster.clients.outside import OUTSIDE
 from isrcheck.conformance.cluster.cluster import Cluster
