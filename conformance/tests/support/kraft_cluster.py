@@ -1,9 +1,9 @@
-"""What an operator does to a cluster with KRaft, and what `describe` shows: for tests of histories without any model."""
+"""What an operator does to a cluster with KRaft, and what `describe` shows: for tests of histories without a model."""
 
 from __future__ import annotations
 
-from isrcheck.conformance.cluster.acts import finish_alter_isr, payloads, view_of
 from isrcheck.conformance.cluster.acts import fetch as fetch_once
+from isrcheck.conformance.cluster.acts import finish_alter_isr, payloads, view_of
 from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.generations import generation
