@@ -66,8 +66,10 @@ class Bug(Enum):
     NEW_MINIMUM_BEFORE_PARTITION = "a broker applies configurations before partitions (KraftReplicaManager)"
     NEW_MINIMUM_NOT_READ = "a broker keeps the min.insync.replicas that it started with (KraftReplicaManager)"
     REASSIGNMENT_COMPLETES_EARLY = "a reassignment waits for no replica to be in sync (Reassignment)"
+    CANCEL_KEEPS_ISR = "a cancelled reassignment leaves the replicas that it added in the ISR (ReplicationControl)"
+    STRANGER_ELECTED = "a request that adds a replica also elects it from the ELR (ReplicationControl)"
     REMOVED_REPLICA_KEEPS_LOG = "a replica that is removed keeps its log (KraftPartition)"
-    STRANGER_COUNTED = "a leader counts fetches of brokers that are no replicas (KraftReplicaManager)"
+    STRANGER_COUNTED = "a leader counts fetches of a broker that is no replica as far as it knows (KraftPartition)"
     DELETED_REPLICA_IS_UNCLEAN = "a broker whose replica was deleted registers as after a crash (Broker)"
     TRUNCATES_TO_ANSWERED_OFFSET = "a follower truncates without looking up the epoch in its own log (FetcherThread)"
 

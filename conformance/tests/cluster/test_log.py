@@ -252,7 +252,7 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
         "2.0": Truncation.KIP279,
         "2.1": Truncation.KIP320,
         "2.4": Truncation.KIP320,
-        **dict.fromkeys(("2.8", "3.3", "3.5", "3.7", "4.1"), Truncation.ON_FETCH),
+        **dict.fromkeys(("2.8", "3.3", "3.5", "3.7", "4.0", "4.1", "4.3"), Truncation.ON_FETCH),
     }
     assert generation("0.10") == Switches()
     assert generation("0.8") == generation("0.10").with_switch("SHRINK_RULE", "LAG_MESSAGES")

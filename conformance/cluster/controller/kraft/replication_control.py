@@ -119,7 +119,9 @@ class ReplicationControl:
         """
         if not self.partition.is_reassigned:
             raise ClusterError("there is no reassignment to cancel; begin one")
-        isr = self.partition.isr - self.partition.adding
+        isr = self.partition.isr
+        if self._bug is not Bug.CANCEL_KEEPS_ISR:
+            isr -= self.partition.adding
         if not isr:
             raise ClusterError("the reassignment cannot be cancelled: the ISR has only replicas that it adds")
         self._write(self.change(target=reverted(assignment_of(self.partition)), target_isr=isr))
@@ -182,7 +184,7 @@ class ReplicationControl:
         the controller asks for the directory of its replica. Kafka: LeaderAcceptor, PartitionRegistration.directory.
         """
         is_active = self._log.now.brokers[broker].is_active
-        if is_active and broker not in self.partition.replicas:
+        if is_active and broker not in self.partition.replicas and self._bug is not Bug.STRANGER_ELECTED:
             raise ClusterError(f"UNKNOWN_SERVER_ERROR: replica {broker} is not assigned to this partition")
         return is_active
 
