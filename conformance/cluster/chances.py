@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.messages import Acks
 
 INTERVALS = {

@@ -26,7 +26,8 @@ from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import USUAL, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.kraft_operations import KraftOperations
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out

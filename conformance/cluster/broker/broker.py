@@ -244,10 +244,10 @@ class Broker:
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
         """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
-        process = self._running
-        if process is None or self._is_frozen:
+        if self._running is None or self._is_frozen:
             return ()
-        return timers_of(process, has_heartbeats=self._switches.has_kraft)
+        peers = (self._running.fetchers.threads, self._running.replica_manager.parked_fetches)
+        return timers_of(*peers, has_heartbeats=self._switches.has_kraft)
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked

@@ -1,14 +1,13 @@
 """The periodic activities of a broker's process.
 
-In:  a process.
+In:  the brokers from which a process fetches, and those that fetch from it.
 Out: the timers that a driver may fire.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
-
-from isrcheck.conformance.cluster.broker.process import Process
 
 
 class TimerKind(Enum):
@@ -24,12 +23,16 @@ class TimerKind(Enum):
     HEARTBEAT = "heartbeat"
 
 
-def timers_of(process: Process, *, has_heartbeats: bool) -> tuple[tuple[TimerKind, int | None], ...]:
-    """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
+def timers_of(
+    sources: Iterable[int], parked: Iterable[int], *, has_heartbeats: bool
+) -> tuple[tuple[TimerKind, int | None], ...]:
+    """The timers that can be fired now, each with its peer: the other broker that it concerns, or None. `sources` are
+    the brokers from which the process fetches, `parked` the followers whose fetches it has parked.
+    """
     with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
     left_out = with_peers if has_heartbeats else {*with_peers, TimerKind.HEARTBEAT}
     return (
         *((each, None) for each in TimerKind if each not in left_out),
-        *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(process.fetchers.threads)),
-        *((TimerKind.DELAYED_FETCH, each) for each in sorted(process.replica_manager.parked_fetches)),
+        *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(sources)),
+        *((TimerKind.DELAYED_FETCH, each) for each in sorted(parked)),
     )

@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.configuration.switches import Truncation
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from conformance.tests.cluster.test_kraft import SEEN_WITH_KRAFT
+from conformance.tests.cluster.kraft.test_kraft import SEEN_WITH_KRAFT
 from isrcheck.conformance.cluster.acts import (
     acknowledged,
     alter_isr_in_flight,
@@ -31,7 +31,7 @@ from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record

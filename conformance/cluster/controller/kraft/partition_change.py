@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.reassignment import Assignment, is_complete
 from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
 

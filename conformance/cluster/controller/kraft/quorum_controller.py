@@ -17,7 +17,8 @@ from dataclasses import replace
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election, ProcessOf
+from isrcheck.conformance.cluster.controller.controller import ProcessOf
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.broker_states import BrokerState, BrokerStates
 from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
 from isrcheck.conformance.cluster.controller.kraft.replication_control import ReplicationControl

@@ -13,7 +13,7 @@ from dataclasses import replace
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.alter_partition import error_for
 from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
 from isrcheck.conformance.cluster.controller.kraft.partition_change import PartitionChange

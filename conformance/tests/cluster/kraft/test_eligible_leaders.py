@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.tests.support.kraft_cluster import (
+from conformance.tests.cluster.kraft.operating import (
     PROMPT,
     RECORDS,
     cluster_of,
@@ -30,7 +30,7 @@ from isrcheck.conformance.cluster.acts import acknowledged, append, finish_alter
 from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse
 
 THREE = Start(log=RECORDS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from conformance.tests.support.kraft_cluster import (
+from conformance.tests.cluster.kraft.operating import (
     PROMPT,
     beat,
     kill,
@@ -20,12 +20,12 @@ from conformance.tests.support.kraft_cluster import (
     replicate,
     stop,
 )
-from conformance.tests.support.kraft_cluster import start as start_up
+from conformance.tests.cluster.kraft.operating import start as start_up
 from isrcheck.conformance.cluster.acts import acknowledged, alter_isr_in_flight, append, ask, fetch, view_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors
 
