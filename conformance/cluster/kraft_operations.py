@@ -92,6 +92,7 @@ class KraftOperations(ABC):
 
     def report_directory(self, broker: int) -> None:
         """A broker sends the controller the directory in which it has put its replica. Errors: `ClusterError`."""
+        self._quorum()
         self._broker(broker).report_directory()
 
     def deliver_together(self, late: int, other: int) -> None:

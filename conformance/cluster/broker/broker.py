@@ -170,9 +170,9 @@ class Broker:
 
     def report_directory(self) -> None:
         """Tell the controller of the directory in which the replica is, which is not the one that it knows. Errors:
-        `ClusterError` if no process runs, or without KRaft.
+        `ClusterError` if no process runs.
         """
-        assert self.kraft is not None
+        self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:

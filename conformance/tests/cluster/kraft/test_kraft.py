@@ -24,7 +24,9 @@ from conformance.tests.cluster.kraft.operating import start as start_up
 from isrcheck.conformance.cluster.acts import acknowledged, alter_isr_in_flight, append, ask, fetch, view_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import ReassignmentCompletion
 from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors
@@ -103,10 +105,36 @@ def test_a_broker_registers_only_after_its_session() -> None:
     cluster.crash(1)
     with pytest.raises(ClusterError, match="broker 1: the session of its earlier process lasts; end the session first"):
         cluster.restart(1)
+
+
+@pytest.mark.parametrize(("protocol", "isr"), [("3.7", [0, 1, 2]), ("4.0", [0, 2]), ("4.1", [0, 2])])
+def test_a_broker_that_restarts_before_it_is_fenced(protocol: str, isr: list[int]) -> None:
+    """Up to 3.9 it stays in the ISR (KAFKA-18106); later it leaves it, in one change of the partition."""
+    cluster = Cluster(protocol, settings=PROMPT)
+    cluster.crash(1)
     cluster.advance(Settings().broker_session_timeout_ms + 1)
     cluster.restart(1)
-    assert leader_and_isr(cluster) == (0, [0, 1, 2])  # KAFKA-18106
+    assert leader_and_isr(cluster) == (0, isr)
+    assert elr_of(cluster) == set()
+    assert cluster.controller_metadata().partition_epoch == (0 if len(isr) == 3 else 1)
     assert cluster.metadata_log()[-1].brokers[1].is_fenced
+
+
+def test_the_releases_of_4_x_differ_as_in_kafka_s_sources() -> None:
+    """4.0 is a cluster without eligible leader replicas: their rules show once they are turned on."""
+    of_4_0, of_4_1, of_4_3 = (generation(name) for name in ("4.0", "4.1", "4.3"))
+    assert replace(generation("3.7"), RESPONSE_EPOCH_MATCHED=True, RESTART_BEFORE_FENCING=False) == replace(
+        of_4_0,
+        DIRECTORY_REPORT_ERASES_ELR=False,
+        LAST_KNOWN_LEADER_IS_ACTIVE=True,
+        REASSIGNMENT_COMPLETION=ReassignmentCompletion.ADDED_REPLICAS,
+    )
+    assert replace(of_4_0, ELR=True, FAIL_OVER_GIVES_FENCED_SESSIONS=False, LAST_KNOWN_LEADER_IS_ACTIVE=True) == of_4_1
+    assert of_4_3 == replace(
+        of_4_1,
+        DIRECTORY_REPORT_ERASES_ELR=False,
+        REASSIGNMENT_COMPLETION=ReassignmentCompletion.ALL_REPLICAS_IF_FEWER,
+    )
 
 
 def test_a_broker_stops_when_the_others_have_read_of_its_shutdown() -> None:
