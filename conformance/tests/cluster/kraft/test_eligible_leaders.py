@@ -136,6 +136,8 @@ def test_an_unregistered_broker_keeps_the_last_known_leader_out(
         with pytest.raises(ClusterError, match="broker 1 is not registered; name another"):
             cluster.unregister(1)
     kill(cluster, 0)
+    isr, elr, last = ("", "0,1", "0") if protocol == "4.3" else ("0", "", "")
+    assert described(cluster) == f"Leader: none Replicas: 0,1,2 Isr: {isr} Elr: {elr} LastKnownElr: {last}"
     start(cluster, 0)
     assert described(cluster) == outcome
     assert logs(cluster)[0] == ALL
@@ -169,6 +171,9 @@ def test_the_controller_counts_the_replicas_of_the_first_partition(
     assert isinstance(cluster.messages()[-1].payload, ProduceResponse)
     assert cluster.messages()[-1].payload.error is Errors.NOT_ENOUGH_REPLICAS
     lose_power(cluster, 0, kept=3)
+    without = protocol != "4.3"
+    now = cluster.metadata_log()[-1].partition
+    assert (now.isr, now.elr) == (({0}, set()) if without else (set(), elr | {0}))
     start(cluster, 0, 1, 2)
     leader = 1 if survives else 0
     assert cluster.controller_metadata().leader == leader
@@ -267,11 +272,14 @@ def test_a_clean_stop_says_nothing_about_the_data(
 ) -> None:
     cluster = cluster_of(protocol, PAIR)
     (stop if is_clean else kill)(cluster, 1)
+    isr, elr, last = ("", "0,1", "0") if protocol == "4.3" else ("0", "", "")
+    assert described(cluster) == f"Leader: 0 Replicas: 0,1 Isr: 0 Elr: {elr[2:]} LastKnownElr: "
     if is_deleted:
         cluster.delete_replica(1)
         assert logs(cluster) == {0: ALL, 1: ""}
     if leader_is_down:
         kill(cluster, 0)
+        assert described(cluster) == f"Leader: none Replicas: 0,1 Isr: {isr} Elr: {elr} LastKnownElr: {last}"
     start(cluster, 1)
     if not leader_is_down:
         kill(cluster, 0)
