@@ -166,7 +166,7 @@ class Broker:
         if self._running is not None:
             raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
         self._storage.lose_disk()
-        self._was_clean &= self._bug is not Bug.DELETED_REPLICA_IS_UNCLEAN
+        self._was_clean &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
         """Tell the controller of the directory in which the replica is, which is not the one that it knows. Errors:

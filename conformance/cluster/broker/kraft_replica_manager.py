@@ -67,7 +67,7 @@ class KraftReplicaManager(ReplicaManager):
             return
         self._metadata.image = image
         had_log = before is not None and self._fetchers.broker in before.partition.replicas
-        if not had_log or self._bug is Bug.NEW_MINIMUM_BEFORE_PARTITION:
+        if not had_log or self._switches.CONFIGURATION_BEFORE_TOPICS:
             partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with what holds now
         if before is None or before.partition != image.partition:
             self._apply_record(image.partition)
@@ -82,8 +82,10 @@ class KraftReplicaManager(ReplicaManager):
             self._give_up_what_waits()
             return
         told = LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
-        partition.take_assignment(record)
-        if not partition.is_news(told):
+        is_news = partition.is_news(told)
+        if is_news or self._switches.EQUAL_PARTITION_EPOCH_ASSIGNS:
+            partition.take_assignment(record)
+        if not is_news:
             return
         if told.leader_epoch == partition.leader_epoch:
             partition.adopt_record(told)

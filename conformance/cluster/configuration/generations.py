@@ -18,7 +18,6 @@ from isrcheck.conformance.cluster.configuration.switches import (
     FollowerSkip,
     IsrChannel,
     PositionCheck,
-    ReassignmentCompletion,
     ShrinkRule,
     SwitchError,
     Switches,
@@ -63,6 +62,7 @@ _GENERATION_3_3 = replace(
     EPOCH_BUMP_ON_SHRINK=True,
     EQUAL_PARTITION_EPOCH_REPLACES=True,
     LATE_FETCH_COUNTS=True,
+    REASSIGNED_WITHOUT_THE_OTHERS=True,
     RESTART_BEFORE_FENCING=True,
 )
 
@@ -77,9 +77,9 @@ _GENERATION_3_7 = replace(_GENERATION_3_5, EPOCH_BUMP_ON_SHRINK=False, HW_MINISR
 
 _GENERATION_4_0 = replace(
     _GENERATION_3_7,
-    DIRECTORY_REPORT_ERASES_ELR=True,
+    ASSIGNED_DIRECTORY_ERASES_ELR=True,
     LAST_KNOWN_LEADER_IS_ACTIVE=False,
-    REASSIGNMENT_COMPLETION=ReassignmentCompletion.ALL_REPLICAS,
+    REASSIGNED_WITHOUT_THE_OTHERS=False,
     RESPONSE_EPOCH_MATCHED=True,
     RESTART_BEFORE_FENCING=False,
 )
@@ -90,8 +90,8 @@ _GENERATION_4_1 = replace(
 
 _GENERATION_4_3 = replace(
     _GENERATION_4_1,
-    DIRECTORY_REPORT_ERASES_ELR=False,
-    REASSIGNMENT_COMPLETION=ReassignmentCompletion.ALL_REPLICAS_IF_FEWER,
+    ASSIGNED_DIRECTORY_ERASES_ELR=False,
+    REASSIGNED_ONCE_ADDED=True,
 )
 
 GENERATIONS: Mapping[str, Switches] = MappingProxyType(

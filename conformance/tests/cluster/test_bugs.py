@@ -497,7 +497,7 @@ WITH_KRAFT = (
     *(Bug.FENCED_BROKER_ELIGIBLE, Bug.BROKER_EPOCH_NOT_COMPARED, Bug.PARTITION_EPOCH_NOT_COMPARED),
     *(Bug.INELIGIBLE_CHANGE_KEPT, Bug.HIGH_WATERMARK_GATE_MISSING, Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY),
     *(Bug.LAST_KNOWN_LEADER_TOO_EARLY, Bug.REMOVAL_KEEPS_LEADER_EPOCH, Bug.OLD_RECORD_APPLIED),
-    *(each.bug for each in SEEN_WITH_KRAFT),
+    *(each.bug for each in SEEN_WITH_KRAFT if isinstance(each.bug, Bug)),
 )
 """Bugs of clusters with KRaft: test_kraft.py and the walks of replay/test_bugs.py show them."""
 

@@ -40,7 +40,7 @@ class PartitionChange:
 
     def build(self) -> PartitionRegistration | None:
         """The new record, in a new partition epoch; None if nothing changes."""
-        if is_complete(self.target, self.target_isr, self.switches.REASSIGNMENT_COMPLETION, self.bug):
+        if is_complete(self.target, self.target_isr, self.switches, self.bug):
             isr, target = self.target_isr - self.target.removing, Assignment(self.target.target)
             return replace(self, target_isr=isr, target=target)._built()
         return self._built()
@@ -80,7 +80,7 @@ class PartitionChange:
             return frozenset()
         former = self.partition.elr | self.partition.isr
         trusted = former if self.bug is Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY else former - self.unclean
-        if self.bug is Bug.REMOVED_REPLICA_LOSES_ELIGIBILITY:
+        if self.switches.ELR_WITHIN_REPLICAS:
             trusted &= frozenset(self.target.replicas)
         return trusted - self.target_isr
 

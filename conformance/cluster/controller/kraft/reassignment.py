@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.switches import ReassignmentCompletion
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
 
 
@@ -46,19 +46,20 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
     return Assignment((*wanted, *sorted(removing)), adding or present.adding, removing or present.removing)
 
 
-def is_complete(assignment: Assignment, isr: frozenset[int], rule: ReassignmentCompletion, bug: Bug | None) -> bool:
-    """Whether a reassignment is over, once this is the ISR. Kafka: maybeCompleteReassignment."""
+def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
+    """Whether a reassignment is over, once this is the ISR: the added replicas are in it, and so are the others that
+    stay; up to 3.7 without the others (KAFKA-15665), since 4.3 without them unless it removes more replicas than it
+    adds (KAFKA-19975). Kafka: maybeCompleteReassignment.
+    """
     kept, target = isr - assignment.removing, frozenset(assignment.target)
     if not (assignment.adding or assignment.removing) or not kept or not target:
         return False
     if bug is Bug.REASSIGNMENT_COMPLETES_EARLY:
         return True
-    if rule is ReassignmentCompletion.ALL_REPLICAS:
-        return target <= kept
-    has_fewer = rule is ReassignmentCompletion.ALL_REPLICAS_IF_FEWER and len(assignment.adding) < len(
-        assignment.removing
-    )
-    return assignment.adding <= kept and (not has_fewer or target <= kept)
+    has_fewer = len(assignment.adding) < len(assignment.removing)
+    if switches.REASSIGNED_WITHOUT_THE_OTHERS or (switches.REASSIGNED_ONCE_ADDED and not has_fewer):
+        return assignment.adding <= kept
+    return target <= kept and (not switches.REASSIGNED_ONCE_ADDED or assignment.adding <= kept)
 
 
 def reverted(present: Assignment) -> Assignment:

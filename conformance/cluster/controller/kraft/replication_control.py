@@ -47,7 +47,7 @@ class ReplicationControl:
         """
         of_itself = len(self.partition.replicas)
         first = self._settings.replicas_of_partition_0
-        if first is None or self._bug is Bug.MIN_ISR_OF_THE_PARTITION_ITSELF:
+        if first is None or self._switches.MIN_ISR_OF_OWN_REPLICAS:
             first = of_itself
         return min(self._log.now.min_insync_replicas, first)
 
@@ -68,7 +68,7 @@ class ReplicationControl:
         that as well. Kafka: handleBrokerUnregistered.
         """
         if broker in self.partition.isr | self.partition.elr:
-            scrapped = frozenset({broker}) if self._bug is Bug.UNREGISTERED_BROKER_LOSES_ELIGIBILITY else frozenset()
+            scrapped = frozenset({broker}) if self._switches.UNREGISTERED_LEAVES_ELR else frozenset()
             self._write(self.change(removed=broker, unclean=scrapped))
 
     def elect_if_leaderless(self) -> None:
@@ -81,7 +81,7 @@ class ReplicationControl:
         Kafka: handleAssignReplicasToDirs.
         """
         if broker in self.partition.replicas:
-            knows_elr = self._switches.ELR and not self._switches.DIRECTORY_REPORT_ERASES_ELR
+            knows_elr = self._switches.ELR and not self._switches.ASSIGNED_DIRECTORY_ERASES_ELR
             self._write(self.change(knows_elr=knows_elr, changes_directory=True))
 
     # Proposals of leaders

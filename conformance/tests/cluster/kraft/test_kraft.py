@@ -26,7 +26,6 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import ReassignmentCompletion
 from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors
@@ -125,15 +124,15 @@ def test_the_releases_of_4_x_differ_as_in_kafka_s_sources() -> None:
     of_4_0, of_4_1, of_4_3 = (generation(name) for name in ("4.0", "4.1", "4.3"))
     assert replace(generation("3.7"), RESPONSE_EPOCH_MATCHED=True, RESTART_BEFORE_FENCING=False) == replace(
         of_4_0,
-        DIRECTORY_REPORT_ERASES_ELR=False,
+        ASSIGNED_DIRECTORY_ERASES_ELR=False,
         LAST_KNOWN_LEADER_IS_ACTIVE=True,
-        REASSIGNMENT_COMPLETION=ReassignmentCompletion.ADDED_REPLICAS,
+        REASSIGNED_WITHOUT_THE_OTHERS=True,
     )
     assert replace(of_4_0, ELR=True, FAIL_OVER_GIVES_FENCED_SESSIONS=False, LAST_KNOWN_LEADER_IS_ACTIVE=True) == of_4_1
     assert of_4_3 == replace(
         of_4_1,
-        DIRECTORY_REPORT_ERASES_ELR=False,
-        REASSIGNMENT_COMPLETION=ReassignmentCompletion.ALL_REPLICAS_IF_FEWER,
+        ASSIGNED_DIRECTORY_ERASES_ELR=False,
+        REASSIGNED_ONCE_ADDED=True,
     )
 
 
@@ -177,9 +176,9 @@ RECORD = Start(log=("r",))
 
 @dataclass(frozen=True)
 class Seen:
-    """A driver, and what it returns without the bug and with it."""
+    """A driver, and what it returns without the bug and with it; `bug` may be a switch, off in Kafka and on."""
 
-    bug: Bug
+    bug: Bug | str
     drive: Callable[[Cluster], object]
     right: object
     wrong: object
@@ -282,10 +281,10 @@ ONE = Start(assignment=(0,), log=("r",))
 TWO = Start(assignment=(0, 1), log=("r",))
 OF_ONE = replace(PROMPT, min_insync_replicas=1)
 SEEN_WITH_KRAFT = (
-    Seen(Bug.REMOVED_REPLICA_LOSES_ELIGIBILITY, elr_after_a_smaller_replication_factor, {1, 2}, set()),
-    Seen(Bug.UNREGISTERED_BROKER_LOSES_ELIGIBILITY, elr_after_a_broker_is_unregistered, {1}, set()),
+    Seen("ELR_WITHIN_REPLICAS", elr_after_a_smaller_replication_factor, {1, 2}, set()),
+    Seen("UNREGISTERED_LEAVES_ELR", elr_after_a_broker_is_unregistered, {1}, set()),
     Seen(
-        *(Bug.MIN_ISR_OF_THE_PARTITION_ITSELF, elr_after_two_stops, set(), {1}),
+        *("MIN_ISR_OF_OWN_REPLICAS", elr_after_two_stops, set(), {1}),
         settings=replace(PROMPT, replicas_of_partition_0=1),
     ),
     Seen(
@@ -293,7 +292,7 @@ SEEN_WITH_KRAFT = (
         settings=replace(PROMPT, min_insync_replicas=3),
     ),
     Seen(Bug.NEW_MINIMUM_KEEPS_ELR, elr_after_a_new_minimum, set(), {1}),
-    Seen(Bug.NEW_MINIMUM_BEFORE_PARTITION, acknowledged_after_a_late_minimum, ("x",), (), TWO, OF_ONE),
+    Seen("CONFIGURATION_BEFORE_TOPICS", acknowledged_after_a_late_minimum, ("x",), (), TWO, OF_ONE),
     Seen(
         *(Bug.NEW_MINIMUM_NOT_READ, acknowledged_after_a_new_minimum, (), ("x",)),
         *(Start(replicas=2, isr=frozenset({0})), OF_ONE),
@@ -303,12 +302,16 @@ SEEN_WITH_KRAFT = (
     Seen(Bug.STRANGER_ELECTED, leader_after_strangers_are_added, None, 1),
     Seen(Bug.REMOVED_REPLICA_KEEPS_LOG, log_of_a_removed_replica, "", "r"),
     Seen(Bug.STRANGER_COUNTED, followers_before_the_leader_has_read, [1], [1, 2], TWO),
-    Seen(Bug.DELETED_REPLICA_IS_UNCLEAN, elr_after_a_replica_is_deleted, {1}, set()),
+    Seen("DELETED_FOLDER_IS_UNCLEAN", elr_after_a_replica_is_deleted, {1}, set()),
 )
 
 
-@pytest.mark.parametrize("seen", SEEN_WITH_KRAFT, ids=lambda each: each.bug.name.lower())
+@pytest.mark.parametrize("seen", SEEN_WITH_KRAFT, ids=lambda each: str(each.bug))
 def test_a_seeded_bug_is_detected(seen: Seen) -> None:
     protocol = "4.1" if seen.bug is Bug.CANCEL_KEEPS_ISR else "4.3"  # in 4.3 it would be complete
     assert seen.drive(Cluster(protocol, seen.start, seen.settings)) == seen.right
-    assert seen.drive(Cluster(protocol, seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
+    if isinstance(seen.bug, Bug):
+        mistaken = Cluster(protocol, seen.start, seen.settings, bug=seen.bug.name.lower())
+    else:
+        mistaken = Cluster(generation(protocol).with_switch(seen.bug, "on"), seen.start, seen.settings)
+    assert seen.drive(mistaken) == seen.wrong
