@@ -147,8 +147,9 @@ def test_every_bug_is_listed_once():
 @pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
 def test_a_random_walk_shows_the_bug(bug):
     protocol, values = SEEN[bug]
-    assert all(replay(walk_of(protocol, values, seed, STEPS), Driver()) is None for seed in range(10))
-    assert any(is_seen(bug, walk_of(protocol, values, seed, STEPS)) for seed in range(MOST_WALKS))
+    walks = (walk_of(protocol, values, seed, STEPS) for seed in range(MOST_WALKS))
+    shown = next(walk for walk in walks if is_seen(bug, walk))
+    assert replay(shown, Driver()) is None
 
 
 @pytest.mark.parametrize("bug", SEEN_BY_A_GOLDEN_TRACE, ids=lambda bug: bug.name)
