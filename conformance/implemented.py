@@ -60,7 +60,11 @@ class UntimelyError(UsageError):
 def switches_of(instance: Instance) -> Switches:
     """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
     configuration, missing = instance.configuration, []
-    found = Switches(IDEMPOTENT_CACHE=configuration.remembered_batches)
+    found = Switches(
+        IDEMPOTENT_CACHE=configuration.remembered_batches,
+        # A model without the rules of reassignments removes a replica at once, whoever is in sync.
+        REASSIGNED_WITHOUT_THE_OTHERS="REASSIGNED_ONCE_ADDED" not in instance.model.entries,
+    )
     known = {switch.name for switch in fields(found)}
     unused = {
         *(() if configuration.enable_idempotence else OF_IDEMPOTENT_PRODUCERS),

@@ -126,7 +126,18 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
 }
 """What a bug needs to show. A bug without an entry needs nothing that every configuration does not have."""
 
+NOT_IN_THE_MODEL: Mapping[AnyBug, str] = dict.fromkeys(
+    (
+        *(Bug.MIN_ISR_OF_ALL_BROKERS, Bug.NEW_MINIMUM_KEEPS_ELR, Bug.NEW_MINIMUM_NOT_READ),
+        *(Bug.REASSIGNMENT_COMPLETES_EARLY, Bug.CANCEL_KEEPS_ISR, Bug.STRANGER_ELECTED),
+        *(Bug.REMOVED_REPLICA_KEEPS_LOG, Bug.STRANGER_COUNTED),
+    ),
+    "the model neither reassigns as Kafka does, nor changes min.insync.replicas, nor unregisters brokers",
+)
+"""Bugs of what only the cluster can do. Direct tests show them (tests/cluster/kraft/test_kraft.py)."""
+
 NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
+    **NOT_IN_THE_MODEL,
     Bug.STALE_FETCHES_COUNTED: (
         "the model takes no step for a request that is refused, so no trace asks the cluster to refuse one"
     ),
@@ -141,6 +152,7 @@ NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
 """What a driver that takes the model's steps, and nothing else, cannot bring about."""
 
 NEVER_IN_RUNS: Mapping[AnyBug, str] = {
+    **NOT_IN_THE_MODEL,
     Bug.LAG_BY_HIGH_WATERMARK: "it is made for a reader of an open transaction, and a run has no transactions",
     Bug.STALE_EPOCH_ANSWER_APPLIED: (
         "a question about epochs and its answer are one event, at the model's level of atomicity: no answer is ever"

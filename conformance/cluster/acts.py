@@ -9,8 +9,8 @@ and delivers its request.
 
 from __future__ import annotations
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetch_state import Mode
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.client_operations import CONSUMER, PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.messages import Acks
 
 INTERVALS = {
@@ -37,7 +37,8 @@ class Chances:
     between brokers arrives in the event in which it is sent, or is lost, and so does the response to a request about
     epochs or offsets; only fetch responses take time. This is the atomicity of the formal model. Without this option,
     these messages take time like all others. `elections` are the kinds of elections that the run requests.
-    With KRaft: `session_interval`, the heartbeats of a living broker are lost; `shutdown_interval`, one is shut down.
+    With KRaft: `session_interval`, the heartbeats of a living broker are lost; `shutdown_interval`, one is shut down;
+    `operation_interval`, an administrator carries out one of these `operations` (administration.py).
     """
 
     delay: int = 20
@@ -56,6 +57,8 @@ class Chances:
     transaction_interval: int = 0
     session_interval: int = 0
     shutdown_interval: int = 0
+    operation_interval: int = 0
+    operations: tuple[str, ...] = ()
     down_time: int = 3_000
     retry_share: float = 0.5
     acks: tuple[Acks, ...] = (Acks.ALL,)

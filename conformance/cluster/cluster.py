@@ -18,14 +18,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from isrcheck.conformance.cluster import observe
-from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
+from isrcheck.conformance.cluster.broker.broker import Broker
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import USUAL, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.kraft_operations import KraftOperations
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
@@ -216,7 +218,7 @@ class Cluster(ClientOperations, KraftOperations):
     def lose_disk(self, broker: int) -> None:
         """End the process, and replace its disk by an empty one."""
         self._end(broker)
-        self._broker(broker).storage.lose_disk()
+        self._broker(broker).lose_disk()
 
     def restart(self, broker: int) -> None:
         """Start a new process; it registers, and the controller sends it the current metadata.

@@ -1,7 +1,7 @@
 """What can be done to a cluster with a KRaft controller, and to no other: the part of `Cluster` that concerns it.
 
 In:  operations of a driver.
-Out: fenced brokers, controlled shutdowns, reassignments, and two fetches at the same time.
+Out: fenced brokers, controlled shutdowns, an administrator's requests, and two fetches at the same time.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ class KraftOperations(ABC):
         (which it does with ELR, KAFKA-18106). Errors: `ClusterError` without KRaft.
         """
         quorum = self._quorum()
-        return quorum.image.brokers[broker].is_fenced or (
-            not quorum.has_session(broker) and not quorum.fences_at_registration
-        )
+        is_fenced = quorum.image.brokers[broker].is_fenced
+        return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
 
     def end_session(self, broker: int) -> None:
         """The heartbeats of a broker fail to arrive in time. Errors: `ClusterError`."""
@@ -62,9 +61,39 @@ class KraftOperations(ABC):
         """An operator shuts a broker down: its heartbeats ask for it from now on. Errors: `ClusterError`."""
         self._broker(broker).kraft.begin_shutdown()
 
-    def reassign(self, replicas: tuple[int, ...]) -> None:
+    def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
         """An administrator assigns the partition to these replicas, in this order. Errors: `ClusterError`."""
-        self._quorum().reassign(replicas)
+        self._quorum().replication.begin_reassignment(replicas)
+
+    def cancel_reassignment(self) -> None:
+        """An administrator cancels the reassignment. Errors: `ClusterError`."""
+        self._quorum().replication.cancel_reassignment()
+
+    def change_min_insync_replicas(self, least: int) -> None:
+        """An administrator sets the topic's min.insync.replicas. Errors: `ClusterError` without KRaft."""
+        self._quorum().replication.change_min_insync_replicas(least)
+
+    def write_cluster_min_insync_replicas(self) -> None:
+        """An administrator sets the cluster's min.insync.replicas; the topic keeps its own. Errors: `ClusterError`."""
+        self._quorum().replication.write_cluster_min_insync_replicas()
+
+    def unregister(self, broker: int) -> None:
+        """An administrator unregisters a broker. Errors: `ClusterError`."""
+        self._broker(broker)
+        self._quorum().unregister(broker)
+
+    def fail_over_controller(self) -> None:
+        """Another controller of the quorum becomes active. Errors: `ClusterError` without KRaft."""
+        self._quorum().fail_over()
+
+    def delete_replica(self, broker: int) -> None:
+        """An operator deletes the folder of the replica of a broker that does not run. Errors: `ClusterError`."""
+        self._broker(broker).delete_replica()
+
+    def report_directory(self, broker: int) -> None:
+        """A broker sends the controller the directory in which it has put its replica. Errors: `ClusterError`."""
+        self._quorum()
+        self._broker(broker).report_directory()
 
     def deliver_together(self, late: int, other: int) -> None:
         """Two fetches of one follower reach its leader, which handles them in two threads: the late one finds that the

@@ -15,7 +15,8 @@ from functools import partial
 from random import Random
 
 from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.administration import administrate
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.chances import INTERVALS, OF_KRAFT, SESSION_CHECK, Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
@@ -65,6 +66,7 @@ class Scheduler:
             (SESSION_CHECK if self._has_kraft else 0, self._check_sessions),
             (chances.session_interval, self._end_session),
             (chances.shutdown_interval, self._shut_down),
+            (chances.operation_interval, self._administrate),
         ):
             if interval:
                 self._plan_again(interval, act)
@@ -224,6 +226,12 @@ class Scheduler:
         if broker is not None and self._cluster.metadata_log()[-1].brokers[broker].is_active:
             self._cluster.begin_shutdown(broker)
             self._plan(2 * self._chances.down_time, partial(self._restart, broker))
+
+    def _administrate(self) -> None:
+        told = administrate(self._cluster, self._random, self._chances.operations)
+        if told is not None:
+            name, arguments = told
+            self._done(name, *arguments)
 
     def _freeze(self) -> None:
         broker = self._one_up()

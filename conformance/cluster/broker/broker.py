@@ -8,10 +8,9 @@ The process holds everything that a crash loses; the disk (`Storage`) survives i
 
 from __future__ import annotations
 
-from enum import Enum
-
 from isrcheck.conformance.cluster.broker.kraft_replica_manager import KraftReplicaManager
 from isrcheck.conformance.cluster.broker.process import Process, Sends
+from isrcheck.conformance.cluster.broker.timers import TimerKind, timers_of
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
@@ -38,24 +37,15 @@ from isrcheck.conformance.cluster.network.messages import (
     WriteTxnMarkersRequest,
 )
 from isrcheck.conformance.cluster.network.metadata_messages import (
+    AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     MetadataImage,
 )
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
-
-class TimerKind(Enum):
-    """The periodic activities of a broker."""
-
-    ISR_SHRINK_CHECK = "isr shrink check"
-    HIGH_WATERMARK_CHECKPOINT = "high watermark checkpoint"
-    LOG_START_OFFSET_CHECKPOINT = "log start offset checkpoint"
-    LOG_FLUSH = "log flush"
-    FETCHER_DO_WORK = "fetcher do_work"
-    DELAYED_FETCH = "delayed fetch"
-    DELAYED_PRODUCE_EXPIRY = "delayed produce expiry"
-    HEARTBEAT = "heartbeat"
+ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToDirsRequest
+"""What a broker asks the controller, or tells it."""
 
 
 class Broker:
@@ -131,11 +121,11 @@ class Broker:
         else:
             process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
         if process.partition.is_leader:
-            others = set(range(start.replicas)) - {self._number}
+            others = set(start.assigned) - {self._number}
             process.partition.know_followers(
                 {each: start.log_end_offset_of(each) for each in sorted(others)}, start.slow
             )
-        else:
+        elif self._number in start.assigned:
             process.fetchers.start_fetching(start.leader, 0)
 
     @property
@@ -163,6 +153,27 @@ class Broker:
         log.checkpoint_log_start()
         self.crash()
         self._was_clean = True
+
+    def lose_disk(self) -> None:
+        """The disk is replaced by an empty one, which does not tell of a clean shutdown. No process runs."""
+        self._storage.lose_disk()
+        self._was_clean = False
+
+    def delete_replica(self) -> None:
+        """An operator deletes the folder of the partition; what the disk tells of the shutdown stays. Errors:
+        `ClusterError` if a process runs.
+        """
+        if self._running is not None:
+            raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
+        self._storage.lose_disk()
+        self._was_clean &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
+
+    def report_directory(self) -> None:
+        """Tell the controller of the directory in which the replica is, which is not the one that it knows. Errors:
+        `ClusterError` if no process runs.
+        """
+        self._must_move()
+        self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:
         """Freeze the process until it is thawed. Errors: `ClusterError` if none runs, or it is frozen already."""
@@ -233,17 +244,10 @@ class Broker:
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
         """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
-        process = self._running
-        if process is None or self._is_frozen:
+        if self._running is None or self._is_frozen:
             return ()
-        peers: list[tuple[TimerKind, int | None]] = [
-            *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(process.fetchers.threads)),
-            *((TimerKind.DELAYED_FETCH, each) for each in sorted(process.replica_manager.parked_fetches)),
-        ]
-        others = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
-        others |= set() if self._switches.has_kraft else {TimerKind.HEARTBEAT}
-        alone = [each for each in TimerKind if each not in others]
-        return (*((each, None) for each in alone), *peers)
+        peers = (self._running.fetchers.threads, self._running.replica_manager.parked_fetches)
+        return timers_of(*peers, has_heartbeats=self._switches.has_kraft)
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
@@ -289,7 +293,7 @@ class Broker:
     def _ask(self, source: int, request: BrokerRequest) -> int:
         return self._network.send(self._number, source, request, source_process=self._processes)
 
-    def _ask_controller(self, request: AlterIsrRequest | BrokerHeartbeatRequest) -> int:
+    def _ask_controller(self, request: ControllerRequest) -> int:
         return self._network.send(self._number, CONTROLLER, request, source_process=self._processes)
 
     def _reply(self, request: Message, payload: Payload) -> None:

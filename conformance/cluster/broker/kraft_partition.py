@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.configuration.switches import BrokerStateCheck
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import LeaderAndIsr
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage, PartitionRegistration
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
 
 
@@ -64,6 +64,22 @@ class KraftPartition(Partition):
             return self._switches.EQUAL_PARTITION_EPOCH_REPLACES
         return told.partition_epoch > self._partition_epoch
 
+    def take_assignment(self, record: PartitionRegistration) -> None:
+        """Take the assigned replicas of a record that is not older than what this broker knows, also if it does not
+        replace the ISR. A leader forgets the followers that are removed, and knows nothing of the added ones. Kafka:
+        updateAssignmentAndIsr.
+        """
+        if record.partition_epoch < self._partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
+            return
+        self._replicas = frozenset(record.replicas)
+        if self.is_leader:
+            followers = sorted(self._replicas - {self._broker})
+            self._remote = {each: self._remote.get(each, ReplicaState()) for each in followers}
+
+    def take_min_insync_replicas(self, least: int) -> None:
+        """Take the topic's value of min.insync.replicas. The high watermark does not move by that."""
+        self._min_insync_replicas = least
+
     def adopt_record(self, told: LeaderAndIsr) -> None:
         """Take a record of the same leader epoch: a leader adopts the ISR, and drops a change that is pending."""
         self._partition_epoch = told.partition_epoch
@@ -71,18 +87,20 @@ class KraftPartition(Partition):
             self._isr_state = IsrState(told.isr)
             self.maybe_increment_leader_high_watermark()
 
-    def forget_removed(self, assigned: frozenset[int]) -> None:
-        """Forget the followers that the partition is no longer assigned to."""
-        for follower in self._replicas - assigned & {*self._remote}:
-            self._remote[follower] = ReplicaState()
-
     def be_removed(self, partition_epoch: int) -> None:
         """The partition is no longer assigned to this broker, which deletes its log. Kafka: Partition.delete."""
         self._role, self._leader, self._leader_epoch = Role.NONE, None, NO_EPOCH
         self._partition_epoch, self._isr_state, self._remote = partition_epoch, IsrState(), {}
-        self._leader_epoch_start_offset = UNDEFINED_OFFSET
-        self._log.truncate_fully_and_start_at(0)
-        self._log.checkpoint_high_watermark()
+        self._replicas, self._leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
+        if self._bug is not Bug.REMOVED_REPLICA_KEEPS_LOG:
+            self._log.truncate_fully_and_start_at(0)
+            self._log.checkpoint_high_watermark()
+
+    def knows_follower(self, follower: int) -> bool:
+        """Whether a broker is one of the assigned followers, as far as this leader has read."""
+        if self._bug is Bug.STRANGER_COUNTED:
+            self._remote.setdefault(follower, ReplicaState())
+        return follower in self._remote
 
     def is_fetch_of_earlier_process(self, follower: int, broker_epoch: int) -> bool:
         """Whether the leader has read that a newer process of the follower is registered (since 3.5, KIP-903)."""
@@ -104,6 +122,12 @@ class KraftPartition(Partition):
         if may_join and (is_same or self._switches.LATE_FETCH_COUNTS):
             self._propose(self._isr_state.isr | {follower})
         self.maybe_increment_leader_high_watermark()
+
+    def _effective_min_isr(self) -> int:
+        """At most the number of assigned replicas, those included that are being added or removed."""
+        if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
+            return self._min_insync_replicas
+        return super()._effective_min_isr()
 
     def _may_join_isr(self, follower: int) -> bool:
         return super()._may_join_isr(follower) and self._is_eligible(follower)

@@ -16,7 +16,11 @@ from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Errors, FetchRequest, FetchResponse, LeaderAndIsr
-from isrcheck.conformance.cluster.network.metadata_messages import BrokerHeartbeatRequest, MetadataImage
+from isrcheck.conformance.cluster.network.metadata_messages import (
+    BrokerHeartbeatRequest,
+    MetadataImage,
+    PartitionRegistration,
+)
 from isrcheck.conformance.cluster.network.network import Message
 
 
@@ -53,7 +57,8 @@ class KraftReplicaManager(ReplicaManager):
         return BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
 
     def apply_metadata(self, image: MetadataImage) -> None:
-        """Read the metadata log up to this record; what has changed for the partition is applied as one change.
+        """Read the metadata log up to this record; what has changed for the partition is applied as one change, and
+        after that a change of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
 
         An image that this process has passed is ignored.
         """
@@ -61,30 +66,47 @@ class KraftReplicaManager(ReplicaManager):
         if before is not None and image.offset <= before.offset:
             return
         self._metadata.image = image
-        record = image.partition
-        if before is not None and before.partition == record:
-            return
+        had_log = before is not None and self._fetchers.broker in before.partition.replicas
+        if not had_log or self._switches.CONFIGURATION_BEFORE_TOPICS:
+            partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with what holds now
+        if before is None or before.partition != image.partition:
+            self._apply_record(image.partition)
+        if self._bug is not Bug.NEW_MINIMUM_NOT_READ:
+            partition.take_min_insync_replicas(image.min_insync_replicas)
+
+    def _apply_record(self, record: PartitionRegistration) -> None:
+        partition = self._kraft_partition
         if self._fetchers.broker not in record.replicas:
             self._fetchers.remove_fetcher()
             partition.be_removed(record.partition_epoch)
             self._give_up_what_waits()
             return
         told = LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
-        if not partition.is_news(told):
+        is_news = partition.is_news(told)
+        if is_news or self._switches.EQUAL_PARTITION_EPOCH_ASSIGNS:
+            partition.take_assignment(record)
+        if not is_news:
             return
         if told.leader_epoch == partition.leader_epoch:
             partition.adopt_record(told)
             self.complete_delayed_produces()
         else:
             self._enter_epoch(told)
-        partition.forget_removed(frozenset(record.replicas))
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch, unless a newer process of the follower is known."""
-        if self._kraft_partition.is_fetch_of_earlier_process(self._follower(message), message.source_process):
-            self._reply(message, FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, request.fetch_offset))
+        """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is no follower as
+        far as this leader has read: then it retries. Kafka: followerReplicaOrThrow.
+        """
+        partition, follower = self._kraft_partition, self._follower(message)
+        error = partition.error_for_epoch(request.current_leader_epoch)
+        if partition.is_fetch_of_earlier_process(follower, message.source_process):
+            error = Errors.NOT_LEADER_OR_FOLLOWER
+        elif error is Errors.NONE and not partition.knows_follower(follower):
+            error = Errors.UNKNOWN_LEADER_EPOCH
         else:
             super().handle_fetch(message, request)
+            return
+        self._reply(message, FetchResponse(error, request.fetch_offset))
 
     def handle_two_fetches(self, late: Message, other: Message) -> None:
         """Two threads handle fetches of one follower: the late one finds that the follower may join the ISR, and the

@@ -55,13 +55,13 @@ class Partition:
         self._isr_manager = isr_manager
         self._clock = clock
         self._settings = settings
+        self._min_insync_replicas = settings.min_insync_replicas
         self._switches = switches
         self._bug = bug
         self._role = Role.NONE
         self._leader: int | None = None
-        self._leader_epoch = NO_EPOCH
+        self._leader_epoch, self._partition_epoch = NO_EPOCH, 0
         self._leader_epoch_start_offset = UNDEFINED_OFFSET
-        self._partition_epoch = 0
         self._isr_state = IsrState()
         self._remote: dict[int, ReplicaState] = {}
 
@@ -119,10 +119,9 @@ class Partition:
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
 
         The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
-        on: then it keeps the offsets that it knew. The leader does not truncate its log, and tries to advance its high
-        watermark at once. A high watermark outside the log is set to the log start: in Kafka 2.1,
-        Replica.convertHWToLocalOffsetMetadata reads the log there. (Older releases then set it to -1, which is not
-        distinguished here; later releases keep the high watermark inside the log.)
+        on: then it keeps those that it knew. It does not truncate its log, and tries to advance its high watermark at
+        once. A high watermark outside the log is set to the log start: in Kafka 2.1, it reads the log there
+        (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self._log.truncate_to(self._log.high_watermark)
@@ -151,9 +150,8 @@ class Partition:
     def make_follower(self, announced: LeaderAndIsr) -> bool:
         """Accept a leader; return whether the fetcher has to start over (FOLLOWER_SKIP). Kafka: makeFollower."""
         rule = self._switches.FOLLOWER_SKIP
-        same_leader = self._leader == announced.leader
         further = announced.leader_epoch - self._leader_epoch
-        skipped = same_leader and (
+        skipped = self._leader == announced.leader and (
             rule is FollowerSkip.SAME_LEADER
             or (rule is FollowerSkip.SAME_LEADER_NEXT_EPOCH and further <= 1)
             or (rule is FollowerSkip.SAME_LEADER_AND_EPOCH and further == 0)
@@ -201,7 +199,7 @@ class Partition:
 
     def update_follower_fetch_state(self, follower: int, offset: int, log_start: int, broker_epoch: int = 0) -> None:
         """Record a follower's fetch: set its offset (even to a lower one), expand the ISR, advance the high watermark.
-        Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; fact sheet 2.3, 4.2, 2.4, in this order.
+        Kafka: updateFollowerFetchState; fact sheet 2.3, 4.2, 2.4, in this order.
         """
         self._note_fetch(follower, offset, log_start, broker_epoch)
         if self._may_join_isr(follower):
@@ -277,8 +275,8 @@ class Partition:
 
     def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
         """Commit the answered ISR, or drop the change if a member is not eligible, unless the state has changed since
-        it was proposed. After another error it stays pending, until a newer record arrives. (KAFKA-13091, up to 3.0:
-        the high watermark is not recomputed here after a shrink. This is not implemented.)
+        it was proposed. After another error it stays pending, until a newer record arrives. (Left out: up to 3.0 the
+        high watermark is not recomputed after a shrink, KAFKA-13091.)
         """
         known = (self._leader_epoch, self._partition_epoch)
         is_current = self._isr_state.is_answered_by(pending, response, known)
@@ -294,7 +292,9 @@ class Partition:
             self.maybe_increment_leader_high_watermark()
 
     def _is_too_small(self, isr: frozenset[int]) -> bool:
-        least = self._settings.min_insync_replicas
-        if self._switches.HW_MINISR_GATE:  # since 3.7: effectiveMinIsr
-            least = min(least, len(self._replicas))
-        return len(isr) < least and self._bug is not Bug.MIN_ISR_NOT_CHECKED
+        return len(isr) < self._effective_min_isr() and self._bug is not Bug.MIN_ISR_NOT_CHECKED
+
+    def _effective_min_isr(self) -> int:
+        """min.insync.replicas; since 3.7, at most the number of replicas. Kafka: effectiveMinIsr."""
+        least = self._min_insync_replicas
+        return min(least, len(self._replicas)) if self._switches.HW_MINISR_GATE else least

@@ -58,6 +58,14 @@ class Bug(Enum):
     LAST_KNOWN_LEADER_TOO_EARLY = "the last known leader is elected while others are eligible (PartitionChange)"
     REMOVAL_KEEPS_LEADER_EPOCH = "the removal of a replica starts no leader epoch (PartitionChange)"
     OLD_RECORD_APPLIED = "a record older than an answer to AlterPartition is applied (KraftPartition)"
+    MIN_ISR_OF_ALL_BROKERS = "a leader takes min.insync.replicas of more replicas than it has (KraftPartition)"
+    NEW_MINIMUM_KEEPS_ELR = "a change of min.insync.replicas leaves the ELR as it is (ReplicationControl)"
+    NEW_MINIMUM_NOT_READ = "a broker keeps the min.insync.replicas that it started with (KraftReplicaManager)"
+    REASSIGNMENT_COMPLETES_EARLY = "a reassignment waits for no replica to be in sync (Reassignment)"
+    CANCEL_KEEPS_ISR = "a cancelled reassignment leaves the replicas that it added in the ISR (ReplicationControl)"
+    STRANGER_ELECTED = "a request that adds a replica also elects it from the ELR (ReplicationControl)"
+    REMOVED_REPLICA_KEEPS_LOG = "a replica that is removed keeps its log (KraftPartition)"
+    STRANGER_COUNTED = "a leader counts fetches of a broker that is no replica as far as it knows (KraftPartition)"
     TRUNCATES_TO_ANSWERED_OFFSET = "a follower truncates without looking up the epoch in its own log (FetcherThread)"
 
 

@@ -62,6 +62,7 @@ _GENERATION_3_3 = replace(
     EPOCH_BUMP_ON_SHRINK=True,
     EQUAL_PARTITION_EPOCH_REPLACES=True,
     LATE_FETCH_COUNTS=True,
+    REASSIGNED_WITHOUT_THE_OTHERS=True,
     RESTART_BEFORE_FENCING=True,
 )
 
@@ -73,6 +74,25 @@ _GENERATION_3_5 = replace(
 )
 
 _GENERATION_3_7 = replace(_GENERATION_3_5, EPOCH_BUMP_ON_SHRINK=False, HW_MINISR_GATE=True, LATE_FETCH_COUNTS=False)
+
+_GENERATION_4_0 = replace(
+    _GENERATION_3_7,
+    ASSIGNED_DIRECTORY_ERASES_ELR=True,
+    LAST_KNOWN_LEADER_IS_ACTIVE=False,
+    REASSIGNED_WITHOUT_THE_OTHERS=False,
+    RESPONSE_EPOCH_MATCHED=True,
+    RESTART_BEFORE_FENCING=False,
+)
+
+_GENERATION_4_1 = replace(
+    _GENERATION_4_0, ELR=True, FAIL_OVER_GIVES_FENCED_SESSIONS=False, LAST_KNOWN_LEADER_IS_ACTIVE=True
+)
+
+_GENERATION_4_3 = replace(
+    _GENERATION_4_1,
+    ASSIGNED_DIRECTORY_ERASES_ELR=False,
+    REASSIGNED_ONCE_ADDED=True,
+)
 
 GENERATIONS: Mapping[str, Switches] = MappingProxyType(
     {
@@ -88,11 +108,15 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
         "3.3": _GENERATION_3_3,
         "3.5": _GENERATION_3_5,
         "3.7": _GENERATION_3_7,
-        "4.1": replace(_GENERATION_3_7, ELR=True, RESTART_BEFORE_FENCING=False),
+        "4.0": _GENERATION_4_0,
+        "4.1": _GENERATION_4_1,
+        "4.3": _GENERATION_4_3,
     }
 )
 """The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786, and "2.8" is
-2.8.1, which has the repair of KAFKA-13141.
+2.8.1, which has the repair of KAFKA-13141. "4.0" is 4.0.1, which has KAFKA-18991, with the feature level that a new
+cluster has: without eligible leader replicas, which ELR=on adds. "4.1" stands for 4.2 as well, and "4.3" for 4.4 and
+4.5.
 """
 
 USUAL = "2.4"

@@ -28,12 +28,15 @@ class Settings:
 
     `auto_offset_reset` is the consumers'; NOTHING leaves it to their user. `follower_fetching` stands for
     `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392).
+    `min_insync_replicas` is the topic's at the start; with KRaft it can be changed. `replicas_of_partition_0` is the
+    number of replicas of the topic's first partition; None: the cluster's partition is the first.
     `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver that cares only about the
     order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without new records is
     still parked, but its wait ends at once.
     """
 
     min_insync_replicas: int = 2
+    replicas_of_partition_0: int | None = None
     unclean_leader_election_enable: bool = False
     replica_lag_time_max_ms: int = 10_000
     replica_lag_max_messages: int = 4_000
@@ -57,10 +60,12 @@ class Start:
     offsets.
 
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
-    watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every replica.
+    watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every
+    assigned replica.
     `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
     `slow` are followers whose last fetch is longer ago than replica.lag.time.max.ms; that of all others has just been.
-    `assignment` are the replicas in the order in which a KRaft controller elects; empty: that of their numbers.
+    `replicas` is the number of brokers. `assignment` are those to which the partition is assigned, in the order in
+    which a KRaft controller elects; empty: all, by their numbers.
     """
 
     replicas: int = 3
@@ -74,7 +79,7 @@ class Start:
 
     def __post_init__(self) -> None:
         """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
-        if self.leader not in self.in_sync or not self.in_sync <= set(range(self.replicas)):
+        if self.leader not in self.in_sync or not self.in_sync <= set(self.assigned) <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"
                 f" below {self.replicas}; name another ISR"
@@ -91,7 +96,7 @@ class Start:
     @property
     def in_sync(self) -> frozenset[int]:
         """The ISR as a set."""
-        return self.isr or frozenset(range(self.replicas))
+        return self.isr or frozenset(self.assigned)
 
     def log_end_offset_of(self, broker: int) -> int:
         """The number of records that a broker holds at the start."""

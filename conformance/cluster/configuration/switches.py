@@ -10,6 +10,11 @@ LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concer
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
 5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; READ_REPLICA_IN_ISR (KAFKA-14372, 3.4)
 is described in section 7. They have the model's names. So have
+those of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1) and
+REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
+DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS and
+UNREGISTERED_LEAVES_ELR. Only the cluster has FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and
+REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665). The model's names have also
 those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
 EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
 MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
@@ -142,9 +147,13 @@ class Switches:
     """The rules of one Kafka release, one field per switch. The defaults are those of 0.10. Fact sheet 0.2."""
 
     TRUNC: Truncation = Truncation.HW
+    ASSIGNED_DIRECTORY_ERASES_ELR: bool = False
     BROKER_STATE_CHECK: BrokerStateCheck = BrokerStateCheck.NONE
+    CONFIGURATION_BEFORE_TOPICS: bool = False
     CONTROLLER: ControllerKind = ControllerKind.ZOOKEEPER
+    DELETED_FOLDER_IS_UNCLEAN: bool = False
     ELR: bool = False
+    ELR_WITHIN_REPLICAS: bool = False
     EPOCH_AT_BECOME_LEADER: bool = False
     EPOCH_CACHE_ASSIGN: EpochCacheAssign = EpochCacheAssign.APPEND_ONLY
     EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
@@ -153,9 +162,11 @@ class Switches:
     DIVERGING_RESP_UPDATES_STATE: bool = False
     EPOCH_BUMP_BY_PRODUCER: bool = False
     EPOCH_BUMP_ON_SHRINK: bool = False
+    EQUAL_PARTITION_EPOCH_ASSIGNS: bool = False
     EQUAL_PARTITION_EPOCH_REPLACES: bool = False
     EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
+    FAIL_OVER_GIVES_FENCED_SESSIONS: bool = True
     FENCE_RAISES_EPOCH_TWICE: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
@@ -163,10 +174,12 @@ class Switches:
     HW_MINISR_GATE: bool = False
     IDEMPOTENT_CACHE: int = 5
     ISR_CHANNEL: IsrChannel = IsrChannel.ZK
+    LAST_KNOWN_LEADER_IS_ACTIVE: bool = True
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     LATE_FETCH_COUNTS: bool = False
     MARKER_EPOCH_STRICT: bool = False
     MAXIMAL_ISR: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED
+    MIN_ISR_OF_OWN_REPLICAS: bool = False
     OFFSET_COMMITS_VERIFIED: bool = False
     ONGOING_PER_EPOCH: bool = False
     OUT_OF_RANGE_HALTS: bool = True
@@ -174,6 +187,8 @@ class Switches:
     PRODUCER_STATE_EXPIRES_EARLY: bool = True
     PRODUCER_STATE_KEPT: bool = False
     READ_REPLICA_IN_ISR: bool = False
+    REASSIGNED_ONCE_ADDED: bool = False
+    REASSIGNED_WITHOUT_THE_OTHERS: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     RESPONSE_EPOCH_MATCHED: bool = False
     RESTART_BEFORE_FENCING: bool = False
@@ -181,6 +196,7 @@ class Switches:
     STALE_METADATA_IGNORED: bool = False
     TXN_VERIFY: Verification = Verification.OFF
     UNKNOWN_PID_POLICY: UnknownProducer = UnknownProducer.SEQUENCE_ZERO
+    UNREGISTERED_LEAVES_ELR: bool = False
 
     def with_switch(self, name: str, value: str) -> Switches:
         """These rules with one switch changed to `on`, `off`, or the name of a value.

@@ -11,25 +11,17 @@ is never empty, because its last member stays when it dies.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors, IsrWrite, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 ProcessOf = Callable[[int], int]
 """The number of a broker's process; 0 if none runs."""
-
-
-class Election(Enum):
-    """The kinds of elections. Kafka: PartitionLeaderElectionAlgorithms (offline, preferred, unclean)."""
-
-    FAIL_OVER = "fail-over"
-    PREFERRED = "preferred"
-    UNCLEAN = "unclean"
 
 
 class Controller:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class PartitionRegistration:
     """The partition's record: the assigned replicas in order; the leader, its epoch, the ISR; the number of changes;
-    and, with KIP-966, who may lead besides the ISR, and who led last. Kafka: PartitionRegistration.
+    with KIP-966, who may lead besides the ISR, and who led last; and the replicas that a reassignment adds and
+    removes, all of them assigned while it lasts. Kafka: PartitionRegistration.
     """
 
     replicas: tuple[int, ...]
@@ -25,15 +26,27 @@ class PartitionRegistration:
     partition_epoch: int = 0
     elr: frozenset[int] = frozenset()
     last_known_leader: int | None = None
+    adding: frozenset[int] = frozenset()
+    removing: frozenset[int] = frozenset()
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is in progress. Kafka: PartitionReassignmentReplicas.isReassignmentInProgress."""
+        return bool(self.adding or self.removing)
 
 
 @dataclass(frozen=True)
 class BrokerRegistration:
-    """A registered process of a broker. Kafka: BrokerRegistration."""
+    """A registered process of a broker; `UNREGISTERED`: none is. Kafka: BrokerRegistration."""
 
     broker_epoch: int
     is_fenced: bool = False
     in_controlled_shutdown: bool = False
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a process of the broker is registered."""
+        return self != UNREGISTERED
 
     @property
     def is_active(self) -> bool:
@@ -41,17 +54,22 @@ class BrokerRegistration:
         return not self.is_fenced and not self.in_controlled_shutdown
 
 
+UNREGISTERED = BrokerRegistration(0, is_fenced=True)
+
+
 @dataclass(frozen=True)
 class MetadataImage:
     """The metadata up to the record at this offset of the metadata log. A broker that receives it has read everything
     up to there; it applies what has changed since the image that it had, however many records that are.
 
-    Brokers are in order of their numbers. Kafka: MetadataImage, MetadataDelta.
+    Brokers are in order of their numbers. `min_insync_replicas` is the value of min.insync.replicas that holds for the
+    topic. Kafka: MetadataImage, MetadataDelta.
     """
 
     offset: int
     partition: PartitionRegistration
     brokers: tuple[BrokerRegistration, ...]
+    min_insync_replicas: int
 
 
 @dataclass(frozen=True)
@@ -70,4 +88,11 @@ class BrokerHeartbeatResponse:
     should_shut_down: bool
 
 
-MetadataMessage = MetadataImage | BrokerHeartbeatRequest | BrokerHeartbeatResponse
+@dataclass(frozen=True)
+class AssignReplicasToDirsRequest:
+    """A broker tells in which of its log directories it has put its replica, which is not the one that the controller
+    knows. KIP-858.
+    """
+
+
+MetadataMessage = MetadataImage | BrokerHeartbeatRequest | BrokerHeartbeatResponse | AssignReplicasToDirsRequest

@@ -22,12 +22,12 @@ from typing import Any
 
 from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
-from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetch_state import Mode
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.configuration.switches import Truncation
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage

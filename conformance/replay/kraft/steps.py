@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import FetchRequest
@@ -46,9 +46,8 @@ class KraftSteps:
                 self.cluster.deliver(message.number)
 
     def register(self, broker: int) -> None:
-        """A broker restarts, and reads the metadata log to its end."""
-        if not self.cluster.metadata_log()[-1].brokers[broker].is_fenced:
-            self.cluster.end_session(broker)
+        """A broker restarts once the session of its earlier process is over, and reads the metadata log to its end."""
+        self.cluster.end_session(broker)
         self.cluster.restart(broker)
         told = [one for one in self.cluster.messages() if one.destination == broker and _offset_of(one) is not None]
         for one in told[:-1]:
@@ -85,11 +84,11 @@ class KraftSteps:
 
     def _controller_removes_replica(self, replica: int) -> None:
         assigned = self.cluster.metadata_log()[-1].partition.replicas
-        self.cluster.reassign(tuple(r for r in assigned if r != replica))
+        self.cluster.begin_reassignment(tuple(r for r in assigned if r != replica))
 
     def _controller_adds_replica(self, replica: int) -> None:
         assigned = (*self.cluster.metadata_log()[-1].partition.replicas, replica)
-        self.cluster.reassign(tuple(r for r in self.assignment if r in assigned))
+        self.cluster.begin_reassignment(tuple(r for r in self.assignment if r in assigned))
 
     def _broker_crashes_while_it_fetches(self, follower: int, leader: int) -> None:
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)

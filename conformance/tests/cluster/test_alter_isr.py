@@ -15,11 +15,12 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Network

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from conformance.tests.cluster.kraft.test_kraft import SEEN_WITH_KRAFT
 from isrcheck.conformance.cluster.acts import (
     acknowledged,
     alter_isr_in_flight,
@@ -24,13 +25,13 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
@@ -496,6 +497,7 @@ WITH_KRAFT = (
     *(Bug.FENCED_BROKER_ELIGIBLE, Bug.BROKER_EPOCH_NOT_COMPARED, Bug.PARTITION_EPOCH_NOT_COMPARED),
     *(Bug.INELIGIBLE_CHANGE_KEPT, Bug.HIGH_WATERMARK_GATE_MISSING, Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY),
     *(Bug.LAST_KNOWN_LEADER_TOO_EARLY, Bug.REMOVAL_KEEPS_LEADER_EPOCH, Bug.OLD_RECORD_APPLIED),
+    *(each.bug for each in SEEN_WITH_KRAFT if isinstance(each.bug, Bug)),
 )
 """Bugs of clusters with KRaft: test_kraft.py and the walks of replay/test_bugs.py show them."""
 

@@ -7,7 +7,7 @@ import pytest
 from isrcheck.conformance.cluster.acts import fetch, learn, payloads
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     ConsumerFetchRequest,

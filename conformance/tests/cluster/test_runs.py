@@ -18,7 +18,7 @@ from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.scheduler import Scheduler
 from isrcheck.conformance.cluster.views import ClusterView
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from isrcheck.conformance.cluster.acts import append, bounce, fetch, learn, payloads, reconcile, restart, view_of
-from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.timers import TimerKind
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp

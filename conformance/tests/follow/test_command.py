@@ -67,7 +67,7 @@ def test_a_run_is_recorded_and_followed(conform):
     assert out.startswith(
         "recorded: runs/2.4-seed-3-1.ndjson\n"
         "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
-        "29 of 47 seeded bugs (--bug) cannot show here:\n"
+        "37 of 55 seeded bugs (--bug) cannot show here:\n"
     )
     assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson"))) == 41
 

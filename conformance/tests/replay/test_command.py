@@ -213,7 +213,7 @@ def test_walks_are_counted(conform):
     assert (code, err) == (0, "")
     first, second, *_ = out.splitlines()
     assert first == "5 random walks of kafka/0.11, 10 steps each: system and model agree after every step"
-    assert second.endswith(" of 47 seeded bugs (--bug) cannot show here:")
+    assert second.endswith(" of 55 seeded bugs (--bug) cannot show here:")
     assert "  without consumers: follower_shows_log_end, " in out
 
 
@@ -224,7 +224,7 @@ def test_walks_with_a_bug_do_not_tell_which_bugs_cannot_show(conform):
 
 def test_a_mechanism_that_the_cluster_lacks_is_undecided(conform, tmp_path):
     """Traces, and random walks; but a user's own driver may have every mechanism."""
-    has = "it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.1"
+    has = "it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.0, 4.1, 4.3"
     lacks = f"UNDECIDED: the executable cluster lacks HW_WAIT=CAUGHT_UP; {has}\n"
     model = registry.load("kafka")[0]
     for protocol in ("2.4", "4.1"):

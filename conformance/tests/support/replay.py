@@ -19,13 +19,13 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 
-GENERATIONS = tuple(SWITCHES)
-"""The generations that the cluster implements."""
+GENERATIONS = tuple(name for name in SWITCHES if name in registry.load("kafka")[0].protocols)
+"""The generations that both the model and the cluster have."""
 
 WITH_TRANSACTIONS = GENERATIONS[2:]
 """Those whose record format has transactions."""
 
-KRAFT = tuple(name for name, switches in SWITCHES.items() if switches.has_kraft)
+KRAFT = tuple(name for name in GENERATIONS if SWITCHES[name].has_kraft)
 """Those with a KRaft controller."""
 
 ZOOKEEPER = tuple(name for name in GENERATIONS if name not in KRAFT)

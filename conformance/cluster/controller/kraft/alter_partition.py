@@ -30,6 +30,8 @@ def error_for(
         return Errors.INVALID_REQUEST
     if request.partition_epoch < record.partition_epoch and bug is not Bug.PARTITION_EPOCH_NOT_COMPARED:
         return Errors.INVALID_UPDATE_VERSION
+    if not {sender} <= request.isr <= {*record.replicas}:
+        return Errors.INVALID_REQUEST
     if not all(_is_eligible(each, request.broker_epoch_of(each), image, switches, bug) for each in request.isr):
         return Errors.INELIGIBLE_REPLICA
     return Errors.NONE

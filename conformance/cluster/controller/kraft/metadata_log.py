@@ -1,6 +1,6 @@
 """The metadata log: every record that the controller has written.
 
-In:  records of the partition, and of brokers.
+In:  records of the partition, of brokers, and of min.insync.replicas.
 Out: the metadata after each record; a message to every running broker.
 
 A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
@@ -10,6 +10,7 @@ always in one batch (ControllerResult.of). Source: fact sheet, section 4.8.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from isrcheck.conformance.cluster.network.metadata_messages import (
     BrokerRegistration,
@@ -45,14 +46,21 @@ class MetadataLog:
 
     def write_partition(self, partition: PartitionRegistration) -> None:
         """Append a record of the partition."""
-        self._append(MetadataImage(self.now.offset + 1, partition, self.now.brokers))
+        self._append(replace(self.now, partition=partition))
 
     def write_broker(self, broker: int, registration: BrokerRegistration) -> None:
         """Append a record of a broker."""
         brokers = (*self.now.brokers[:broker], registration, *self.now.brokers[broker + 1 :])
-        self._append(MetadataImage(self.now.offset + 1, self.now.partition, brokers))
+        self._append(replace(self.now, brokers=brokers))
+
+    def write_min_insync_replicas(self, least: int, partition: PartitionRegistration) -> None:
+        """Append a record of min.insync.replicas, and the record of the partition that comes with it: brokers read
+        both at once, because both are in one batch (ControllerResult.atomicOf).
+        """
+        self._append(replace(self.now, min_insync_replicas=least, partition=partition))
 
     def _append(self, image: MetadataImage) -> None:
+        image = replace(image, offset=self.now.offset + 1)
         self._images.append(image)
         for broker in range(len(image.brokers)):
             if process := self._process_of(broker):

@@ -1,12 +1,12 @@
 """The active controller of a KRaft quorum.
 
-In:  heartbeats and AlterPartition requests in the network; registrations, ends of sessions, and an administrator's
-     elections and reassignments.
+In:  heartbeats and requests of brokers in the network; registrations, ends of sessions, and an administrator's
+     requests.
 Out: the metadata log: a message to every running broker for each record.
 
-A record that the controller writes is committed at once; other controllers, and a fail-over to them, are left out. The
+A record that the controller writes is committed at once, so that a fail-over to another controller loses none. The
 brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so that it shuts down in two
-steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ReplicationControlManager, ClusterControlManager.
+steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from dataclasses import replace
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Election, ProcessOf
-from isrcheck.conformance.cluster.controller.kraft.alter_partition import error_for
+from isrcheck.conformance.cluster.controller.controller import ProcessOf
+from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.controller.kraft.broker_states import BrokerState, BrokerStates
 from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
-from isrcheck.conformance.cluster.controller.kraft.partition_change import PartitionChange
+from isrcheck.conformance.cluster.controller.kraft.replication_control import ReplicationControl
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.metadata_messages import (
+    UNREGISTERED,
+    AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistration,
@@ -33,9 +35,6 @@ from isrcheck.conformance.cluster.network.metadata_messages import (
     PartitionRegistration,
 )
 from isrcheck.conformance.cluster.network.network import Message, Network
-
-NOBODY = -1
-"""No broker, where a broker would be removed or added."""
 
 
 class QuorumController:
@@ -59,11 +58,12 @@ class QuorumController:
         self._clock = clock
         self._settings = settings
         self._switches = switches
-        self._bug = bug
         self._states = BrokerStates(self._brokers)
         partition = PartitionRegistration(start.assigned, start.leader, 0, start.in_sync)
-        first = MetadataImage(0, partition, tuple(BrokerRegistration(1) for _ in self._brokers))
+        brokers = tuple(BrokerRegistration(1) for _ in self._brokers)
+        first = MetadataImage(0, partition, brokers, settings.min_insync_replicas)
         self._log = MetadataLog(first, network, process_of)
+        self.replication = ReplicationControl(self._log, settings, switches, bug)
 
     # What it has recorded
 
@@ -119,19 +119,15 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, or a heartbeat."""
+        """Handle AlterPartition, a heartbeat, or the report of a directory."""
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
         if isinstance(request, AlterIsrRequest):
-            given = (self.image, self._switches, self._bug)
-            error = error_for(broker, request, *given) if is_known else Errors.STALE_BROKER_EPOCH
-            if error is not Errors.NONE:
-                self._network.reply(message, AlterIsrResponse(error), 0)
-                return
-            self._change(target_isr=request.isr)
-            answer = (self.leader_epoch, self.partition_epoch, self.isr)
-            self._network.reply(message, AlterIsrResponse(Errors.NONE, *answer), 0)
+            stale = AlterIsrResponse(Errors.STALE_BROKER_EPOCH)
+            self._network.reply(message, self.replication.alter_partition(broker, request) if is_known else stale, 0)
+        elif is_known and isinstance(request, AssignReplicasToDirsRequest):
+            self.replication.take_directory(broker)
         elif is_known:
             assert isinstance(request, BrokerHeartbeatRequest), f"{message}: this is a defect of the cluster"
             should_shut_down = self._take_heartbeat(broker, request)
@@ -153,7 +149,7 @@ class QuorumController:
             return False
         if not registered.in_controlled_shutdown:
             self._log.write_broker(broker, replace(registered, in_controlled_shutdown=True))
-            self._remove_from_isr(broker)
+            self.replication.remove_from_isr(broker)
             self._states.begin_shutdown(broker, self.image.offset)
             return False
         active = [each for each in self._brokers if self.image.brokers[each].is_active]
@@ -165,19 +161,19 @@ class QuorumController:
 
     def must_accept(self, broker: int) -> None:
         """Errors: `ClusterError` while the session of the broker's earlier process lasts (DUPLICATE_BROKER_...)."""
-        if self.has_session(broker) and not self.image.brokers[broker].is_fenced:
+        if self.has_session(broker):
             raise ClusterError(f"broker {broker}: the session of its earlier process lasts; end the session first")
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Register a broker process that has started; with KIP-966, an earlier process that has not shut down in order
-        makes it lose its place in ISR and ELR. Kafka: registerBroker. Errors: as for `must_accept`.
+        makes it lose its place in ISR and ELR. Otherwise it leaves the ISR, as if it were fenced first, unless it may
+        come back unnoticed. Kafka: registerBroker. Errors: as for `must_accept`.
         """
         self.must_accept(broker)
-        registered = self.image.brokers[broker]
-        if self.fences_at_registration and not registered.is_fenced:
-            self._fence(broker)
-        if self._switches.ELR and not was_clean and broker in self.isr | self.partition.elr:
-            self._change(removed=broker, unclean=frozenset({broker}))
+        if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
+            self.replication.distrust(broker)
+        elif self.fences_at_registration:
+            self.replication.remove_from_isr(broker)
         self._states.begin_session(broker, self._clock.now)
         self._log.write_broker(broker, BrokerRegistration(self._process_of(broker), is_fenced=True))
 
@@ -185,6 +181,16 @@ class QuorumController:
     def fences_at_registration(self) -> bool:
         """Whether a broker that registers before it was fenced is fenced first (KAFKA-18106)."""
         return not self._switches.RESTART_BEFORE_FENCING
+
+    def unregister(self, broker: int) -> None:
+        """An administrator tells that a broker is gone for good. Kafka: unregisterBroker. Errors: `ClusterError` if it
+        is not registered.
+        """
+        if not self.image.brokers[broker].is_registered:
+            raise ClusterError(f"broker {broker} is not registered; name another")
+        self.replication.unregister(broker)
+        self._states.fence(broker)
+        self._log.write_broker(broker, UNREGISTERED)
 
     def has_session(self, broker: int) -> bool:
         """Whether a heartbeat of the broker has arrived within broker.session.timeout.ms."""
@@ -205,22 +211,27 @@ class QuorumController:
             raise ClusterError(f"broker {broker}: its session lasts; end it first")
         self._fence(broker)
 
+    def fail_over(self) -> None:
+        """Another controller becomes active. It gives every unfenced broker a session; up to 4.0, fenced ones as well.
+        It does not know which shutdown waits for which brokers. Kafka: ClusterControlManager.activate.
+        """
+        for broker, registered in enumerate(self.image.brokers):
+            has_session = not registered.is_fenced or self._switches.FAIL_OVER_GIVES_FENCED_SESSIONS
+            self._states.begin_session(broker, self._clock.now)
+            if not (registered.is_registered and has_session):
+                self._states.end_session(broker)
+
     def _fence(self, broker: int) -> None:
-        self._remove_from_isr(broker)
+        self.replication.remove_from_isr(broker)
         self._states.fence(broker)
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
 
     def _unfence(self, broker: int) -> None:
         """The broker is fenced no longer; it leads if the partition has no leader, and it is valid."""
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=False))
-        if self.leader is None:
-            self._change()
+        self.replication.elect_if_leaderless()
 
-    def _remove_from_isr(self, broker: int) -> None:
-        if broker in self.isr:
-            self._change(removed=broker)
-
-    # Requests of an administrator
+    # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
         """Hold an election, which the candidate has to win: the first replica in a preferred one, the first active one
@@ -232,18 +243,18 @@ class QuorumController:
                 raise ClusterError(
                     f"fail-over: the leader is {leader}; fence another broker, or name another candidate"
                 )
-            found = self._built(removed=leader)
-        elif kind is Election.UNCLEAN and self.leader is not None and self._may_lead(self.leader):
+            built = self.replication.change(removed=leader)
+        elif kind is Election.UNCLEAN and self.leader is not None and self.replication.may_lead(self.leader):
             raise ClusterError(f"unclean election: broker {self.leader} leads, and is active")
         else:
-            found = self._built(election=kind)
-        if found is None or found.leader != candidate:
-            won = None if found is None else found.leader
+            built = self.replication.change(election=kind)
+        if built is None or built.leader != candidate:
+            won = None if built is None else built.leader
             raise ClusterError(f"{kind.value}: broker {candidate} is not elected, but {won}")
         if kind is Election.FAIL_OVER and leader is not None:
             self._fence(leader)
         else:
-            self._log.write_partition(found)
+            self.replication.write(built)
 
     def notice_dead(self, broker: int) -> None:
         """End the session of a broker that does not run, and fence it. Errors: `ClusterError`."""
@@ -251,50 +262,3 @@ class QuorumController:
             raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         self.end_session(broker)
         self.fence(broker)
-
-    def reassign(self, replicas: tuple[int, ...]) -> None:
-        """Assign the partition to these replicas; the ISR loses those that are removed. (It does not wait for the added
-        ones.) Errors: `ClusterError` if the leader is removed."""
-        if self.leader is not None and self.leader not in replicas:
-            raise ClusterError(f"reassignment to {replicas}: the leader, {self.leader}, has to be among them")
-        self._change(target_isr=self.isr & set(replicas), target_replicas=replicas)
-
-    # Records
-
-    def _may_lead(self, broker: int) -> bool:
-        return self.image.brokers[broker].is_active
-
-    def _built(
-        self,
-        *,
-        removed: int = NOBODY,
-        target_isr: frozenset[int] | None = None,
-        target_replicas: tuple[int, ...] | None = None,
-        election: Election = Election.FAIL_OVER,
-        unclean: frozenset[int] = frozenset(),
-    ) -> PartitionRegistration | None:
-        """The record after a change. A broker that is removed from the ISR cannot lead."""
-        now = self.partition
-        return PartitionChange(
-            partition=now,
-            may_lead=lambda each: each != removed and self._may_lead(each),
-            min_isr=min(self._settings.min_insync_replicas, len(self._brokers)),
-            switches=self._switches,
-            bug=self._bug,
-            target_isr=now.isr - {removed} if target_isr is None else target_isr,
-            target_replicas=now.replicas if target_replicas is None else target_replicas,
-            election=election,
-            unclean=unclean,
-        ).build()
-
-    def _change(
-        self,
-        *,
-        removed: int = NOBODY,
-        target_isr: frozenset[int] | None = None,
-        target_replicas: tuple[int, ...] | None = None,
-        unclean: frozenset[int] = frozenset(),
-    ) -> None:
-        found = self._built(removed=removed, target_isr=target_isr, target_replicas=target_replicas, unclean=unclean)
-        if found is not None:
-            self._log.write_partition(found)
