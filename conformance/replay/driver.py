@@ -76,6 +76,7 @@ class Driver(KraftSteps):
         self.begun += 1
         settings = Settings(
             min_insync_replicas=self.configuration.min_insync_replicas,
+            replicas_of_partition_0=self.configuration.replicas_of_partition_0 or None,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
             idempotent=bool(self.configuration.enable_idempotence),
             max_in_flight_requests_per_connection=self.configuration.max_in_flight_requests,
@@ -91,7 +92,11 @@ class Driver(KraftSteps):
         start = replace(
             start_of(self.instance, trace.states[0]),
             checkpointed=tuple(self.timing.checkpointed.items()),
-            assignment=self.assignment,
+            assignment=tuple(
+                r
+                for r in self.assignment
+                if not self.configuration.start_assignment or self.configuration.start_assignment >> r & 1
+            ),
             slow=self.timing.slow,
         )
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
@@ -371,6 +376,9 @@ class Driver(KraftSteps):
 
     def _controller_handles_alter_partition(self, leader: int) -> None:
         self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrRequest).number)
+
+    def _controller_completes_reassignment(self, leader: int, elected: int) -> None:
+        self._controller_handles_alter_partition(leader)
 
     def _leader_hears_answer(self, leader: int) -> None:
         self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrResponse).number)

@@ -18,7 +18,12 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
 ELECT_WITHOUT = ("controller_fences_leader", "leader_asks_to_shut_down")
-ELECTIONS = (*ELECT_WITHOUT, "controller_elects_preferred", "controller_elects_unclean")
+REASSIGNED = (
+    "controller_reassigns_without_leader",
+    "controller_cancels_without_leader",
+    "controller_completes_reassignment",
+)
+ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "controller_elects_unclean")
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
@@ -42,7 +47,7 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
 
 def is_valid(state: State, broker: int, leaving: int = NONE) -> bool:
     """Whether a broker may lead once another one has left the ISR. Kafka: isValidNewLeader."""
-    if broker == leaving or state.is_fenced[broker] or state.is_shutting_down[broker]:
+    if broker == leaving or not is_active(state, broker):
         return False
     nobody = not any(state.controller_isr[r] for r in range(state.replicas) if r != leaving)
     return bool(state.controller_isr[broker] or (nobody and state.eligible_leader_replicas[broker]))
@@ -59,12 +64,29 @@ def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
         return elected, {r for r in replicas if is_valid(before, r, leaving)}
+    if step.action in REASSIGNED:
+        active = [r for r in range(before.replicas) if is_active(before, r)]
+        return step.ordinals[-1], {r for r in active if _stays(step, before, r)}
     if step.action == "controller_elects_preferred":
         leads = before.controller_leader != NONE and is_valid(before, before.controller_leader)
         return step.ordinals[0], set(replicas) if leads else {r for r in replicas if is_valid(before, r)}
     if step.action == "controller_elects_unclean":
         return step.ordinals[0], {r for r in replicas if not before.is_fenced[r] and not before.is_shutting_down[r]}
     return None, set()
+
+
+def _stays(step: Step, before: State, broker: int) -> bool:
+    """Whether a broker is in the ISR after a change of the replicas that removes the leader."""
+    if step.action == "controller_cancels_without_leader":
+        return bool(before.controller_isr[broker] and not before.is_adding[broker])
+    if step.action == "controller_completes_reassignment":
+        return bool(before.requested_isr[step.ordinals[0]][broker] and not before.is_removing[broker])
+    return bool(before.controller_isr[broker] and step.ordinals[0] >> broker & 1)
+
+
+def is_active(state: State, broker: int) -> bool:
+    """Whether a broker is neither fenced nor shuts down."""
+    return not state.is_fenced[broker] and not state.is_shutting_down[broker]
 
 
 def _order_of(later: dict[int, set[int]]) -> tuple[int, ...] | None:

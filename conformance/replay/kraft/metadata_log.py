@@ -20,19 +20,22 @@ FENCE = ("controller_fences_broker", "controller_fences_leader", "controller_fen
 SHUT_DOWN = ("broker_asks_to_shut_down", "leader_asks_to_shut_down", "last_leader_asks_to_shut_down")
 UNFENCE = "controller_unfences_broker"
 STOP = "broker_shuts_down"
+UNREGISTER = "controller_unregisters_broker"
+CONFIGURE = "operator_changes_min_insync_replicas"
 RESTART = "broker_restarts"
 
 
 @dataclass(frozen=True)
 class Metadata:
     """The metadata after one record: the partition epoch, and for each broker whether it is fenced, whether it shuts
-    down, and the number of its registered process.
+    down, and the number of its registered process; and how often min.insync.replicas was changed.
     """
 
     partition_epoch: int
     is_fenced: tuple[bool, ...]
     is_shutting_down: tuple[bool, ...]
     processes: tuple[int, ...]
+    configurations: int = 0
 
     def is_active(self, broker: int) -> bool:
         """Whether a broker may join the ISR."""
@@ -59,7 +62,12 @@ class MetadataLog:
 
     def note(self, step: Step, before: State, after: State) -> None:
         """Append what a step writes."""
-        if step.action in FENCE or step.action == STOP or step.action == RESTART:
+        if step.action == CONFIGURE:
+            now = self.log[-1]
+            epoch = int(after.controller_partition_epoch)
+            self.log.append(replace(now, partition_epoch=epoch, configurations=now.configurations + 1))
+            return
+        if step.action in (*FENCE, STOP, RESTART, UNREGISTER):
             self._change_partition(after)
             self._change_broker(step, after)
         elif step.action == UNFENCE or step.action in SHUT_DOWN:

@@ -68,6 +68,16 @@ class KraftProjection:
                 for one in (awaited if assigns else ())
                 for cell in self._members(() if one is None else one.replicas)
             ),
+            "is_adding": self._members(record.adding) if assigns else (),
+            "is_removing": self._members(record.removing) if assigns else (),
+            "metadata_adding": tuple(
+                cell
+                for one in (awaited if assigns else ())
+                for cell in self._members(() if one is None else one.adding)
+            ),
+            "is_unregistered": tuple(
+                int(not one.is_registered) for one in (self.now.brokers if self.configuration.unregistrations else ())
+            ),
             "is_fenced": tuple(int(one.is_fenced) for one in self.now.brokers),
             "is_shutting_down": tuple(int(self._shuts_down(b)) for b in self.view.brokers),
             "eligible_leader_replicas": self._members(record.elr),
@@ -111,7 +121,8 @@ class KraftProjection:
         """What a broker epoch means: none is known, the registered process, or an earlier one."""
         if not number:
             return BrokerEpoch.UNKNOWN
-        is_registered = number == self.now.brokers[broker].broker_epoch
+        last = max(image.brokers[broker].broker_epoch for image in self.log)  # of an unregistered one: its last process
+        is_registered = number == last
         return BrokerEpoch.REGISTERED if is_registered else BrokerEpoch.EARLIER
 
     def _alter_partition(self) -> dict[str, Cells]:

@@ -82,13 +82,36 @@ class KraftSteps:
         self.cluster.begin_shutdown(broker)  # which a fenced broker has not told before
         self._beat(broker)
 
-    def _controller_removes_replica(self, replica: int) -> None:
-        assigned = self.cluster.metadata_log()[-1].partition.replicas
-        self.cluster.begin_reassignment(tuple(r for r in assigned if r != replica))
+    def _controller_begins_reassignment(self, target: int) -> None:
+        self.cluster.begin_reassignment(tuple(r for r in self.assignment if target >> r & 1))
 
-    def _controller_adds_replica(self, replica: int) -> None:
-        assigned = (*self.cluster.metadata_log()[-1].partition.replicas, replica)
-        self.cluster.begin_reassignment(tuple(r for r in self.assignment if r in assigned))
+    def _controller_reassigns_without_leader(self, target: int, elected: int) -> None:
+        self._controller_begins_reassignment(target)
+
+    def _controller_cancels_reassignment(self) -> None:
+        self.cluster.cancel_reassignment()
+
+    def _controller_cancels_without_leader(self, elected: int) -> None:
+        self.cluster.cancel_reassignment()
+
+    def _controller_unregisters_broker(self, broker: int) -> None:
+        self.cluster.unregister(broker)
+
+    def _operator_deletes_replica_folder(self, broker: int) -> None:
+        self.cluster.delete_replica(broker)
+
+    def _broker_reports_directory(self, broker: int) -> None:
+        self.cluster.report_directory(broker)
+        self.cluster.deliver(self.cluster.messages()[-1].number)
+
+    def _operator_changes_min_insync_replicas(self, minimum: int) -> None:
+        if self.cluster.metadata_log()[-1].min_insync_replicas == minimum:
+            self.cluster.write_cluster_min_insync_replicas()
+        else:
+            self.cluster.change_min_insync_replicas(minimum)
+
+    def _broker_reads_configuration(self, broker: int) -> None:
+        """The broker has read the log before the step (timing.py)."""
 
     def _broker_crashes_while_it_fetches(self, follower: int, leader: int) -> None:
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)

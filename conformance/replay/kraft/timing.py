@@ -74,6 +74,13 @@ class _Reading:
         if step.action == READ:
             broker, partition_epoch = step.ordinals
             return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
+        if step.action == "broker_reads_configuration":
+            broker = step.ordinals[0]
+            known = self.log.log[self.read[broker]].configurations
+            for offset in self.log.offsets(int(before.metadata_position[broker]), self.read[broker]):
+                if self.log.log[offset].configurations > known:
+                    return {broker: offset}
+            raise UntimelyError(f"step {position} lets a broker read a configuration without the record with it")
         if step.action in (FETCH, LATE_FETCH) and _proposes(step, before, after):
             return self._before_proposal(position, step, before)
         if step.action == STOP:
