@@ -104,7 +104,7 @@ def can_lead_alone(s, broker):
     """The partition has no leader, and this broker becomes valid once it is active."""
     return s.controller_leader == NONE and (
         s.controller_isr[broker]
-        or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0)
+        or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0 and is_assigned(s, broker))
         or is_last_known_leader(s, broker)
     )
 
@@ -116,7 +116,10 @@ def last_known_leader_waits(s):
     return (
         s.directory_reports > 0
         and s.controller_leader == NONE
-        and any(is_active(s, r) and is_last_known_leader(s, r) for r in range(s.replicas))
+        and any(
+            is_last_known_leader(s, r) and (is_active(s, r) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
+            for r in range(s.replicas)
+        )
     )
 
 

@@ -6,7 +6,15 @@ With ELR, a change of it empties the ELR, because whoever is in it was judged by
 """
 
 from isrcheck.models.kafka.state.broker.log import start_log_at
-from isrcheck.models.kafka.state.broker.record import announce_record, may_change_leader, may_change_record
+from isrcheck.models.kafka.state.broker.record import (
+    announce_record,
+    controllers_min_insync_replicas,
+    keep_eligible,
+    keep_members_out_of_elr,
+    may_change_leader,
+    may_change_record,
+    members_without,
+)
 from isrcheck.models.kafka.state.broker.registration import (
     last_known_leader_is_next,
     leave_elr,
@@ -86,6 +94,18 @@ def broker_reads_configuration(s, broker: KraftReplica):
     s.min_isr_changes_read[broker] += 1
 
 
+def leaves_elr_unregistered(s, broker):
+    return s.UNREGISTERED_LEAVES_ELR and s.ELR and s.eligible_leader_replicas[broker]
+
+
+def has_obsolete_elr(s, broker):
+    """The ISR has min.insync.replicas members, as it can after a reassignment: the next change of a partition with this
+    broker in its ELR empties the ELR."""
+    return (
+        s.ELR and s.eligible_leader_replicas[broker] and members_without(s, NONE) >= controllers_min_insync_replicas(s)
+    )
+
+
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
     """An operator says that a broker that is down will not come back. It has left the ISR when it was fenced; the ELR
@@ -96,13 +116,16 @@ def controller_unregisters_broker(s, broker: KraftReplica):
     require(not s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_unregistered[broker])
-    require(
-        not (s.UNREGISTERED_LEAVES_ELR and s.ELR and s.eligible_leader_replicas[broker]) or may_leave_elr(s, broker)
-    )
+    require(not leaves_elr_unregistered(s, broker) or may_leave_elr(s, broker))
+    require(not has_obsolete_elr(s, broker) or may_change_record(s))
     s.unregistrations_left -= 1
     s.is_unregistered[broker] = True
-    if s.UNREGISTERED_LEAVES_ELR and s.ELR and s.eligible_leader_replicas[broker]:
+    if leaves_elr_unregistered(s, broker):
         leave_elr(s, broker)
+    elif has_obsolete_elr(s, broker):
+        keep_eligible(s, members_without(s, NONE))
+        keep_members_out_of_elr(s)
+        announce_record(s, s.controller_leader, False)
 
 
 @action(shows="of {broker}")
