@@ -9,7 +9,16 @@ coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out, bu
 from isrcheck.models.language import action, require
 from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.readers import committed_offset, is_appended_and_replicated
-from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
+from isrcheck.models.transactions.transaction_log import (
+    begin_write,
+    epoch_at_end,
+    first_epoch_of_next_id,
+    is_exhausted,
+    is_highest,
+    is_idle,
+    is_over,
+    is_prepared,
+)
 from isrcheck.models.transactions.values import Outcome, Phase, TransactionState, Verification
 
 
@@ -131,11 +140,20 @@ def was_decided(s, producer, decided):
     """The coordinator has decided this about the producer's transaction, with the epoch that its own request gives it.
 
     With TV2, the coordinator tells a request that was carried out by the epoch after that of the request
-    (retryOnEpochBump): it cannot tell whether another one has raised it.
+    (retryOnEpochBump): it cannot tell whether another one has raised it. After the last epoch of a producer id, the
+    first of the next id tells it (retryOnOverflow).
     """
-    return s.epoch[producer] + (1 if s.TXN_VERIFY == Verification.TV2 else 0) == s.producer_epoch and any(
+    return is_epoch_of_own_end(s, s.epoch[producer]) and any(
         is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
         for transaction in range(s.transactions)
+    )
+
+
+def is_epoch_of_own_end(s, epoch):
+    if s.TXN_VERIFY != Verification.TV2:
+        return epoch == s.producer_epoch
+    return (epoch + 1 == s.producer_epoch and not is_highest(s, epoch)) or (
+        is_exhausted(s, epoch) and not is_highest(s, epoch) and s.producer_epoch == first_epoch_of_next_id(s)
     )
 
 
@@ -160,8 +178,8 @@ def producer_aborts(s, producer: Producer):
 
 
 def take_epoch_of_answer(s, producer):
-    """With TV2, the answer to EndTxn holds the next epoch."""
-    s.epoch[producer] = s.producer_epoch
+    """With TV2, the answer to EndTxn holds the next epoch; if there is none, that of the next producer id."""
+    s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 
 

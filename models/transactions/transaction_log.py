@@ -35,6 +35,34 @@ def is_over(s):
     )
 
 
+def is_exhausted(s, epoch):
+    """The producer id has no further epoch for a producer. Kafka: TransactionMetadata.isEpochExhausted."""
+    return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
+
+
+def is_highest(s, epoch):
+    """The epoch of the first producer id that is left to fence the last one of a producer: Short.MAX_VALUE."""
+    return s.producer_epochs > 0 and epoch == s.producer_epochs
+
+
+def first_epoch_of_next_id(s):
+    """Epoch 0 of the next producer id, numbered after the highest epoch of the first one."""
+    return s.producer_epochs + 1
+
+
+def epoch_at_end(s):
+    """The epoch with which a prepared transaction will be complete. Kafka: TransactionMetadata.prepareComplete."""
+    if s.producer_epochs > 0 and is_prepared(s) and s.has_next_id[0]:
+        return first_epoch_of_next_id(s)
+    return s.producer_epoch
+
+
+def forget_next_id(s):
+    """A new coordinator knows what the log says: up to 4.3, nothing of the next producer id (KAFKA-20310)."""
+    if s.producer_epochs > 0:
+        s.has_next_id[0] = s.has_next_id[0] and s.NEXT_ID_IS_LOGGED and is_prepared(s)
+
+
 def begin_write(s, state, epoch):
     s.pending_state = state
     s.pending_epoch = epoch
@@ -77,6 +105,8 @@ def apply_pending(s):
             s.marker[p] = Marker.NOT_SENT
     s.transaction_state = s.pending_state
     s.producer_epoch = s.pending_epoch
+    if s.producer_epochs > 0:
+        s.has_next_id[0] = s.has_next_id[0] and is_prepared(s)
 
 
 def answer_new_producer(s):
