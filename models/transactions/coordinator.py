@@ -4,8 +4,9 @@ Kafka: TransactionCoordinator, TransactionStateManager, TransactionMetadata. Lef
 a fail-over, the expiry of a transactional.id (Dead).
 
 A producer id has 32,767 epochs for producers (0 to Short.MAX_VALUE - 1), and one more with which the coordinator can
-fence the last of them. Here, the first id has as many as `producer_epochs` says, and the epochs of the id that follows
-come after that one more: to a partition, both the next epoch and the next id are something new.
+fence the last of them. Here, the first id has as many as `producer_epochs` says. The epochs of the id that follows come
+after that one more, those of an id that InitProducerId takes one later: to a partition, both a later epoch and another
+id are something new.
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -17,8 +18,8 @@ from isrcheck.models.transactions.transaction_log import (
     decided_request,
     epoch_at_end,
     first_epoch_of_next_id,
-    forget_pending,
     forget_next_id,
+    forget_pending,
     is_exhausted,
     is_highest,
     is_idle,
@@ -59,11 +60,12 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
 
 def next_epoch(s):
-    """The epoch of the next instance; if the producer id is exhausted, the first of the next id.
+    """The epoch of the next instance; if the producer id is exhausted, the first of another id, which is not the one
+    that the end of a transaction has taken.
 
     Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
-    return first_epoch_of_next_id(s) if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
+    return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
 
 
 def can_fence(s):
@@ -83,7 +85,7 @@ def fence(s):
     the next one here, too.
     """
     if s.producer_epochs > 0:
-        s.has_next_id[0] = s.FENCE_TAKES_NEXT_ID and is_exhausted(s, s.producer_epoch)
+        s.knows_other_id[0] = s.FENCE_TAKES_NEXT_ID and is_exhausted(s, s.producer_epoch)
     begin_write(
         s,
         TransactionState.PREPARE_ABORT,
@@ -124,7 +126,9 @@ def can_end(s, request):
 def prepare(s, request):
     """With TV2, the end that exhausts a producer id takes the next one, with which the producer is answered."""
     if s.producer_epochs > 0:
-        s.has_next_id[0] = s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)
+        s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
+            s.knows_other_id[0] and is_over(s)
+        )
     begin_write(
         s,
         TransactionState.PREPARE_COMMIT if request == Request.COMMIT else TransactionState.PREPARE_ABORT,

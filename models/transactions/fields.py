@@ -26,7 +26,10 @@ class Configuration:
         0, "fail-overs back to the same broker that an answer to a marker survives", option="--late-answers"
     )
     producer_epochs = bound(
-        0, "epochs of a producer id until the coordinator takes another (0: enough)", least=0, option="--producer-epochs"
+        0,
+        "epochs of a producer id until the coordinator takes another (0: enough)",
+        least=0,
+        option="--producer-epochs",
     )
     expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
     TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
@@ -68,11 +71,11 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
 
 
 class ProducerEpoch(
-    Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + (c.producer_epochs > 0)
+    Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
 ):
     """An epoch of the producer: more than there are reasons to raise it.
 
-    Those of the next producer id follow those of the first one, with a number between them (coordinator.py).
+    Those of the next producer id follow those of the first one (coordinator.py).
     """
 
 
@@ -98,8 +101,9 @@ class State:
     pending_partition = field(values=optional(Partition), initially=NONE)
     pending_producer = field(values=optional(Producer), initially=NONE)
 
-    # Whether Prepare* names the producer id with which the transaction will be complete.
-    has_next_id = field(RotatedId, values=Flag)
+    # Whether the coordinator knows the producer id with which what is prepared will be complete; once it is, the one
+    # before.
+    knows_other_id = field(RotatedId, values=Flag)
 
     # Markers on their way to the partitions: of this coordinator, and late copies.
     marker = field(Partition, values=Marker)

@@ -149,11 +149,20 @@ def was_decided(s, producer, decided):
     )
 
 
+def is_complete_with_next_id(s):
+    """The transaction ended with the next producer id, and the coordinator knows the one before."""
+    return (
+        s.producer_epochs > 0 and s.producer_epoch == first_epoch_of_next_id(s) and is_over(s) and s.knows_other_id[0]
+    )
+
+
 def is_epoch_of_own_end(s, epoch):
+    """Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
+    does not learn of the end."""
     if s.TXN_VERIFY != Verification.TV2:
         return epoch == s.producer_epoch
-    return (epoch + 1 == s.producer_epoch and not is_highest(s, epoch)) or (
-        is_exhausted(s, epoch) and not is_highest(s, epoch) and s.producer_epoch == first_epoch_of_next_id(s)
+    return not is_highest(s, epoch) and (
+        epoch + 1 == s.producer_epoch or (is_exhausted(s, epoch) and is_complete_with_next_id(s))
     )
 
 
@@ -177,6 +186,13 @@ def producer_aborts(s, producer: Producer):
     s.phase[producer] = Phase.ABORTING
 
 
+def is_answered(s):
+    """A producer is answered with the highest epoch only if the coordinator has lost the next producer id, or a fence
+    took none. Then it has asked again, which nobody answers until the transaction is complete.
+    """
+    return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
+
+
 def take_epoch_of_answer(s, producer):
     """With TV2, the answer to EndTxn holds the next epoch; if there is none, that of the next producer id."""
     s.epoch[producer] = epoch_at_end(s)
@@ -188,6 +204,7 @@ def producer_learns_of_commit(s, producer: Producer):
     """EndTxn(commit) is answered, perhaps only after it was sent again. The loop goes on with the next input."""
     require(s.phase[producer] == Phase.COMMITTING)
     require(was_decided(s, producer, Outcome.COMMITTED))
+    require(is_answered(s))
     s.position[producer] += 1
     take_epoch_of_answer(s, producer)
 
@@ -197,6 +214,7 @@ def producer_learns_of_abort(s, producer: Producer):
     """EndTxn(abort) is answered. The loop goes back to the committed offset."""
     require(s.phase[producer] == Phase.ABORTING)
     require(was_decided(s, producer, Outcome.ABORTED))
+    require(is_answered(s))
     s.position[producer] = committed_offset(s)
     take_epoch_of_answer(s, producer)
 

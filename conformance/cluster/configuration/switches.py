@@ -157,6 +157,7 @@ class Switches:
     EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
     FENCE_RAISES_EPOCH_TWICE: bool = False
+    FENCE_TAKES_NEXT_ID: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     HW_FROM_DIVERGING_RESP: bool = False
@@ -165,8 +166,10 @@ class Switches:
     ISR_CHANNEL: IsrChannel = IsrChannel.ZK
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     LATE_FETCH_COUNTS: bool = False
+    MARKER_ANSWERS_CHECK_EPOCH: bool = False
     MARKER_EPOCH_STRICT: bool = False
     MAXIMAL_ISR: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED
+    NEXT_ID_IS_LOGGED: bool = False
     OFFSET_COMMITS_VERIFIED: bool = False
     ONGOING_PER_EPOCH: bool = False
     OUT_OF_RANGE_HALTS: bool = True
