@@ -41,7 +41,7 @@ class TransactionMetadata:
     """One transactional id. Times in ms; `partitions` are the names of what the transaction has touched.
 
     `last_producer_epoch` is the epoch before the present one, if the same instance of the producer had it;
-    `next_producer_id` the id with which what is prepared will be complete; `previous_producer_id` the id before this one.
+    `next_producer_id` the id with which what is prepared will be complete; `previous_producer_id` the one before.
     """
 
     producer_id: int
