@@ -123,6 +123,20 @@ HEADLINES = {
     "marker_is_refused_for_ever": (
         "The coordinator can never finish a transaction: the answer of partition 0 to its marker is lost"
     ),
+    "next_producer_id_is_forgotten": (
+        "Producer 0 is refused, although nobody has fenced it: the coordinator's log now says that the transaction is "
+        "aborted everywhere"
+    ),
+    "exhausted_producer_id_is_kept": (
+        "Readers of partition 0 hang for ever: partition 0 appends the record of transaction b"
+    ),
+    "fence_after_the_last_epoch": (
+        "Readers of partition 0 hang for ever: partition 0 appends the record of transaction a"
+    ),
+    "answer_of_an_earlier_coordinator": (
+        "The coordinator can never finish a transaction: an answer to a marker of an earlier coordinator epoch reaches "
+        "the coordinator"
+    ),
     "missed_demotion": (
         "An acknowledged record is lost: broker 2, which is elected already, cuts it from its log to match broker 1, "
         "which no longer leads"
