@@ -134,8 +134,8 @@ HEADLINES = {
         "Readers of partition 0 hang for ever: partition 0 appends the record of transaction a"
     ),
     "answer_of_an_earlier_coordinator": (
-        "The coordinator can never finish a transaction: an answer to a marker of an earlier coordinator epoch reaches "
-        "the coordinator"
+        "The coordinator can never finish a transaction: the coordinator hears of a marker of an earlier coordinator "
+        "epoch"
     ),
     "missed_demotion": (
         "An acknowledged record is lost: broker 2, which is elected already, cuts it from its log to match broker 1, "
