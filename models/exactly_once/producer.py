@@ -258,8 +258,8 @@ def producer_gives_up(s, batch: Batch):
 def producer_gives_up_in_flight(s, batch: FreedBatch):
     """delivery.timeout.ms is over while the request is being sent, and the callback reports a time-out.
 
-    The request goes on, and nobody waits for its answer. The sequence number is not marked as unresolved, as in Kafka if
-    the batch is not in retry. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
+    The request goes on, and nobody waits for its answer. The sequence number is not marked as unresolved: only that of
+    a batch in retry is. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
     """
     require(s.deadlines_in_flight_left[0] > 0)
     require(s.batch_state[batch] == BatchState.IN_FLIGHT)
