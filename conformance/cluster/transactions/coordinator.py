@@ -15,7 +15,7 @@ from functools import partial
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
 from isrcheck.conformance.cluster.network.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -27,7 +27,6 @@ from isrcheck.conformance.cluster.network.transaction_messages import (
 from isrcheck.conformance.cluster.transactions.markers import TransactionMarkerChannelManager
 from isrcheck.conformance.cluster.transactions.metadata import (
     COMPLETED,
-    LAST_EPOCH,
     NO_ID,
     PREPARED,
     TransactionMetadata,
