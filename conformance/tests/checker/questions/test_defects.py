@@ -259,7 +259,7 @@ def own_case(failure: Failure) -> Case:
         replication_factor=int(entries.get("replicas", 3)),
         min_insync_replicas=int(entries.get("min_insync_replicas", 2)),
         unclean_election="unclean_elections" in entries,
-        enable_idempotence=entries.get("enable_idempotence") == "on",
+        enable_idempotence=entries.get("enable_idempotence") in ("on", "true"),
         transactions=transactions,
     )
 
