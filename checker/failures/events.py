@@ -12,6 +12,7 @@ EVENTS = {
     "bounces": ("restart", "restarts"),
     "crashes": ("crash", "crashes"),
     "delete_records": ("DeleteRecords", "DeleteRecords"),
+    "deadlines_in_flight": ("deadline in flight", "deadlines in flight"),
     "disk_losses": ("disk loss", "disk losses"),
     "fencings": ("expired session", "expired sessions"),
     "late_fetches": ("late fetch", "late fetches"),

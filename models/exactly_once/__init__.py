@@ -20,8 +20,15 @@ GENERATION_0_11 = {
 GENERATION_1_0 = GENERATION_0_11 | {"UNKNOWN_PID_POLICY": UnknownProducer.REJECT, "idempotent_cache": 2}
 GENERATION_2_1 = GENERATION_1_0 | {"retries": Retries.MOST, "OVERDUE_ERROR_RENUMBERS": True}
 GENERATION_2_5 = GENERATION_2_1 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT, "EPOCH_BUMP": True}
-GENERATION_3_0 = GENERATION_2_5 | {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE}
-GENERATION_4_5 = GENERATION_3_0 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_UNLESS_EMPTY}
+GENERATION_3_0 = GENERATION_2_5 | {
+    "acks": Acks.ALL,
+    "enable_idempotence": Truth.TRUE,
+    "OVERLAPPING_BLOCK_TAKEN": True,
+    "BUFFER_FREED_IN_FLIGHT": True,
+}
+GENERATION_4_2 = GENERATION_3_0 | {"BUFFER_FREED_IN_FLIGHT": False}
+GENERATION_4_3 = GENERATION_4_2 | {"OVERLAPPING_BLOCK_TAKEN": False}
+GENERATION_4_5 = GENERATION_4_3 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_UNLESS_EMPTY}
 
 STAND_INS = {
     "1.1": "1.0 stands for it",
@@ -29,7 +36,8 @@ STAND_INS = {
     **dict.fromkeys(("2.2", "2.3", "2.4"), "2.1 stands for it"),
     **dict.fromkeys(("2.6", "2.7", "2.8"), "2.5 stands for it"),
     **dict.fromkeys(("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"), "3.0 stands for it"),
-    **dict.fromkeys(("4.0", "4.1", "4.2", "4.3", "4.4"), "3.0 stands for it"),
+    **dict.fromkeys(("4.0", "4.0.0", "4.0.1", "4.1"), "3.0 stands for it"),
+    "4.4": "4.3 stands for it",
 }
 """Which generation stands for a release that has none of its own. The defaults of `3.0` are those of 3.0.1."""
 
@@ -42,6 +50,8 @@ MODEL = assemble(
         "2.1": (None, GENERATION_2_1),
         "2.5": (None, GENERATION_2_5),
         "3.0": (None, GENERATION_3_0),
+        "4.2": (None, GENERATION_4_2),
+        "4.3": (None, GENERATION_4_3),
         "4.5": (None, GENERATION_4_5),
     },
     STAND_INS,

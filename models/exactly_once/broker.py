@@ -19,13 +19,30 @@ def answer(s, batch, with_what):
     s.request[batch] = with_what if s.batch_state[batch] == BatchState.IN_FLIGHT else Request.NONE
 
 
+def sent_content(s, batch):
+    """The batch whose records and numbers the request carries: its own, or the one that was written into its buffer."""
+    if s.deadlines_in_flight > 0 and s.overwritten_by[batch] != NONE:
+        return s.overwritten_by[batch]
+    return batch
+
+
+def sent_epoch(s, batch):
+    content = sent_content(s, batch)
+    return s.request_epoch[batch] if content == batch else s.batch_epoch[content]
+
+
+def sent_sequence(s, batch):
+    content = sent_content(s, batch)
+    return s.request_sequence[batch] if content == batch else s.batch_sequence[content]
+
+
 def is_known_duplicate(s, batch):
     return is_idempotent(s) and is_duplicate(
         s,
         s.batch_partition[batch],
-        s.batch_producer_id[batch],
-        s.request_epoch[batch],
-        s.request_sequence[batch],
+        s.batch_producer_id[sent_content(s, batch)],
+        sent_epoch(s, batch),
+        sent_sequence(s, batch),
     )
 
 
@@ -40,7 +57,7 @@ def accepts_from_unknown(s, partition, sequence):
 
 def last_known(s, batch):
     """The offset of the last batch that the leader knows of this producer id, or NONE."""
-    return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[batch])
+    return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[sent_content(s, batch)])
 
 
 def is_in_sequence(s, batch, last):
@@ -48,8 +65,8 @@ def is_in_sequence(s, batch, last):
     know. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
     partition = s.batch_partition[batch]
     if last == NONE:
-        return accepts_from_unknown(s, partition, s.request_sequence[batch])
-    return follows_last(s, partition, last, s.request_epoch[batch], s.request_sequence[batch])
+        return accepts_from_unknown(s, partition, sent_sequence(s, batch))
+    return follows_last(s, partition, last, sent_epoch(s, batch), sent_sequence(s, batch))
 
 
 @action(shows="batch {batch}")
@@ -63,12 +80,13 @@ def broker_appends(s, batch: Batch):
     partition = s.batch_partition[batch]
     require(s.log_end_offset[partition] < s.log_size)
     offset = s.log_end_offset[partition]
-    s.log_record[partition][offset] = s.batch_record[batch]
-    s.log_batch[partition][offset] = batch
+    content = sent_content(s, batch)
+    s.log_record[partition][offset] = s.batch_record[content]
+    s.log_batch[partition][offset] = content
     if is_idempotent(s):
-        s.log_producer_id[partition][offset] = s.batch_producer_id[batch]
-        s.log_epoch[partition][offset] = s.request_epoch[batch]
-        s.log_sequence[partition][offset] = s.request_sequence[batch]
+        s.log_producer_id[partition][offset] = s.batch_producer_id[content]
+        s.log_epoch[partition][offset] = sent_epoch(s, batch)
+        s.log_sequence[partition][offset] = sent_sequence(s, batch)
     s.log_end_offset[partition] += 1
     answer(s, batch, Request.SUCCESS)
 

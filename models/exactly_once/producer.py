@@ -22,7 +22,7 @@ from isrcheck.models.exactly_once.batches import (
     number_from_zero,
     was_sent_to,
 )
-from isrcheck.models.exactly_once.state import Batch, Partition, Record
+from isrcheck.models.exactly_once.state import Batch, FreedBatch, OverlappingBlock, Partition, Record
 from isrcheck.models.exactly_once.values import BatchState, Partitioner, Request, Resend
 from isrcheck.models.language import NONE, action, require
 
@@ -254,6 +254,36 @@ def producer_gives_up(s, batch: Batch):
         s.unresolved_sequence[partition] = max(s.unresolved_sequence[partition], s.batch_sequence[batch] + 1)
 
 
+@action(shows="batch {batch}")
+def producer_gives_up_in_flight(s, batch: FreedBatch):
+    """delivery.timeout.ms is over while the request is being sent, and the callback reports a time-out.
+
+    The request goes on, and nobody waits for its answer. The sequence number is not marked as unresolved: only that of
+    a batch in retry is. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
+    """
+    require(s.deadlines_in_flight_left[0] > 0)
+    require(s.batch_state[batch] == BatchState.IN_FLIGHT)
+    require(s.request[batch] == Request.ON_ITS_WAY)
+    require(is_first_unfinished(s, batch))
+    s.deadlines_in_flight_left[0] -= 1
+    s.batch_state[batch] = BatchState.FAILED
+    s.is_freed[batch] = s.BUFFER_FREED_IN_FLIGHT
+
+
+@action(shows="of batch {batch} for batch {later}")
+def producer_reuses_buffer(s, batch: FreedBatch, later: Batch):
+    """A batch is written into the buffer from which a request is still being sent (KAFKA-19012).
+
+    Since 2.8, a request is sent from the pool's buffer itself. The checksum covers the records, and not the partition
+    to which they go.
+    """
+    require(s.is_freed[batch])
+    require(s.request[batch] == Request.ON_ITS_WAY)
+    require(batch < later and later + 1 == s.next_batch)
+    s.is_freed[batch] = False
+    s.overwritten_by[batch] = later
+
+
 @action(shows="of {partition}")
 def producer_resolves_sequence(s, partition: Partition):
     """Nothing of the partition is unfinished: either a later batch was acknowledged, and there is no gap, or the
@@ -273,8 +303,26 @@ def producer_resolves_sequence(s, partition: Partition):
 def producer_restarts(s):
     """A new session with a new producer id; nothing is known of unfinished batches. Their requests may still arrive."""
     require(s.session < s.restarts)
-    s.session += 1
     s.producer_id += 1
+    begin_session(s)
+
+
+@action
+def producer_restarts_with_the_same_id(s, block: OverlappingBlock):
+    """The id of a new session is the first one of a block of producer ids, and was the last one of the block before.
+
+    A broker refuses a block that begins below its last id; up to 4.2, one that begins with it is taken (KAFKA-20031).
+    No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
+    """
+    require(s.OVERLAPPING_BLOCK_TAKEN)
+    require(s.overlapping_blocks_left[block] > 0)
+    require(s.session < s.restarts)
+    s.overlapping_blocks_left[block] -= 1
+    begin_session(s)
+
+
+def begin_session(s):
+    s.session += 1
     s.producer_epoch = 0
     s.next_partition = 0
     forget_numbers(s)

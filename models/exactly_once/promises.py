@@ -136,6 +136,16 @@ def no_duplicates_across_partitions(s):
     )
 
 
+@always(applies=lambda configuration: configuration.deadlines_in_flight > 0)
+def records_stay_in_their_partition(s):
+    """A record is in a log only if a batch with it was sent to that partition."""
+    return not any(
+        s.log_batch[partition][offset] != NONE and s.batch_partition[s.log_batch[partition][offset]] != partition
+        for partition in range(s.partitions)
+        for offset in range(s.log_size)
+    )
+
+
 # ---------------------------------------------------------------------------------------------------------------- order
 
 

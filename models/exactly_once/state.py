@@ -29,6 +29,7 @@ from isrcheck.models.exactly_once.values import (
 from isrcheck.models.language import (
     NONE,
     Domain,
+    Flag,
     between,
     bound,
     budget,
@@ -56,6 +57,8 @@ class Configuration:
     )
     forgotten_producers = budget(0, "partitions that forget their producers (producer.id.expiration.ms; retention)")
     reloaded_producers = budget(0, "partitions that know only the last batch of each producer (snapshot)")
+    overlapping_blocks = budget(0, "blocks of producer ids that begin with the last id of the block before")
+    deadlines_in_flight = budget(0, "batches that exceed delivery.timeout.ms while their request is being sent")
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     enable_idempotence = setting(Truth.TRUE, "enable.idempotence", values=Truth, option="--enable-idempotence")
     retries = setting(Retries.MOST, "retries: none, or as many as it takes", values=Retries, option="--retries")
@@ -72,6 +75,8 @@ class Configuration:
     unclean_leader_election_enable = setting(Truth.FALSE, "unclean.leader.election.enable", values=Truth)
     UNKNOWN_PID_POLICY = switch(UnknownProducer.ACCEPT, "which sequence number is accepted from an unknown producer")
     OVERDUE_ERROR_RENUMBERS = switch(True, "an error after delivery.timeout.ms renumbers batches (KAFKA-14397)")
+    OVERLAPPING_BLOCK_TAKEN = switch(False, "a broker takes such a block of producer ids (KAFKA-20031)")
+    BUFFER_FREED_IN_FLIGHT = switch(False, "the buffer of such a batch goes back to the pool at once (KAFKA-19012)")
     EPOCH_BUMP = switch(True, "after a gap in the sequence, a new epoch of the same producer id (KIP-360)")
 
 
@@ -115,6 +120,18 @@ class NextSequence(Domain, size=lambda configuration: configuration.batches + 1)
     pass
 
 
+class OverlappingBlock(Domain, size=lambda configuration: 1 if configuration.overlapping_blocks > 0 else 0):
+    """A block of producer ids that begins with the last id of the block before."""
+
+
+class FreedBatch(Domain, size=lambda c: c.batches if c.deadlines_in_flight > 0 else 0):
+    """A batch whose buffer can be freed while its request is being sent."""
+
+
+class InFlightDeadline(Domain, size=lambda configuration: 1 if configuration.deadlines_in_flight > 0 else 0):
+    """The deadline of a batch whose request is being sent."""
+
+
 def up_to_budget(name):
     """The values of a budget's remaining amount. Budgets up to three share a state layout, and thus a kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
@@ -151,6 +168,9 @@ class State:
     request = field(Batch, values=Request)
     request_epoch = field(Batch, values=Epoch)
     request_sequence = field(Batch, values=Sequence)
+    # Whether the buffer that a request is sent from is in the pool, and the batch that was written into it since.
+    is_freed = field(FreedBatch, values=Flag)
+    overwritten_by = field(FreedBatch, values=optional(Batch), initially=NONE)
 
     # The application and its producer.
     next_record = field(values=between(0, "records"))
@@ -168,6 +188,8 @@ class State:
     lossy_failovers_left = field(values=up_to_budget("lossy_failovers"))
     forgotten_producers_left = field(values=up_to_budget("forgotten_producers"))
     reloaded_producers_left = field(values=up_to_budget("reloaded_producers"))
+    overlapping_blocks_left = field(OverlappingBlock, values=between(0, "overlapping_blocks"))
+    deadlines_in_flight_left = field(InFlightDeadline, values=between(0, "deadlines_in_flight"))
 
 
 BUDGETS = (
@@ -180,11 +202,16 @@ BUDGETS = (
     "reloaded_producers",
 )
 
+RARE_BUDGETS = ("overlapping_blocks", "deadlines_in_flight")
+"""These have no cell if they are 0."""
+
 
 @initial
 def nothing_sent(configuration):
     """Empty logs, a producer with its first id, and the whole budgets."""
-    yield {f"{name}_left": getattr(configuration, name) for name in BUDGETS}
+    yield {f"{name}_left": getattr(configuration, name) for name in BUDGETS} | {
+        f"{name}_left": [getattr(configuration, name)] * (getattr(configuration, name) > 0) for name in RARE_BUDGETS
+    }
 
 
 @terminal

@@ -1,22 +1,32 @@
 """The transaction coordinator: it handles requests of producers, ends transactions, and moves to another broker.
 
 Kafka: TransactionCoordinator, TransactionStateManager, TransactionMetadata. Left out: failed appends to its log without
-a fail-over, the exhaustion of producer epochs, the expiry of a transactional.id (Dead).
+a fail-over, the expiry of a transactional.id (Dead).
+
+A producer id has 32,767 epochs for producers (0 to Short.MAX_VALUE - 1), and one more with which the coordinator can
+fence the last of them. Here, the first id has as many as `producer_epochs` says. The epochs of the id that follows come
+after that one more, those of an id that InitProducerId takes one later: to a partition, both a later epoch and another
+id are something new.
 """
 
 from isrcheck.models.language import NONE, action, require
-from isrcheck.models.transactions.fields import Producer
+from isrcheck.models.transactions.fields import Producer, SurvivingAnswer
 from isrcheck.models.transactions.transaction_log import (
     answer_new_producer,
     apply_pending,
     begin_write,
     decided_request,
+    epoch_at_end,
+    first_epoch_of_next_id,
+    forget_next_id,
     forget_pending,
+    is_exhausted,
+    is_highest,
     is_idle,
     is_over,
     is_prepared,
 )
-from isrcheck.models.transactions.values import Marker, Phase, Request, TransactionState, Verification
+from isrcheck.models.transactions.values import LateAnswer, Marker, Phase, Request, TransactionState, Verification
 
 
 @action
@@ -41,11 +51,46 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     require(s.phase[producer] == Phase.INITIALISING)
     require(not is_over(s) or s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
     require(is_idle(s) and not is_prepared(s))
+    require(is_over(s) or can_fence(s))
     if is_over(s):
-        begin_write(s, TransactionState.EMPTY, s.producer_epoch + 1)
+        begin_write(s, TransactionState.EMPTY, next_epoch(s))
         s.pending_producer = producer
     else:
-        begin_write(s, TransactionState.PREPARE_ABORT, epoch_of_fence(s))
+        fence(s)
+
+
+def next_epoch(s):
+    """The epoch of the next instance; if the producer id is exhausted, the first of another id, which is not the one
+    that the end of a transaction has taken.
+
+    Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
+    """
+    return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
+
+
+def can_fence(s):
+    """There is an epoch for the fence. Without one, up to 4.2, the coordinator throws an exception, and the transaction
+    stays as it is; since 4.3, the highest epoch is kept (KAFKA-20090).
+    """
+    return (
+        s.producer_epochs == 0
+        or s.producer_epoch > s.producer_epochs
+        or epoch_of_fence(s) <= s.producer_epochs
+        or s.FENCE_TAKES_NEXT_ID
+    )
+
+
+def fence(s):
+    """Abort the transaction with an epoch after that of its instance; since 4.3, an exhausted producer id gives way to
+    the next one here, too.
+    """
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = s.FENCE_TAKES_NEXT_ID and is_exhausted(s, s.producer_epoch)
+    begin_write(
+        s,
+        TransactionState.PREPARE_ABORT,
+        s.producer_epoch if is_highest(s, s.producer_epoch) else epoch_of_fence(s),
+    )
 
 
 def epoch_of_fence(s):
@@ -58,18 +103,32 @@ def epoch_of_fence(s):
 
 
 def epoch_after_end(s):
-    """With TV2 every transaction ends with the next epoch, which its markers carry."""
-    return s.producer_epoch + 1 if s.TXN_VERIFY == Verification.TV2 else s.producer_epoch
-
-
-def can_end(s, request):
-    """EndTxn needs an ongoing transaction; with TV2, an abort is accepted even if no partition was added."""
-    return s.transaction_state == TransactionState.ONGOING or (
-        s.TXN_VERIFY == Verification.TV2 and request == Request.ABORT and is_over(s)
+    """With TV2 every transaction ends with the next epoch, which its markers carry; there is none after the highest."""
+    return (
+        s.producer_epoch + 1
+        if s.TXN_VERIFY == Verification.TV2 and not is_highest(s, s.producer_epoch)
+        else s.producer_epoch
     )
 
 
+def can_end(s, request):
+    """EndTxn needs an ongoing transaction; with TV2, an abort is accepted even if no partition was added.
+
+    With the highest epoch, no producer can end a transaction (the next one overflows); since 4.3 it can abort
+    (KAFKA-20090).
+    """
+    return (
+        s.transaction_state == TransactionState.ONGOING
+        or (s.TXN_VERIFY == Verification.TV2 and request == Request.ABORT and is_over(s))
+    ) and (not is_highest(s, s.producer_epoch) or (s.FENCE_TAKES_NEXT_ID and request == Request.ABORT))
+
+
 def prepare(s, request):
+    """With TV2, the end that exhausts a producer id takes the next one, with which the producer is answered."""
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
+            s.knows_other_id[0] and is_over(s)
+        )
     begin_write(
         s,
         TransactionState.PREPARE_COMMIT if request == Request.COMMIT else TransactionState.PREPARE_ABORT,
@@ -118,9 +177,18 @@ def coordinator_times_out_transaction(s):
     require(s.transaction_state == TransactionState.ONGOING)
     require(is_idle(s))
     require(s.timeouts_left > 0 or s.phase[0] == Phase.STOPPED)
+    require(can_fence(s))
     if s.phase[0] != Phase.STOPPED:
         s.timeouts_left -= 1
-    begin_write(s, TransactionState.PREPARE_ABORT, epoch_of_fence(s))
+    fence(s)
+
+
+def knows_what_is_prepared(s):
+    """The transaction is among those whose markers are pending.
+
+    Kafka: TransactionMarkerChannelManager.transactionsWithPendingMarkers.
+    """
+    return s.late_answers == 0 or s.late_answer[0] != LateAnswer.REMOVED_ENTRY
 
 
 @action
@@ -128,13 +196,14 @@ def coordinator_completes_transaction(s):
     """Every partition of the transaction has its marker: CompleteCommit or CompleteAbort."""
     require(is_prepared(s))
     require(is_idle(s))
+    require(knows_what_is_prepared(s))
     require(all(not s.in_transaction[p] or s.marker[p] == Marker.ANSWERED for p in range(s.partitions)))
     begin_write(
         s,
         TransactionState.COMPLETE_COMMIT
         if s.transaction_state == TransactionState.PREPARE_COMMIT
         else TransactionState.COMPLETE_ABORT,
-        s.producer_epoch,
+        epoch_at_end(s),
     )
 
 
@@ -154,8 +223,22 @@ def move_coordinator(s):
         if s.marker[p] == Marker.SENT and s.late_markers_left > 0:
             leave_copy_of_marker(s, p)
             s.late_markers_left -= 1
+    if s.late_answers > 0:
+        leave_answer_of_marker(s)
+    for p in range(s.partitions):
         s.marker[p] = Marker.NOT_SENT
     s.coordinator_epoch += 1
+
+
+def leave_answer_of_marker(s):
+    """An answer that the old coordinator awaits is on its way; it matters if the same broker is the new one, too."""
+    if s.late_answer[0] == LateAnswer.REMOVED_ENTRY:
+        s.late_answer[0] = LateAnswer.NONE
+    if s.late_answers_left[0] > 0 and any(
+        s.marker[p] == Marker.SENT or s.marker[p] == Marker.APPENDED for p in range(s.partitions)
+    ):
+        s.late_answer[0] = LateAnswer.UNDER_WAY
+        s.late_answers_left[0] -= 1
 
 
 @action
@@ -167,6 +250,7 @@ def coordinator_fails_over(s):
     require(s.coordinator_epoch < s.failovers)
     move_coordinator(s)
     forget_pending(s)
+    forget_next_id(s)
 
 
 @action
@@ -177,3 +261,27 @@ def coordinator_fails_over_after_append(s):
     move_coordinator(s)
     apply_pending(s)
     forget_pending(s)
+    forget_next_id(s)
+
+
+@action
+def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
+    """The answer to a marker of an earlier coordinator epoch arrives at the same broker, which leads again.
+
+    It finds another epoch, and gives the transaction up: up to 3.7 by its transactional.id alone, so that the entry of
+    the present epoch is removed. Then the markers are written, but nobody completes the transaction (KAFKA-16352).
+    Kafka: TransactionMarkerRequestCompletionHandler, TransactionMarkerChannelManager.removeMarkersForTxnId.
+    """
+    require(s.late_answer[answer] == LateAnswer.UNDER_WAY)
+    s.late_answer[answer] = (
+        LateAnswer.REMOVED_ENTRY if not s.MARKER_ANSWERS_CHECK_EPOCH and awaits_answers(s) else LateAnswer.NONE
+    )
+
+
+def awaits_answers(s):
+    """Some partition has yet to answer the marker of the prepared transaction."""
+    return (
+        is_prepared(s)
+        and is_idle(s)
+        and any(s.in_transaction[p] and s.marker[p] != Marker.ANSWERED for p in range(s.partitions))
+    )

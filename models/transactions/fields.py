@@ -3,6 +3,7 @@
 from isrcheck.models.language import NONE, Domain, Flag, between, bound, budget, field, optional, switch
 from isrcheck.models.transactions.values import (
     Entry,
+    LateAnswer,
     Marker,
     Outcome,
     Phase,
@@ -21,6 +22,15 @@ class Configuration:
     timeouts = budget(0, "transactions of a live producer that time out", shapes=True, option="--timeouts")
     late_markers = budget(0, "markers that arrive after another coordinator has taken over", option="--late-markers")
     late_requests = budget(0, "EndTxn and markers that are sent again, with one copy late", option="--late-requests")
+    late_answers = budget(
+        0, "fail-overs back to the same broker that an answer to a marker survives", option="--late-answers"
+    )
+    producer_epochs = bound(
+        0,
+        "epochs of a producer id until the coordinator takes another (0: enough)",
+        least=0,
+        option="--producer-epochs",
+    )
     expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
     TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
     OFFSET_COMMITS_VERIFIED = switch(False, "a leader asks before it appends offsets, too (KAFKA-15449)")
@@ -31,6 +41,9 @@ class Configuration:
     FENCE_RAISES_EPOCH_TWICE = switch(False, "TV2: an abort that fences raises the epoch twice (KAFKA-19367)")
     MARKER_EPOCH_STRICT = switch(False, "TV2: a marker's epoch is above all that the partition has seen (KIP-1228)")
     EQUAL_MARKER_EPOCH_IS_RETRY = switch(False, "a marker that was already appended is acknowledged (KAFKA-19999)")
+    MARKER_ANSWERS_CHECK_EPOCH = switch(False, "an answer to a marker ends only what its epoch began (KAFKA-16352)")
+    FENCE_TAKES_NEXT_ID = switch(False, "TV2: a fence that exhausts a producer id takes the next one (KAFKA-20090)")
+    NEXT_ID_IS_LOGGED = switch(False, "TV2: the coordinator's log has the next producer id (KAFKA-20310)")
 
 
 class Partition(Domain, size="partitions"):
@@ -57,8 +70,21 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
     """The leader epoch of the partition of the transaction log."""
 
 
-class ProducerEpoch(Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1):
-    """An epoch of the producer: more than there are reasons to raise it."""
+class ProducerEpoch(
+    Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
+):
+    """An epoch of the producer: more than there are reasons to raise it.
+
+    Those of the next producer id follow those of the first one (coordinator.py).
+    """
+
+
+class RotatedId(Domain, size=lambda configuration: 1 if configuration.producer_epochs > 0 else 0):
+    """The producer id that follows the first one."""
+
+
+class SurvivingAnswer(Domain, size=lambda configuration: 1 if configuration.late_answers > 0 else 0):
+    """The answer to a marker that comes to a broker which is the coordinator again."""
 
 
 class State:
@@ -75,11 +101,16 @@ class State:
     pending_partition = field(values=optional(Partition), initially=NONE)
     pending_producer = field(values=optional(Producer), initially=NONE)
 
+    # Whether the coordinator knows the producer id with which what is prepared will be complete; once it is, the one
+    # before.
+    knows_other_id = field(RotatedId, values=Flag)
+
     # Markers on their way to the partitions: of this coordinator, and late copies.
     marker = field(Partition, values=Marker)
     late_marker = field(Partition, values=Request)
     late_marker_epoch = field(Partition, values=ProducerEpoch)
     late_marker_coordinator_epoch = field(Partition, values=CoordinatorEpoch)
+    late_answer = field(SurvivingAnswer, values=LateAnswer)
 
     # Each partition: its log, what it knows of the producer (nothing of records below an offset, if its state has
     # expired), and which record it may append after verification.
@@ -110,4 +141,5 @@ class State:
     timeouts_left = field(values=between(0, "timeouts"))
     late_markers_left = field(values=between(0, lambda configuration: max(3, configuration.late_markers)))
     late_requests_left = field(values=between(0, lambda configuration: max(3, configuration.late_requests)))
+    late_answers_left = field(SurvivingAnswer, values=between(0, "late_answers"))
     expirations_left = field(values=between(0, lambda configuration: max(3, configuration.expirations)))

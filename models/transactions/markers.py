@@ -10,17 +10,22 @@ from isrcheck.models.transactions.coordinator import leave_copy_of_marker, reque
 from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.partition import append
 from isrcheck.models.transactions.readers import is_open
-from isrcheck.models.transactions.transaction_log import decided_request, is_idle, is_prepared
+from isrcheck.models.transactions.transaction_log import decided_request, is_highest, is_idle, is_prepared
 from isrcheck.models.transactions.values import Entry, Marker, Request
 
 
 def is_accepted(s, p, epoch, coordinator_epoch):
     """Refused: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
 
-    Since 4.2, a marker of TV2 needs an epoch above every one that the partition has seen (KIP-1228).
+    Since 4.2, a marker of TV2 needs an epoch above every one that the partition has seen (KIP-1228); since 4.3, the
+    highest one suffices (KAFKA-20090).
     """
     return coordinator_epoch >= s.known_coordinator_epoch[p] and (
-        epoch > s.known_epoch[p] or (epoch == s.known_epoch[p] and not s.MARKER_EPOCH_STRICT)
+        epoch > s.known_epoch[p]
+        or (
+            epoch == s.known_epoch[p]
+            and (not s.MARKER_EPOCH_STRICT or (s.FENCE_TAKES_NEXT_ID and is_highest(s, epoch)))
+        )
     )
 
 

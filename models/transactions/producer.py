@@ -9,7 +9,16 @@ coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out, bu
 from isrcheck.models.language import action, require
 from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.readers import committed_offset, is_appended_and_replicated
-from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
+from isrcheck.models.transactions.transaction_log import (
+    begin_write,
+    epoch_at_end,
+    first_epoch_of_next_id,
+    is_exhausted,
+    is_highest,
+    is_idle,
+    is_over,
+    is_prepared,
+)
 from isrcheck.models.transactions.values import Outcome, Phase, TransactionState, Verification
 
 
@@ -131,11 +140,29 @@ def was_decided(s, producer, decided):
     """The coordinator has decided this about the producer's transaction, with the epoch that its own request gives it.
 
     With TV2, the coordinator tells a request that was carried out by the epoch after that of the request
-    (retryOnEpochBump): it cannot tell whether another one has raised it.
+    (retryOnEpochBump): it cannot tell whether another one has raised it. After the last epoch of a producer id, the
+    first of the next id tells it (retryOnOverflow).
     """
-    return s.epoch[producer] + (1 if s.TXN_VERIFY == Verification.TV2 else 0) == s.producer_epoch and any(
+    return is_epoch_of_own_end(s, s.epoch[producer]) and any(
         is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
         for transaction in range(s.transactions)
+    )
+
+
+def is_complete_with_next_id(s):
+    """The transaction ended with the next producer id, and the coordinator knows the one before."""
+    return (
+        s.producer_epochs > 0 and s.producer_epoch == first_epoch_of_next_id(s) and is_over(s) and s.knows_other_id[0]
+    )
+
+
+def is_epoch_of_own_end(s, epoch):
+    """Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
+    does not learn of the end."""
+    if s.TXN_VERIFY != Verification.TV2:
+        return epoch == s.producer_epoch
+    return not is_highest(s, epoch) and (
+        epoch + 1 == s.producer_epoch or (is_exhausted(s, epoch) and is_complete_with_next_id(s))
     )
 
 
@@ -159,9 +186,16 @@ def producer_aborts(s, producer: Producer):
     s.phase[producer] = Phase.ABORTING
 
 
+def is_answered(s):
+    """A producer is answered with the highest epoch only if the coordinator has lost the next producer id, or a fence
+    took none. Then it has asked again, which nobody answers until the transaction is complete.
+    """
+    return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
+
+
 def take_epoch_of_answer(s, producer):
-    """With TV2, the answer to EndTxn holds the next epoch."""
-    s.epoch[producer] = s.producer_epoch
+    """With TV2, the answer to EndTxn holds the next epoch; if there is none, that of the next producer id."""
+    s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 
 
@@ -170,6 +204,7 @@ def producer_learns_of_commit(s, producer: Producer):
     """EndTxn(commit) is answered, perhaps only after it was sent again. The loop goes on with the next input."""
     require(s.phase[producer] == Phase.COMMITTING)
     require(was_decided(s, producer, Outcome.COMMITTED))
+    require(is_answered(s))
     s.position[producer] += 1
     take_epoch_of_answer(s, producer)
 
@@ -179,6 +214,7 @@ def producer_learns_of_abort(s, producer: Producer):
     """EndTxn(abort) is answered. The loop goes back to the committed offset."""
     require(s.phase[producer] == Phase.ABORTING)
     require(was_decided(s, producer, Outcome.ABORTED))
+    require(is_answered(s))
     s.position[producer] = committed_offset(s)
     take_epoch_of_answer(s, producer)
 

@@ -9,8 +9,8 @@ from isrcheck.models.transactions.readers import (
     nothing_is_held_back,
     record_of,
 )
-from isrcheck.models.transactions.transaction_log import is_prepared
-from isrcheck.models.transactions.values import Outcome
+from isrcheck.models.transactions.transaction_log import is_over, is_prepared
+from isrcheck.models.transactions.values import Outcome, Phase
 
 
 def shows_only_committed(s):
@@ -130,6 +130,18 @@ def order_preserved(s):
         for offset in range(s.log_size)
         for behind in range(s.log_size)
         if offset < behind
+    )
+
+
+@always(applies=lambda configuration: configuration.producer_epochs > 0)
+def fenced_only_by_another(s):
+    """An instance that has no transaction, and is the only one that has started, has the coordinator's epoch."""
+    return not any(
+        s.phase[i] == Phase.READY
+        and s.epoch[i] != s.producer_epoch
+        and is_over(s)
+        and all(s.phase[other] == Phase.NOT_STARTED for other in range(s.producers) if other != i)
+        for i in range(s.producers)
     )
 
 

@@ -14,6 +14,7 @@ def a_producer_is_ready(configuration):
         "timeouts_left": configuration.timeouts,
         "late_markers_left": configuration.late_markers,
         "late_requests_left": configuration.late_requests,
+        "late_answers_left": [configuration.late_answers] * (configuration.late_answers > 0),
         "expirations_left": configuration.expirations,
     }
 
@@ -57,3 +58,12 @@ def second_epoch_without_tv2(configuration):
     """FENCE_RAISES_EPOCH_TWICE is about TXN_VERIFY=TV2, in which an abort raises the epoch; switch it off, or choose
     --protocol 4.0."""
     return configuration.FENCE_RAISES_EPOCH_TWICE and configuration.TXN_VERIFY != Verification.TV2
+
+
+@contradiction
+def next_id_without_tv2(configuration):
+    """FENCE_TAKES_NEXT_ID and NEXT_ID_IS_LOGGED are about TXN_VERIFY=TV2, in which the end of a transaction can exhaust
+    a producer id; switch them off, or choose --protocol 4.3 or 4.4."""
+    return (
+        configuration.FENCE_TAKES_NEXT_ID or configuration.NEXT_ID_IS_LOGGED
+    ) and configuration.TXN_VERIFY != Verification.TV2

@@ -35,6 +35,45 @@ def is_over(s):
     )
 
 
+def is_exhausted(s, epoch):
+    """The producer id has no further epoch for a producer. Kafka: TransactionMetadata.isEpochExhausted."""
+    return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
+
+
+def is_highest(s, epoch):
+    """The epoch of the first producer id that is left to fence the last one of a producer: Short.MAX_VALUE."""
+    return s.producer_epochs > 0 and epoch == s.producer_epochs
+
+
+def first_epoch_of_next_id(s):
+    """Epoch 0 of the next producer id, numbered after the highest epoch of the first one."""
+    return s.producer_epochs + 1
+
+
+def epoch_at_end(s):
+    """The epoch with which a prepared transaction will be complete. Kafka: TransactionMetadata.prepareComplete."""
+    if s.producer_epochs > 0 and is_prepared(s) and s.knows_other_id[0]:
+        return first_epoch_of_next_id(s)
+    return s.producer_epoch
+
+
+def forget_next_id(s):
+    """A new coordinator knows what the log says: up to 4.3, nothing of another producer id (KAFKA-20310)."""
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = s.knows_other_id[0] and s.NEXT_ID_IS_LOGGED and changes_id(s)
+
+
+def changes_id(s):
+    """The end of a transaction brings the next producer id: when it is complete, or it has just done so."""
+    return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
+        (
+            s.transaction_state == TransactionState.COMPLETE_COMMIT
+            or s.transaction_state == TransactionState.COMPLETE_ABORT
+        )
+        and s.producer_epoch == first_epoch_of_next_id(s)
+    )
+
+
 def begin_write(s, state, epoch):
     s.pending_state = state
     s.pending_epoch = epoch
@@ -77,6 +116,8 @@ def apply_pending(s):
             s.marker[p] = Marker.NOT_SENT
     s.transaction_state = s.pending_state
     s.producer_epoch = s.pending_epoch
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = s.knows_other_id[0] and changes_id(s)
 
 
 def answer_new_producer(s):

@@ -69,6 +69,17 @@ class Marker(IntEnum):
     DROPPED = 4
 
 
+class LateAnswer(IntEnum):
+    """An answer to a marker of an earlier coordinator epoch, at a broker that is the coordinator again.
+
+    REMOVED_ENTRY: it has removed the entry of the prepared transaction among those whose markers are pending.
+    """
+
+    NONE = 0
+    UNDER_WAY = 1
+    REMOVED_ENTRY = 2
+
+
 class Entry(IntEnum):
     """A cell of a log: empty, a marker, or the record of a transaction (A: the first one that began)."""
 

@@ -10,6 +10,7 @@ that made the record unavailable; for any other failure, it is the set of action
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -97,7 +98,7 @@ def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
     found = {}
     for name, entry in instance.model.entries.items():
         layout = instance.layouts.get(f"{name}_left")
-        if entry.is_budget and layout is not None and not layout.sizes:
+        if entry.is_budget and layout is not None and math.prod(layout.sizes) == 1:
             found[name] = layout
     return found
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from isrcheck.models.run import State
 from isrcheck.traces.explaining.cause import faults_in
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lateness import elections, late_messages
@@ -18,7 +19,7 @@ from isrcheck.traces.kafka.model import is_kafka
 from isrcheck.traces.transactions.columns import is_transactions
 from isrcheck.traces.transactions.lateness import late_records
 
-ELECTIONS, LATE, LOST = "elections", "late messages", "lost messages"
+ELECTIONS, FAIL_OVERS, LATE, LOST = "elections", "fail-overs", "late messages", "lost messages"
 LOSE_A_MESSAGE = frozenset(
     {
         *("send_is_lost", "answer_is_lost", "response_is_lost", "late_fetch_is_lost"),
@@ -34,6 +35,12 @@ def rarity(trace: Trace) -> Mapping[str, int]:
     if is_kafka(trace.instance):
         counted |= {ELECTIONS: elections(trace), LATE: late_messages(trace)}
     elif is_transactions(trace.instance):
-        counted[LATE] = late_records(trace)
+        counted |= {LATE: late_records(trace), FAIL_OVERS: _fail_overs(trace)}
     counted[LOST] = sum(step.action in LOSE_A_MESSAGE for step in trace.steps)
     return {name: count for name, count in counted.items() if count}
+
+
+def _fail_overs(trace: Trace) -> int:
+    """How often the coordinator moved: each time, its epoch rises."""
+    epoch: int = State(trace.instance, trace.states[-1]).coordinator_epoch
+    return epoch

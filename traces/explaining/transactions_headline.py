@@ -25,6 +25,7 @@ WRONG: Mapping[str, str] = {
     "processed_exactly_once": "the output of one input is read twice, from transactions {a} and {b}",
     "no_input_is_skipped": "transaction {later} is committed, but the input before its own is skipped",
     "order_preserved": "records change places: that of transaction {later} comes before that of {earlier}",
+    "fenced_only_by_another": "producer {i} is refused, although nobody has fenced it",
     "lso_is_not_stuck": "readers of partition {p} hang for ever",
     "coordinator_is_not_stuck": "the coordinator can never finish a transaction",
     "lso_advances": "readers hang for ever",

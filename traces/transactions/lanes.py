@@ -16,7 +16,7 @@ from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import readers
-from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
+from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import StepRow
 
@@ -34,6 +34,14 @@ def rows(trace: Trace) -> list[StepRow]:
         found.append(StepRow(position, trace.spell_row(position), tuple(told)))
         before = lanes
     return found
+
+
+ANSWERS = {
+    LateAnswer.NONE: "",
+    LateAnswer.UNDER_WAY: "late answer",
+    LateAnswer.REMOVED_ENTRY: "markers are forgotten",
+}
+"""What becomes of an answer to a marker of an earlier coordinator epoch."""
 
 
 def _lanes(s: State) -> list[str]:
@@ -54,7 +62,10 @@ def _coordinator(s: State) -> str:
         pending = [f"-> {name_of(TransactionState(s.pending_state))}{epoch}{added}"]
     state = name_of(TransactionState(s.transaction_state))
     late = late_request("EndTxn", s.late_end_txn, s.late_end_txn_epoch)
-    return _joined(f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided, late)
+    answers = [ANSWERS[LateAnswer(s.late_answer[0])]] if s.late_answers > 0 else []
+    return _joined(
+        f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided, late, *answers
+    )
 
 
 def _producer(s: State, i: int) -> str:

@@ -176,6 +176,7 @@ SENT: Mapping[str, Callable[[_Step], Events]] = {
     "leader_refuses_marker": _refuses,
     "leader_appends_late_marker": _late_marker,
     "coordinator_learns_of_marker": _one(lambda step: step.answers("marker appended")),
+    "coordinator_learns_of_earlier_marker": _at_coordinator("a late answer to an earlier marker", FAULT),
     "answer_to_marker_is_lost": _one(lambda step: step.answers("marker appended", LOST)),
     "leader_adds_partition": _one(
         lambda step: step.answers(f"add me to {spell_element(step.arguments['transaction'])}")

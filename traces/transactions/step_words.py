@@ -111,6 +111,7 @@ PLAIN: Mapping[str, str] = {
     "coordinator_completes_transaction": "all partitions have their markers, and the coordinator ends the transaction",
     "coordinator_fails_over": "another broker becomes the coordinator",
     "coordinator_learns_of_marker": "the coordinator hears that partition {partition} has its marker",
+    "coordinator_learns_of_earlier_marker": "the coordinator hears of a marker of an earlier coordinator epoch",
     "answer_to_marker_is_lost": "the answer of partition {partition} to its marker is lost",
     "leader_adds_partition": "partition {partition} asks to belong to transaction {transaction}",
     "leader_verifies_transaction": "partition {partition} hears that transaction {transaction} is open",

@@ -168,6 +168,7 @@ class Switches:
     EXPAND_EPOCH_START: bool = False
     FAIL_OVER_GIVES_FENCED_SESSIONS: bool = True
     FENCE_RAISES_EPOCH_TWICE: bool = False
+    FENCE_TAKES_NEXT_ID: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     HW_FROM_DIVERGING_RESP: bool = False
@@ -177,9 +178,11 @@ class Switches:
     LAST_KNOWN_LEADER_IS_ACTIVE: bool = True
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     LATE_FETCH_COUNTS: bool = False
+    MARKER_ANSWERS_CHECK_EPOCH: bool = False
     MARKER_EPOCH_STRICT: bool = False
     MAXIMAL_ISR: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED
     MIN_ISR_OF_OWN_REPLICAS: bool = False
+    NEXT_ID_IS_LOGGED: bool = False
     OFFSET_COMMITS_VERIFIED: bool = False
     ONGOING_PER_EPOCH: bool = False
     OUT_OF_RANGE_HALTS: bool = True

@@ -19,7 +19,7 @@ from isrcheck.conformance.cluster.configuration.switches import Switches, Unknow
 from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.log.verification import VerificationGuards
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, ProducerStamp, Record
 
 
 @dataclass
@@ -126,13 +126,16 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        Fact sheet 6.2, 8.23; KIP-1228; KAFKA-19999, since which one that was appended before is appended again.
+        Fact sheet 6.2, 8.23; KIP-1228; KAFKA-19999, since which one that was appended before is appended again;
+        KAFKA-20090, since which the highest epoch is enough.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
             return Errors.NONE
         is_open = entry.transaction_first_offset is not None
-        accepts_equal = not self._switches.MARKER_EPOCH_STRICT or (
+        is_highest = entry.producer_epoch > LAST_EPOCH
+        accepts_equal = not self._switches.MARKER_EPOCH_STRICT or (self._switches.FENCE_TAKES_NEXT_ID and is_highest)
+        accepts_equal |= (
             self._switches.EQUAL_MARKER_EPOCH_IS_RETRY
             and not is_open
             and self._bug is not TransactionBug.RETRIED_MARKER_REFUSED

@@ -15,6 +15,9 @@ from enum import Enum
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1
+LAST_EPOCH = (1 << 15) - 2
+"""The last epoch of a producer; then its transactional id gets another producer id: Short.MAX_VALUE - 1."""
+
 NO_SEQUENCE = -1
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
 from isrcheck.conformance.cluster.network.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -27,6 +27,7 @@ from isrcheck.conformance.cluster.network.transaction_messages import (
 from isrcheck.conformance.cluster.transactions.markers import TransactionMarkerChannelManager
 from isrcheck.conformance.cluster.transactions.metadata import (
     COMPLETED,
+    NO_ID,
     PREPARED,
     TransactionMetadata,
     TransactionState,
@@ -44,14 +45,21 @@ class TransactionCoordinator:
         new_producer_id: Callable[[], int],
         switches: Switches,
         bug: TransactionBug | None = None,
+        *,
+        first_epoch: int = 0,
     ) -> None:
-        """Take over the log; the markers of what is prepared there are sent again. Kafka: onElection."""
+        """Take over the log; the markers of what is prepared there are sent again. The first producer has
+        `first_epoch`, as after so many transactions. Kafka: onElection.
+        """
+        self._first_epoch = first_epoch
+        self._fence_takes_next_id = switches.FENCE_TAKES_NEXT_ID
         self._new_producer_id = new_producer_id
         self._raises_epoch = switches.TXN_VERIFY is Verification.TV2
         self._fence_raises_twice = switches.FENCE_RAISES_EPOCH_TWICE
         self._bug = bug
-        self.states = TransactionStateManager(log, coordinator_epoch, bug)
-        self.markers = TransactionMarkerChannelManager(bug)
+        given = (log, coordinator_epoch, bug)
+        self.states = TransactionStateManager(*given, logs_other_ids=switches.NEXT_ID_IS_LOGGED)
+        self.markers = TransactionMarkerChannelManager(bug, checks_epoch=switches.MARKER_ANSWERS_CHECK_EPOCH)
         for transactional_id, each in self.states.states.items():
             if each.decision is not None and bug is not TransactionBug.MARKERS_NOT_RESUMED:
                 self.markers.add(transactional_id, each, coordinator_epoch)
@@ -72,10 +80,15 @@ class TransactionCoordinator:
             respond(InitProducerIdResponse(Errors.PRODUCER_FENCED))
             return
         if found and found.state is TransactionState.ONGOING:
+            if not self._can_fence(found):
+                respond(InitProducerIdResponse(Errors.UNKNOWN_SERVER_ERROR))
+                return
             self._fence(transactional_id, lambda: respond(InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)))
             return
         if found is None:
-            initialised: TransactionMetadata | Errors = TransactionMetadata(self._new_producer_id(), timeout)
+            initialised: TransactionMetadata | Errors = TransactionMetadata(
+                self._new_producer_id(), timeout, self._first_epoch
+            )
         elif found.is_exhausted:
             initialised = found.with_new_id(self._new_producer_id(), timeout)
         else:
@@ -123,8 +136,11 @@ class TransactionCoordinator:
             )
             return
         raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
-        ended = found.ended(request.control, raises_epoch=raises_epoch)
+        next_id = self._next_id_of(found) if raises_epoch else NO_ID
+        ended = found.ended(request.control, raises_epoch=raises_epoch, next_id=next_id)
         decided = EndTxnResponse(Errors.NONE, ended.producer_id, ended.producer_epoch)
+        if next_id != NO_ID:
+            decided = EndTxnResponse(Errors.NONE, next_id, 0)
         self._decide(transactional_id, ended, lambda: respond(decided))
 
     def abort_timed_out_transactions(self, now: int) -> None:
@@ -133,7 +149,7 @@ class TransactionCoordinator:
         """
         for transactional_id, each in self.states.states.items():
             is_due = each.state is TransactionState.ONGOING and now - each.started > each.timeout
-            if is_due and transactional_id not in self.states.pending:
+            if is_due and transactional_id not in self.states.pending and self._can_fence(each):
                 self._fence(transactional_id, lambda: None)
 
     def write_completions(self) -> None:
@@ -145,8 +161,20 @@ class TransactionCoordinator:
             self.states.append(transactional_id, completed, partial(self.markers.forget, transactional_id))
 
     def _fence(self, transactional_id: str, answer: Callable[[], None]) -> None:
-        fenced = self.states.states[transactional_id].fenced(raises_epoch=self._fence_raises_twice, bug=self._bug)
+        found = self.states.states[transactional_id]
+        next_id = self._next_id_of(found) if self._fence_takes_next_id else NO_ID
+        fenced = found.fenced(raises_epoch=self._fence_raises_twice, next_id=next_id, bug=self._bug)
         self._decide(transactional_id, fenced, answer)
+
+    def _can_fence(self, found: TransactionMetadata) -> bool:
+        """Whether there is an epoch for the fence, or it may keep the highest one (KAFKA-20090); otherwise the
+        coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+        """
+        raised = found.producer_epoch + (2 if self._fence_raises_twice else 1)
+        return self._fence_takes_next_id or raised <= LAST_EPOCH + 1
+
+    def _next_id_of(self, found: TransactionMetadata) -> int:
+        return self._new_producer_id() if found.is_exhausted else NO_ID
 
     def _decide(self, transactional_id: str, decided: TransactionMetadata, answer: Callable[[], None]) -> None:
         def durable() -> None:
@@ -168,12 +196,20 @@ class TransactionCoordinator:
         """
         control, state = request.control, found.state
         is_raised = (request.producer_id, request.producer_epoch + 1) == (found.producer_id, found.producer_epoch)
+        is_of_previous_id = (request.producer_id, request.producer_epoch, found.producer_epoch) == (
+            *(found.previous_producer_id, LAST_EPOCH, 0),
+        )
+        is_raised |= is_of_previous_id
         is_retry = self._raises_epoch and is_raised and state in {*PREPARED.values(), *COMPLETED.values()}
         error = self._error_for(found, request.producer_id, request.producer_epoch)
         if error is not Errors.NONE and not is_retry:
             return error
         if request.transactional_id in self.states.pending:
             return Errors.CONCURRENT_TRANSACTIONS
+        if self._raises_epoch and found.has_highest_epoch and not is_retry:  # the next epoch overflows
+            can_abort = self._fence_takes_next_id and control is Control.ABORT
+            if not can_abort:
+                return Errors.UNKNOWN_SERVER_ERROR
         if state is TransactionState.ONGOING:
             return None
         if self._raises_epoch and not is_retry:

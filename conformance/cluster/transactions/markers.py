@@ -36,8 +36,10 @@ class TxnMarker:
 class TransactionMarkerChannelManager:
     """The markers of one coordinator: queued, sent, and answered."""
 
-    def __init__(self, bug: TransactionBug | None = None) -> None:
+    def __init__(self, bug: TransactionBug | None = None, *, checks_epoch: bool = True) -> None:
         self._bug = bug
+        self._checks_epoch = checks_epoch
+        self._given_up: set[str] = set()
         self._queued: list[TxnMarker] = []
         self._sent: dict[int, TxnMarker] = {}
         self._unanswered: dict[str, set[str]] = {}
@@ -57,6 +59,11 @@ class TransactionMarkerChannelManager:
     def cancelled(self) -> frozenset[str]:
         """The decided transactions that wait for no partition any more, because one has refused its marker."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
+
+    @property
+    def given_up(self) -> frozenset[str]:
+        """The prepared transactions that nobody completes, because an answer of an earlier epoch has removed them."""
+        return frozenset(self._given_up)
 
     def answered(self, transactional_id: str) -> frozenset[str]:
         """The partitions that have the marker of the transaction that is being ended."""
@@ -94,6 +101,13 @@ class TransactionMarkerChannelManager:
         else:
             self._queued.append(marker)
 
+    def receive_of_earlier_epoch(self, transactional_id: str) -> None:
+        """A partition answers a marker of an earlier coordinator epoch, and that transaction is given up: up to 3.7 by
+        its id, whatever its epoch (KAFKA-16352). Kafka: removeMarkersForTxnId.
+        """
+        if not self._checks_epoch and self._unanswered.get(transactional_id):
+            self._given_up.add(transactional_id)
+
     def disconnected(self, request: int) -> None:
         """The answer to a marker does not come: the marker is queued again."""
         marker = self._sent.pop(request)
@@ -106,7 +120,7 @@ class TransactionMarkerChannelManager:
         """
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
-            if not unanswered or is_enough:
+            if transactional_id not in self._given_up and (not unanswered or is_enough):
                 del self._unanswered[transactional_id]
                 return transactional_id
         return None

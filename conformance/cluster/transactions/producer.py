@@ -69,6 +69,7 @@ class Transaction:
     """
 
     payload: str
+    producer_id: int
     producer_epoch: int
     position: int
     is_commit_requested: bool = False
@@ -121,7 +122,7 @@ class TransactionalProducer:
         """Read the input at the application's position, and begin to process it; `payload` names the output."""
         self._must_be(Phase.READY)
         text = f"{payload}{OF_INPUT}{self.position}"
-        self.transactions.append(Transaction(text, self.producer_epoch, self.position))
+        self.transactions.append(Transaction(text, self.producer_id, self.producer_epoch, self.position))
         self.phase = Phase.IN_TRANSACTION
 
     def add_partition(self, partition: int, name: str) -> None:

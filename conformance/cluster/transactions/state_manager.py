@@ -49,8 +49,16 @@ class PendingTransition:
 class TransactionStateManager:
     """The transactional ids of one coordinator, loaded from its log."""
 
-    def __init__(self, log: TransactionLog, coordinator_epoch: int, bug: TransactionBug | None = None) -> None:
+    def __init__(
+        self,
+        log: TransactionLog,
+        coordinator_epoch: int,
+        bug: TransactionBug | None = None,
+        *,
+        logs_other_ids: bool = True,
+    ) -> None:
         """Load the log. Kafka: loadTransactionMetadata."""
+        self._logs_other_ids = logs_other_ids
         self._log = log
         self._bug = bug
         self._coordinator_epoch = coordinator_epoch
@@ -78,7 +86,7 @@ class TransactionStateManager:
     def append(self, transactional_id: str, metadata: TransactionMetadata, durable: Durable) -> None:
         """Append a transition to the log. Kafka: appendTransactionToLog."""
         assert transactional_id not in self._pending, "one transition at a time: this is a defect of the cluster"
-        text = json.dumps([transactional_id, metadata.text()])
+        text = json.dumps([transactional_id, metadata.text(has_other_ids=self._logs_other_ids)])
         record = self._log.append_as_leader(text, self._coordinator_epoch)
         self._pending[transactional_id] = PendingTransition(record.offset, metadata, durable)
         self.replicated()

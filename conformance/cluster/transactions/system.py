@@ -34,6 +34,7 @@ from isrcheck.conformance.cluster.transactions.producer import OF_INPUT, TIMEOUT
 
 TRANSACTIONAL_ID = "application"
 COORDINATOR = "coordinator"
+FIRST_PRODUCER_ID = 1
 
 
 class TransactionalCluster:
@@ -43,13 +44,14 @@ class TransactionalCluster:
     keeps a producer's state only because of its markers (KAFKA-9144).
     """
 
-    def __init__(self, switches: Switches, partitions: int, bug: str | None = None) -> None:
+    def __init__(self, switches: Switches, partitions: int, bug: str | None = None, *, first_epoch: int = 0) -> None:
         self._switches = switches
+        self._first_epoch = first_epoch
         self._bug = None if bug is None else TransactionBug[bug.upper()]
         self._network = Network()
         self._clock = Clock()
         self._clock.advance(2 * PRODUCER_ID_EXPIRATION)
-        self._producer_ids = itertools.count(1)
+        self._producer_ids = itertools.count(FIRST_PRODUCER_ID)
         self._log = Log(MemoryStorage(), switches, None)
         self.coordinator = self._elected(0)
         given = (COORDINATOR, self._network, self._clock, switches, self._bug)
@@ -127,6 +129,10 @@ class TransactionalCluster:
 
         self.coordinator.markers.send_queued(self.leaders[partition].name, send)
 
+    def answer_earlier_marker(self) -> None:
+        """An answer to a marker of an earlier coordinator epoch arrives: the same broker is the coordinator again."""
+        self.coordinator.markers.receive_of_earlier_epoch(TRANSACTIONAL_ID)
+
     def write_completions(self) -> None:
         """The coordinator's thread writes the ends of transactions all of whose markers are written."""
         self.coordinator.write_completions()
@@ -170,7 +176,8 @@ class TransactionalCluster:
             raise ClusterError(f"a partition's leader does not understand {message}")
 
     def _elected(self, epoch: int) -> TransactionCoordinator:
-        return TransactionCoordinator(self._log, epoch, lambda: next(self._producer_ids), self._switches, self._bug)
+        given = (self._log, epoch, lambda: next(self._producer_ids), self._switches, self._bug)
+        return TransactionCoordinator(*given, first_epoch=self._first_epoch)
 
     def _committed_offset(self) -> int:
         """The application's next input: the offset after the last one that is committed in `__consumer_offsets`."""

@@ -14,16 +14,16 @@ from collections.abc import Iterator
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer, Verification
-from isrcheck.conformance.cluster.network.messages import ProduceRequest, ProduceResponse
+from isrcheck.conformance.cluster.network.messages import Errors, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
 from isrcheck.conformance.cluster.network.transaction_messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,
 )
-from isrcheck.conformance.cluster.transactions.system import TransactionalCluster
+from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID, TransactionalCluster
 from isrcheck.conformance.replay.transactions.projection import (
     Observations,
     begun_in,
@@ -49,6 +49,9 @@ def switches_of(instance: Instance) -> Switches:
         ONGOING_PER_EPOCH=bool(given.ONGOING_PER_EPOCH),
         MARKER_EPOCH_STRICT=bool(given.MARKER_EPOCH_STRICT),
         EQUAL_MARKER_EPOCH_IS_RETRY=bool(given.EQUAL_MARKER_EPOCH_IS_RETRY),
+        MARKER_ANSWERS_CHECK_EPOCH=bool(given.MARKER_ANSWERS_CHECK_EPOCH),
+        FENCE_TAKES_NEXT_ID=bool(given.FENCE_TAKES_NEXT_ID),
+        NEXT_ID_IS_LOGGED=bool(given.NEXT_ID_IS_LOGGED),
     )
 
 
@@ -61,8 +64,12 @@ class Acts:
     def begin_with(self, instance: Instance, bug: str | None) -> None:
         """Create a system in which the first instance of the producer is initialised."""
         self.configuration = instance.configuration
-        self.system = TransactionalCluster(switches_of(instance), self.configuration.partitions, bug)
-        self.seen = Observations()
+        epochs = self.configuration.producer_epochs
+        first_epoch = LAST_EPOCH + 1 - epochs if epochs else 0
+        given = (switches_of(instance), self.configuration.partitions, bug)
+        self.system = TransactionalCluster(*given, first_epoch=first_epoch)
+        self.seen = Observations(first_epoch=first_epoch)
+        self.answers_left = self.configuration.late_answers
         self.asked: dict[int, int] = {}
         self.system.start_producer()
         self.coordinator_handles_init_producer_id(0)
@@ -124,11 +131,24 @@ class Acts:
         if answer is None:
             self.deliver_request(producer)
             answer = self.answer_to(self.system.producers[producer].request)
+        elif not self._is_known_id(answer):
+            self.system.drop(answer.number)
+            self.producer_learns_of_commit(producer)
+            return
         if answer is None:
             raise ClusterError("the coordinator does not answer the producer's EndTxn")
         self.system.deliver(answer.number)
 
     producer_learns_of_abort = producer_learns_of_commit
+
+    def _is_known_id(self, answer: Message) -> bool:
+        """Whether the coordinator knows the producer id of this answer. If it has forgotten the next one in a
+        fail-over (KAFKA-20310), an answer that has not arrived before is lost.
+        """
+        known = self.system.coordinator.states.states[TRANSACTIONAL_ID]
+        content = answer.payload
+        ids = (known.producer_id, known.next_producer_id)
+        return not isinstance(content, EndTxnResponse) or content.error is not Errors.NONE or content.producer_id in ids
 
     def application_stops(self) -> None:
         for producer in self.system.producers:
@@ -172,6 +192,9 @@ class Acts:
         late.
         """
         late = 0
+        if self.answers_left and any(self.marker_sent_to(one.number) is not None for one in self.system.leaders):
+            self.answers_left -= 1
+            self.seen.is_answer_late = True
         for leader in self.system.leaders:
             sent = self.marker_sent_to(leader.number)
             if sent is None or not self.is_in_flight(sent):
@@ -218,6 +241,10 @@ class Acts:
         if answer is None:
             raise ClusterError("the partition's leader does not answer the marker")
         self.system.deliver(answer.number)
+
+    def coordinator_learns_of_earlier_marker(self, _: int) -> None:
+        self.seen.is_answer_late = False
+        self.system.answer_earlier_marker()
 
     def answer_to_marker_is_lost(self, partition: int) -> None:
         sent = self.must_be_sent_to(partition)

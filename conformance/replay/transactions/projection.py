@@ -13,15 +13,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isrcheck.conformance.cluster.network.messages import WriteTxnMarkersRequest
-from isrcheck.conformance.cluster.network.records import Control, Record
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.network.transaction_messages import EndTxnRequest
 from isrcheck.conformance.cluster.transactions import producer as of_producer
 from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
-from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
+from isrcheck.conformance.cluster.transactions.metadata import COMPLETED, NO_ID, TransactionMetadata
 from isrcheck.conformance.cluster.transactions.producer import Transaction
-from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID, TransactionalCluster
+from isrcheck.conformance.cluster.transactions.state_manager import PendingTransition
+from isrcheck.conformance.cluster.transactions.system import FIRST_PRODUCER_ID, TRANSACTIONAL_ID, TransactionalCluster
 from isrcheck.models.language import NONE
-from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
+from isrcheck.models.transactions.values import (
+    Entry,
+    LateAnswer,
+    Marker,
+    Outcome,
+    Phase,
+    Request,
+    TransactionState,
+    Verification,
+)
 
 OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
@@ -52,15 +62,29 @@ class Observations:
     confirmed: dict[int, int] = field(default_factory=dict)
     progress: dict[int, tuple[int, int]] = field(default_factory=dict)
     durable: TransactionMetadata | None = None
+    is_answer_late: bool = False
+    first_epoch: int = 0
+    taken_at_end: set[int] = field(default_factory=set)
+
+    def number_of(self, producer_id: int, producer_epoch: int) -> int:
+        """The number of an epoch in the model: those of an id that the end of a transaction took follow those of the
+        first one; those of an id that InitProducerId took come one later.
+        """
+        if producer_id <= FIRST_PRODUCER_ID:
+            return producer_epoch - (self.first_epoch if producer_epoch >= 0 else 0)
+        return producer_epoch + LAST_EPOCH + 2 - self.first_epoch + (producer_id not in self.taken_at_end)
 
     def note(self, system: TransactionalCluster) -> None:
         """Add an observation: a decision that became durable is about the last transaction that began with the epoch
         that the coordinator had.
         """
-        durable = system.coordinator.states.states[TRANSACTIONAL_ID]
+        states = system.coordinator.states
+        durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
+        self.taken_at_end |= {one.next_producer_id for one in (durable, *([pending.metadata] if pending else []))}
         before = self.durable
         if before is not None and durable.decision is not None and before.decision is None:
-            begun = [number for number, (_, one) in begun_in(system) if one.producer_epoch == before.producer_epoch]
+            stamp = before.producer_id, before.producer_epoch
+            begun = [number for number, (_, one) in begun_in(system) if (one.producer_id, one.producer_epoch) == stamp]
             if begun:
                 self.outcomes[max(begun)] = OUTCOMES[durable.decision]
         self.durable = durable
@@ -110,21 +134,22 @@ def replicated_entries_of(leader: TransactionLeader) -> int:
 def project(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
     """The variables of the model, all but the budgets. `sizes` is the configuration of the model."""
     return {
-        **_coordinator(system, seen),
-        **_markers(system, seen),
+        **_coordinator(system, seen, sizes),
+        **_markers(system, seen, sizes),
         **_partitions(system, seen, sizes),
         **_producers(system, seen, sizes),
         **_transactions(system, seen, sizes),
     }
 
 
-def _coordinator(system: TransactionalCluster, seen: Observations) -> dict[str, Any]:
+def _coordinator(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
     states = system.coordinator.states
     durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
     found: dict[str, Any] = {
         "coordinator_epoch": states.coordinator_epoch,
         "transaction_state": TransactionState[durable.state.name],
-        "producer_epoch": durable.producer_epoch,
+        "producer_epoch": seen.number_of(durable.producer_id, durable.producer_epoch),
+        "knows_other_id": [],
         "in_transaction": [leader.name in durable.partitions for leader in system.leaders],
         "pending_state": TransactionState.NOTHING,
         "pending_epoch": 0,
@@ -136,26 +161,42 @@ def _coordinator(system: TransactionalCluster, seen: Observations) -> dict[str, 
         added = pending.metadata.partitions - durable.partitions
         found |= {
             "pending_state": state,
-            "pending_epoch": pending.metadata.producer_epoch,
+            "pending_epoch": seen.number_of(pending.metadata.producer_id, pending.metadata.producer_epoch),
             "pending_partition": next((one.number for one in system.leaders if one.name in added), NONE),
             "pending_producer": seen.initialising if state == TransactionState.EMPTY else NONE,
         }
+    if sizes.producer_epochs:
+        found["knows_other_id"] = [sizes.TXN_VERIFY == Verification.TV2 and _knows_other_id(durable, pending)]
     return found
 
 
-def _markers(system: TransactionalCluster, seen: Observations) -> dict[str, Any]:
+def _knows_other_id(durable: TransactionMetadata, pending: PendingTransition | None) -> bool:
+    has_next = durable.next_producer_id != NO_ID or (pending and pending.metadata.next_producer_id != NO_ID)
+    has_changed = durable.previous_producer_id != NO_ID and durable.producer_epoch == 0
+    return bool(has_next or (has_changed and durable.state in COMPLETED.values()))
+
+
+def _markers(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
     late: dict[int, WriteTxnMarkersRequest] = {}
     for message in system.messages:
         for partition, number in seen.late_markers.items():
             if message.number == number and isinstance(message.payload, WriteTxnMarkersRequest):
                 late[partition] = message.payload
     partitions = range(len(system.leaders))
+    answer = LateAnswer.UNDER_WAY if seen.is_answer_late else LateAnswer.NONE
+    if TRANSACTIONAL_ID in system.coordinator.markers.given_up:
+        answer = LateAnswer.REMOVED_ENTRY
     return {
+        "late_answer": [answer] * (sizes.late_answers > 0),
         "marker": [_stage(system, one) for one in system.leaders],
         "late_marker": [Request[late[p].control.value] if p in late else Request.NOTHING for p in partitions],
-        "late_marker_epoch": [late[p].stamp.producer_epoch if p in late else 0 for p in partitions],
+        "late_marker_epoch": [_number(seen, late[p].stamp) if p in late else 0 for p in partitions],
         "late_marker_coordinator_epoch": [late[p].coordinator_epoch if p in late else 0 for p in partitions],
     }
+
+
+def _number(seen: Observations, stamp: ProducerStamp) -> int:
+    return seen.number_of(stamp.producer_id, stamp.producer_epoch)
 
 
 def _stage(system: TransactionalCluster, leader: TransactionLeader) -> Marker:
@@ -175,7 +216,9 @@ def _partitions(system: TransactionalCluster, seen: Observations, sizes: Any) ->
     for leader in system.leaders:
         entries = entries_of(leader)
         cells = [_entry(record) for record in entries] + [Entry.EMPTY] * (sizes.log_size - len(entries))
-        epoch, coordinator_epoch = next(iter(leader.log.producers.known.values()), (NONE, NONE))
+        known = leader.log.producers.known
+        epoch = max((seen.number_of(one, epoch) for one, (epoch, _) in known.items()), default=NONE)
+        coordinator_epoch = max((of_coordinator for _, of_coordinator in known.values()), default=NONE)
         for name, value in {
             "log_record": cells,
             "log_end_offset": len(entries),
@@ -202,10 +245,12 @@ def _producers(system: TransactionalCluster, seen: Observations, sizes: Any) -> 
     return {
         "phase": [Phase[one.phase.name] for one in system.producers]
         + [Phase.STOPPED if is_over else Phase.NOT_STARTED] * missing,
-        "epoch": [one.producer_epoch for one in system.producers] + [NONE] * missing,
+        "epoch": [seen.number_of(one.producer_id, one.producer_epoch) for one in system.producers] + [NONE] * missing,
         "position": [one.position for one in system.producers] + [0] * missing,
         "late_end_txn": Request[late.control.value] if isinstance(late, EndTxnRequest) else Request.NOTHING,
-        "late_end_txn_epoch": late.producer_epoch if isinstance(late, EndTxnRequest) else 0,
+        "late_end_txn_epoch": seen.number_of(late.producer_id, late.producer_epoch)
+        if isinstance(late, EndTxnRequest)
+        else 0,
     }
 
 
@@ -215,7 +260,10 @@ def _transactions(system: TransactionalCluster, seen: Observations, sizes: Any) 
     return {
         "next_transaction": len(begun),
         "begun_by": [begun[one][0] if one in begun else NONE for one in numbers],
-        "begun_with_epoch": [begun[one][1].producer_epoch if one in begun else NONE for one in numbers],
+        "begun_with_epoch": [
+            seen.number_of(begun[one][1].producer_id, begun[one][1].producer_epoch) if one in begun else NONE
+            for one in numbers
+        ],
         "processed_input": [begun[one][1].position if one in begun else 0 for one in numbers],
         "commit_requested": [one in begun and begun[one][1].is_commit_requested for one in numbers],
         "outcome": [seen.outcomes.get(one, Outcome.OPEN) for one in numbers],

@@ -89,9 +89,11 @@ def test_the_tables_of_the_document_are_complete():
 
 PROPERTIES = (
     *("acked_not_lost", "delivered_at_least_once", "no_duplicates", "delivered_at_most_once"),
-    *("no_duplicates_across_sessions", "no_duplicates_across_partitions", "order_preserved"),
-    *("order_across_partitions", "sequence_errors_mean_loss"),
+    *("no_duplicates_across_sessions", "no_duplicates_across_partitions", "records_stay_in_their_partition"),
+    *("order_preserved", "order_across_partitions", "sequence_errors_mean_loss"),
 )
+FIGURED = tuple(name for name in PROPERTIES if name != "records_stay_in_their_partition")
+"""Those that can fail without `deadlines_in_flight`."""
 
 FIGURES = {
     # lost, left out, duplicated by a retry | at all, across sessions, across partitions | reordered, across partitions
@@ -100,6 +102,10 @@ FIGURES = {
     "2.1": ("2.1", {}, 88_242, 19, "P4 P4 P5  P5 P5 P5  P6 P3  N"),
     "2.5": ("2.5", {}, 88_242, 19, "P4 P4 P5  P5 P5 P5  P6 P3  N"),
     "3.0": ("3.0", {}, 46_502, 18, "H H V7  P5 P5 P5  V10 P3  V8"),
+    "4.2": ("4.2", {}, 46_502, 18, "H H V7  P5 P5 P5  V10 P3  V8"),
+    "4.3": ("4.3", {}, 46_502, 18, "H H V7  P5 P5 P5  V10 P3  V8"),
+    "3.0, an id is given twice": ("3.0", {"overlapping_blocks": 1}, 84_849, 18, "V6 V6 V7  P5 P5 P5  V10 P3  V8"),
+    "4.3, no id is given twice": ("4.3", {"overlapping_blocks": 1}, 46_502, 18, "H H V7  P5 P5 P5  V10 P3  V8"),
     "4.5": ("4.5", {}, 44_960, 19, "H H V7  P5 P5 P5  V13 P3  V11"),
     "0.11, idempotent": ("0.11", ONE_IN_FLIGHT, 34_586, 16, "H H H  P5 P5 P5  V7 P3  V7"),
     "1.0, idempotent": ("1.0", IDEMPOTENT, 47_702, 20, "V11 V11 H  P5 P5 P5  V7 P3  V7"),
@@ -115,7 +121,7 @@ FIGURES = {
     "at least once": ("3.0", WITHOUT, 39_772, 18, "H H P5  P5 P5 P5  P6 P3  N"),
     "unclean": ("3.0", ONE_IN_FLIGHT | UNCLEAN, 73_274, 17, "P4 P4 H  P5 P5 P5  H P3  H"),
 }
-"""What is searched, with the distinct states, the levels, and the verdict on each of PROPERTIES: Holds, n/a, Permitted
+"""What is searched, with the distinct states, the levels, and the verdict on each of FIGURED: Holds, n/a, Permitted
 or Violated after so many steps."""
 
 WORDS = {"H": "HOLDS", "N": "n/a", "P": "PERMITTED ", "V": "VIOLATED "}
@@ -131,7 +137,7 @@ def test_each_configuration_has_its_figures(what):
     exploration, found = judged(protocol, values)
     assert exploration.exhausted
     words = [WORDS[word[0]] + word[1:] for word in expected.split()]
-    assert {name: found[name] for name in PROPERTIES} == dict(zip(PROPERTIES, words, strict=True))
+    assert {name: found[name] for name in FIGURED} == dict(zip(FIGURED, words, strict=True))
     assert (exploration.distinct, exploration.levels) == (distinct, levels)
 
 
@@ -145,6 +151,8 @@ def test_what_an_operator_sees_by_default_is_that_of_the_generation(protocol):
         "2.1": (Acks.ONE, Truth.FALSE, Retries.MOST),
         "2.5": (Acks.ONE, Truth.FALSE, Retries.MOST),
         "3.0": (Acks.ALL, Truth.TRUE, Retries.MOST),
+        "4.2": (Acks.ALL, Truth.TRUE, Retries.MOST),
+        "4.3": (Acks.ALL, Truth.TRUE, Retries.MOST),
         "4.5": (Acks.ALL, Truth.TRUE, Retries.MOST),
     }[protocol]
 
@@ -242,6 +250,10 @@ FINDINGS = {
     "Retention forgets a producer": [
         ("0.11", ONE_IN_FLIGHT | NO_TIMEOUT | {"forgotten_producers": 1}, "sequence_errors_mean_loss")
     ],
+    "A producer id that is given twice": [("3.0", {"overlapping_blocks": 1}, "acked_not_lost")],
+    "A buffer that is used again while it is sent": [
+        ("3.0", {"deadlines_in_flight": 1}, "records_stay_in_their_partition")
+    ],
 }
 """The findings of the document, by heading, with the histories in the document's order."""
 
@@ -314,6 +326,28 @@ def test_neighbouring_generations_differ():
     assert figures["2.5"] != figures["3.0"] != figures["4.5"]
     values = ONE_IN_FLIGHT | NO_TIMEOUT | {"forgotten_producers": 1}
     assert [judged(one, values)[1]["sequence_errors_mean_loss"] for one in ("0.11", "1.0")] == ["VIOLATED 7", "HOLDS"]
+
+
+SMALL = {"restarts": 0, "batches": 2, "log_size": 1} | dict.fromkeys(
+    ("epoch_bumps", "lost_connections", "rejections", "delivery_timeouts"), 0
+)
+"""A producer that meets no other fault."""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "distinct", "word"),
+    [
+        ("3.0", {}, 121, "VIOLATED 5"),
+        ("4.2", {}, 81, "HOLDS"),
+        ("3.0", WITHOUT, 113, "VIOLATED 5"),
+        ("4.2", WITHOUT, 81, "HOLDS"),
+    ],
+)
+def test_a_buffer_that_is_used_again_in_flight_takes_a_record_to_another_partition(protocol, values, distinct, word):
+    """KAFKA-19012."""
+    exploration, found = judged(protocol, SMALL | {"deadlines_in_flight": 1} | values)
+    assert (exploration.exhausted, exploration.distinct) == (True, distinct)
+    assert found["records_stay_in_their_partition"] == word
 
 
 # ------------------------------------------------------------------------------------- what the application duplicates

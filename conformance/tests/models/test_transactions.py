@@ -29,6 +29,9 @@ ZOMBIES = {"producers": 2, "failovers": 0}
 MISTAKE = {"EQUAL_MARKER_EPOCH_IS_RETRY": 0}
 LATE = {"late_requests": 1}
 OLD = {"late_markers": 1}
+EXHAUSTED = {"producer_epochs": 1}
+ANSWERS = {"late_answers": 1}
+TINY = {"producers": 1, "partitions": 1, "transactions": 1, "log_size": 2}
 EXPIRES = {"PRODUCER_STATE_EXPIRES_EARLY": 1, "expirations": 1}
 
 LATE_RECORD = {"lso_is_not_stuck": 12}
@@ -111,10 +114,28 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         224_492,
     ),
     ("4.2", ZOMBIES | LATE, {}, 1_099_169),
+    # KAFKA-19367: in 4.0.0, nothing can be fenced in the last epoch of a producer id.
+    ("4.0", TINY | EXHAUSTED | {"failovers": 0}, {"lso_is_not_stuck": 7}, 172),
+    ("4.1", TINY | EXHAUSTED | {"failovers": 0}, {}, 208),
+    # KAFKA-20090: a time-out in the last epoch leaves its producer an epoch that nobody can end.
+    ("4.1", ALONE | EXHAUSTED, {}, 33_554),
+    ("4.1", ALONE | EXHAUSTED | {"timeouts": 1}, {"lso_is_not_stuck": 19}, 64_940),
+    ("4.3", ALONE | EXHAUSTED | {"timeouts": 1}, {}, 70_952),
+    # KAFKA-20310: a new coordinator does not know the producer id that the producer was given.
+    ("4.2", MOVES | EXHAUSTED, {"fenced_only_by_another": 9, "lso_is_not_stuck": 14}, 115_607),
+    ("4.3", MOVES | EXHAUSTED, {"fenced_only_by_another": 9}, 126_585),
+    ("4.4", MOVES | EXHAUSTED, {}, 106_900),
+    ("4.4", MOVES | EXHAUSTED | {"timeouts": 1}, {}, 232_251),
+    ("4.4", EXHAUSTED, {}, 713_148),
+    # KAFKA-16352: an answer to a marker of an earlier epoch ends the work of the present one.
+    ("0.11", TINY | ANSWERS, {"lso_is_not_stuck": 11, "coordinator_is_not_stuck": 9}, 990),
+    ("3.7", TINY | ANSWERS, {"coordinator_is_not_stuck": 9}, 1_030),
+    ("3.8", TINY | ANSWERS, {}, 1_012),
+    ("4.4", MOVES | ANSWERS, {}, 240_016),
     # Everything holds in larger bounds as well.
     ("4.2", ALONE | {"transactions": 3, "log_size": 6}, {}, 360_638),
-    ("4.2", ALONE | {"partitions": 3}, {}, 2_141_820),
-    ("4.2", {"producers": 3, "failovers": 0}, {}, 716_101),
+    ("4.2", ALONE | {"partitions": 3}, {}, 1_773_244),
+    ("4.2", {"producers": 3, "failovers": 0}, {}, 510_969),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_909_257),
     ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 4_234_638),
@@ -122,7 +143,10 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.7", {}, VERIFIED_STRAY, 2_304_687),
     ("4.0", {}, {}, 955_344),
     ("4.1", {}, {}, 721_452),
+    ("3.8", {}, VERIFIED_STRAY, 2_304_687),
     ("4.2", {}, {}, 721_452),
+    ("4.3", {}, {}, 721_452),
+    ("4.4", {}, {}, 721_452),
     ("4.2", MISTAKE, LIVELOCK, 999_388),
 ]
 
@@ -131,10 +155,13 @@ NEIGHBOURS = [
     (("0.11", "2.5"), (MOVES | OLD | EXPIRES, MOVES | OLD)),
     (("2.5", "3.6"), (ALONE, ALONE)),
     (("3.6", "3.7"), (ALONE, ALONE)),
-    (("3.7", "4.0"), (ALONE, ALONE)),
+    (("3.7", "3.8"), (TINY | ANSWERS, TINY | ANSWERS)),
+    (("3.8", "4.0"), ({}, {})),
     # A fence in 4.0.0 leaves one epoch out: what fails is the same.
     (("4.0", "4.1"), ({}, {})),
     (("4.1", "4.2"), (ALONE | LATE, ALONE | LATE)),
+    (("4.2", "4.3"), (MOVES | EXHAUSTED, MOVES | EXHAUSTED)),
+    (("4.3", "4.4"), (MOVES | EXHAUSTED, MOVES | EXHAUSTED)),
 ]
 """Two generations, and a run of each: what is found differs, or the number of states."""
 
@@ -210,6 +237,7 @@ def test_everything_that_transactions_do_is_reachable(protocol: str) -> None:
         ("3.6", {"TXN_VERIFY": Verification.TV2}, "--protocol 3.6"),
         ("3.7", {"FENCE_RAISES_EPOCH_TWICE": 1}, "--protocol 4.0"),
         ("3.6", {"MARKER_EPOCH_STRICT": 1}, "TXN_VERIFY=TV2"),
+        ("3.8", {"NEXT_ID_IS_LOGGED": 1}, "--protocol 4.3"),
         ("3.6", {"transactions": 3}, "raise --log-size"),
     ],
 )

@@ -81,6 +81,8 @@ class TransactionsRun:
         acts.seen.note(acts.system)
         for key, value in _by_key(project(acts.system, acts.seen, instance.configuration)):
             layout, cells = self._variables.part(key).layout, list(_flat(value))
+            if not cells:  # of a mechanism that the bounds leave out
+                continue
             if len(cells) > layout.count or min(cells) < layout.low or max(cells) > layout.high:
                 return None
             if key not in acts.lost:

@@ -193,7 +193,11 @@ def test_the_tables_of_two_releases():
     }
     assert asked == {
         "p": ["duplicate_in_a_new_epoch", "snapshot_forgets_batches", "unknown_producer_out_of_order"],
-        "t": ["late_marker_ends_the_next_transaction"],
+        "t": [
+            "exhausted_producer_id_is_kept",
+            "late_marker_ends_the_next_transaction",
+            "next_producer_id_is_forgotten",
+        ],
     }
     assert sheet_of(Question(Topic.DEFECT, name="missed_demotion")) is TOPICS
     assert sheet_of(Question(Topic.DEFECT, name="duplicate_in_a_new_epoch")) is PRODUCERS

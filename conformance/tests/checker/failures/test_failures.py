@@ -56,7 +56,7 @@ def altered(monkeypatch):
 def test_every_failure_of_the_notes_has_a_file():
     found = {match[1] for one in failures() if (match := re.match(r"8\.(\d+)", one.number))}
     assert found == OF_THE_NOTES
-    assert len({one.number for one in failures()}) == len({one.name for one in failures()}) == len(failures()) == 48
+    assert len({one.number for one in failures()}) == len({one.name for one in failures()}) == len(failures()) == 54
 
 
 def test_the_failures_are_in_the_order_of_their_numbers():
@@ -129,6 +129,8 @@ def test_an_unknown_key_is_an_error(tmp_path):
         ("expansion_against_a_lagging_high_watermark", ["1.1", "2.0"], ["2.0.1", "2.1"]),
         ("missed_demotion", ["0.10.2", "2.1", "3.9", "4.1"], []),
         ("marker_is_refused_for_ever", [], ["4.1", "4.2"]),
+        ("exhausted_producer_id_is_kept", ["4.0.1", "4.1"], ["4.0.0", "3.9"]),
+        ("fence_after_the_last_epoch", ["4.0.0"], ["3.9", "4.0.1", "4.1"]),
         ("acks_1", ["0.8.2", "4.1"], []),
     ],
 )

@@ -51,8 +51,10 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
         "missed_demotion",
         "stale_record",
         "new_incarnation",
+        "producer_id_is_given_twice",
+        "buffer_is_reused_in_flight",
     ]
-    assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == []
+    assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == ["buffer_is_reused_in_flight"]
     assert "truncation_is_not_noticed" in names(Case("4.1", unclean_election=True), "4.1")
     with_transactions = names(Case("2.4", transactions=(("protocol", "0.11"),), **DURABLE), "2.4.0")
     assert "late_record_reopens_the_transaction" in with_transactions
@@ -67,38 +69,38 @@ def test_failures_that_need_a_loss_of_data_are_said_beside():
 ALWAYS = "8.22b 8.22c 8.22d 8.24"
 TRANSACTIONAL = "8.17a 8.17b 8.17e"
 BEFORE_2_7 = "8.17a 8.17b 8.17e 8.21 8.21a"
+UP_TO_3_7 = "12.7 12.8 12.11"
 NAMED = {
-    ("2.1", "ZooKeeper"): "8.2 8.7f 8.10 8.16 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24",
-    ("2.2", "ZooKeeper"): "8.2 8.7f 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24",
-    ("2.3", "ZooKeeper"): "8.2 8.7f 8.7g 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 9.6",
-    ("2.4", "ZooKeeper"): "8.2 8.7f 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 9.6",
-    **dict.fromkeys([("2.5", "ZooKeeper"), ("2.6", "ZooKeeper")], f"8.2 8.10 {BEFORE_2_7} {ALWAYS} 9.6"),
+    ("2.1", "ZooKeeper"): "8.2 8.7f 8.10 8.16 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 12.11",
+    ("2.2", "ZooKeeper"): "8.2 8.7f 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 12.11",
+    ("2.3", "ZooKeeper"): "8.2 8.7f 8.7g 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 9.6 12.11",
+    ("2.4", "ZooKeeper"): "8.2 8.7f 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 9.6 12.11",
+    **dict.fromkeys([("2.5", "ZooKeeper"), ("2.6", "ZooKeeper")], f"8.2 8.10 {BEFORE_2_7} {ALWAYS} 9.6 12.11"),
     # Followers of 2.7 send no epoch with a fetch, and are never told where their log diverges.
-    ("2.7", "ZooKeeper"): f"8.2 8.7a 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6",
-    ("2.8", "ZooKeeper"): f"8.2 8.7a 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6",
-    **dict.fromkeys(
-        [("2.8.1", "ZooKeeper"), ("3.0", "ZooKeeper")],
-        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6",
-    ),
+    ("2.7", "ZooKeeper"): f"8.2 8.7a 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.11",
+    ("2.8", "ZooKeeper"): f"8.2 8.7a 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.8 12.11",
+    ("2.8.1", "ZooKeeper"): f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.8 12.11",
+    ("3.0", "ZooKeeper"): f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 {UP_TO_3_7}",
     **dict.fromkeys(
         [(release, "ZooKeeper") for release in ("3.1", "3.2", "3.3", "3.4")],
-        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
+        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
     ),
-    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
-    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
+    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
+    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
+    ("3.7", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 {UP_TO_3_7}",
     **dict.fromkeys(
-        [(release, "ZooKeeper") for release in ("3.7", "3.8", "3.9")], f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6"
+        [("3.8", "ZooKeeper"), ("3.9", "ZooKeeper")], f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.7 12.8"
     ),
     **dict.fromkeys(
-        [("3.3", "KRaft"), ("3.4", "KRaft")], f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6"
+        [("3.3", "KRaft"), ("3.4", "KRaft")],
+        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
     ),
-    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
-    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
-    **dict.fromkeys(
-        [(release, "KRaft") for release in ("3.7", "3.8", "3.9")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6"
-    ),
-    ("4.0", "KRaft"): f"8.2 8.7d 8.10 8.17d {ALWAYS} 8.25 9.6",
-    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 8.26 9.6",
+    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
+    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
+    ("3.7", "KRaft"): f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
+    **dict.fromkeys([("3.8", "KRaft"), ("3.9", "KRaft")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6 12.7 12.8"),
+    ("4.0", "KRaft"): f"8.2 8.7d 8.10 8.17d {ALWAYS} 8.25 9.6 12.6a 12.6c 12.7 12.8",
+    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 8.26 9.6 12.6a 12.6b 12.7 12.8",
 }
 """The known defects of each release with each controller, of a topic with every mechanism: unclean elections, an
 idempotent producer, transactions."""
@@ -257,7 +259,7 @@ def own_case(failure: Failure) -> Case:
         replication_factor=int(entries.get("replicas", 3)),
         min_insync_replicas=int(entries.get("min_insync_replicas", 2)),
         unclean_election="unclean_elections" in entries,
-        enable_idempotence=entries.get("enable_idempotence") == "on",
+        enable_idempotence=entries.get("enable_idempotence") in ("on", "true"),
         transactions=transactions,
     )
 

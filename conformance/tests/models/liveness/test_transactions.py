@@ -14,13 +14,14 @@ from isrcheck.models.transactions.liveness import MODEL
 from isrcheck.traces.format.certify import from_steps
 
 LONGER = pytest.mark.exhaustive
+ONE = {"partitions": 1}
 HANGS = "VIOLATED at step 15 (stays there) (PERMITTED at step 19)"
 ONLY_LOST = "PERMITTED at step 10 (back to step 8)"
 ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
 
 
 @pytest.mark.parametrize(
-    ("protocol", "switches", "states", "lso", "prepared"),
+    ("protocol", "values", "states", "lso", "prepared"),
     [
         pytest.param("0.11", {}, 100_257, HANGS, ONLY_LOST, marks=LONGER),
         pytest.param("2.5", {}, 211_270, HANGS, ONLY_LOST, marks=LONGER),
@@ -36,12 +37,28 @@ ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
             "VIOLATED at step 17 (stays there)",
             "VIOLATED at step 11 (stays there)",
         ),
+        (
+            "3.7",
+            ONE | {"failovers": 1, "late_answers": 1},
+            12_631,
+            "HOLDS",
+            "VIOLATED at step 12 (stays there) (PERMITTED at step 10)",
+        ),
+        ("3.8", ONE | {"failovers": 1, "late_answers": 1}, 11_493, "HOLDS", ONLY_LOST),
+        (
+            "4.2",
+            ONE | {"producer_epochs": 1, "timeouts": 1},
+            1_587,
+            "VIOLATED at step 21 (stays there)",
+            ONLY_LOST_LATER,
+        ),
+        ("4.3", ONE | {"producer_epochs": 1, "timeouts": 1}, 1_785, "HOLDS", ONLY_LOST_LATER),
     ],
 )
 def test_transactions_end_at_last(
-    protocol: str, switches: Mapping[str, int], states: int, lso: str, prepared: str
+    protocol: str, values: Mapping[str, int], states: int, lso: str, prepared: str
 ) -> None:
-    instance = MODEL.instance(protocol, {"producers": 1, "failovers": 0, **switches})
+    instance = MODEL.instance(protocol, {"producers": 1, "failovers": 0, **values})
     found = explore(instance, Limits(None, 1 << 30, None, 1))
     assert (found.distinct, found.exhausted) == (states, True)
     judged = verdicts(found)

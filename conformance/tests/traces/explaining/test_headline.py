@@ -123,6 +123,28 @@ HEADLINES = {
     "marker_is_refused_for_ever": (
         "The coordinator can never finish a transaction: the answer of partition 0 to its marker is lost"
     ),
+    "producer_id_is_given_twice": (
+        "No longer true after producer receives success batch 1: Every record that the producer has reported as "
+        "delivered is in a log (with acks=0: or on its way)"
+    ),
+    "buffer_is_reused_in_flight": (
+        "No longer true after broker appends batch 0: A record is in a log only if a batch with it was sent to that "
+        "partition"
+    ),
+    "next_producer_id_is_forgotten": (
+        "Producer 0 is refused, although nobody has fenced it: the coordinator's log now says that the transaction is "
+        "aborted everywhere"
+    ),
+    "exhausted_producer_id_is_kept": (
+        "Readers of partition 0 hang for ever: partition 0 appends the record of transaction b"
+    ),
+    "fence_after_the_last_epoch": (
+        "Readers of partition 0 hang for ever: partition 0 appends the record of transaction a"
+    ),
+    "answer_of_an_earlier_coordinator": (
+        "The coordinator can never finish a transaction: the coordinator hears of a marker of an earlier coordinator "
+        "epoch"
+    ),
     "missed_demotion": (
         "An acknowledged record is lost: broker 2, which is elected already, cuts it from its log to match broker 1, "
         "which no longer leads"

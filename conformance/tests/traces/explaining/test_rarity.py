@@ -20,6 +20,9 @@ HISTORIES = {one.number: one.history for one in failures() if one.history is not
         ("8.24", {"preferred_elections": 1, "elections": 3, "late messages": 3}),
         ("8.25", {"crashes": 1, "elections": 1, "late messages": 1}),
         ("9.1", {"lost messages": 1}),
+        ("12.6a", {"fail-overs": 1}),
+        ("12.7", {"overlapping_blocks": 1}),
+        ("12.11", {"late_answers": 1, "fail-overs": 1}),
     ],
 )
 def test_faults_elections_and_messages_are_counted(number, needs):
