@@ -116,3 +116,29 @@ def remove_replicas(s):
             s.controller_isr[r] = False
             s.is_assigned[r] = False
     end_reassignment(s)
+
+
+def is_overdue(s):
+    """The ISR makes the reassignment complete, but no change has done it: a leader from the ELR became the only member
+    of the ISR when this was looked at already. The next change of the record completes it.
+    """
+    return s.reassignments > 0 and is_complete(
+        s,
+        sum(1 for r in range(s.replicas) if s.is_adding[r]),
+        sum(1 for r in range(s.replicas) if s.is_removing[r]),
+        sum(1 for r in range(s.replicas) if s.controller_isr[r] and not s.is_removing[r]),
+        sum(1 for r in range(s.replicas) if s.is_assigned[r] and not s.is_removing[r] and not s.controller_isr[r]),
+        sum(1 for r in range(s.replicas) if s.is_adding[r] and (s.is_removing[r] or not s.controller_isr[r])),
+    )
+
+
+def removes_overdue(s):
+    return is_overdue(s) and any(s.is_removing[r] for r in range(s.replicas))
+
+
+def complete_overdue(s):
+    """Complete it; the leader stays, in a new epoch if replicas are removed."""
+    if removes_overdue(s):
+        s.controller_epoch += 1
+    if is_overdue(s):
+        remove_replicas(s)

@@ -1,9 +1,11 @@
 """Whom the controller still trusts when a broker registers anew, or is unregistered: ELR and last known leader."""
 
+from isrcheck.models.kafka.state.broker.assignment import complete_overdue, removes_overdue
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
+    controllers_min_insync_replicas,
     is_active,
-    keep_eligible,
+    keep_eligible_below,
     keep_members_out_of_elr,
     may_change_leader,
     may_change_record,
@@ -41,7 +43,7 @@ def may_leave_elr(s, broker):
     return (
         has_active_leader(s)
         and may_change_record(s)
-        and (not last_known_leader_is_next(s, broker) or may_change_leader(s))
+        and (not (last_known_leader_is_next(s, broker) or removes_overdue(s)) or may_change_leader(s))
     )
 
 
@@ -50,7 +52,14 @@ def leave_elr(s, broker):
     the ISR has min.insync.replicas members.
     """
     elected = s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader
-    keep_eligible(s, members_without(s, NONE))
-    keep_members_out_of_elr(s)
     s.eligible_leader_replicas[broker] = False
+    renew_record(s, elected)
+
+
+def renew_record(s, elected):
+    """Write a record with the ISR as it is: what has changed meanwhile counts for the ELR, and for a reassignment."""
+    minimum = controllers_min_insync_replicas(s)
+    complete_overdue(s)
+    keep_eligible_below(s, minimum, members_without(s, NONE))
+    keep_members_out_of_elr(s)
     announce_record(s, elected, False)
