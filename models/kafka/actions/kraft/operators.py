@@ -98,11 +98,13 @@ def leaves_elr_unregistered(s, broker):
     return s.UNREGISTERED_LEAVES_ELR and s.ELR and s.eligible_leader_replicas[broker]
 
 
-def has_obsolete_elr(s, broker):
-    """The ISR has min.insync.replicas members, as it can after a reassignment: the next change of a partition with this
-    broker in its ELR empties the ELR."""
+def changes_record_unregistered(s, broker):
+    """The controller looks at the partitions that have the broker in their ELR, and finds that a reassignment is
+    complete, or that the ISR has min.insync.replicas members, as it can after a reassignment: the ELR is emptied."""
     return (
-        s.ELR and s.eligible_leader_replicas[broker] and members_without(s, NONE) >= controllers_min_insync_replicas(s)
+        s.ELR
+        and s.eligible_leader_replicas[broker]
+        and (is_overdue(s) or members_without(s, NONE) >= controllers_min_insync_replicas(s))
     )
 
 
