@@ -2,6 +2,7 @@
 
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
 from isrcheck.models.kafka.actions.kraft.metadata import delete_replica
+from isrcheck.models.kafka.state.broker.assignment import complete_overdue, removes_overdue
 from isrcheck.models.kafka.state.broker.lifecycle import register_new_process, start_broker, stop_broker
 from isrcheck.models.kafka.state.broker.log import note_flush
 from isrcheck.models.kafka.state.broker.record import (
@@ -157,8 +158,9 @@ def broker_reports_directory(s, broker: KraftReplica):
     require(is_active(s, broker))
     require(is_assigned(s, broker))
     require(has_active_leader(s))
-    require(may_change_record(s))
+    require(may_change_leader(s) if removes_overdue(s) else may_change_record(s))
     s.directory_reports_left -= 1
+    complete_overdue(s)
     for r in range(s.replicas):
         s.eligible_leader_replicas[r] = False
     announce_record(s, s.controller_leader, False)

@@ -5,12 +5,11 @@ min.insync.replicas is a record of the metadata log. The controller counts it at
 With ELR, a change of it empties the ELR, because whoever is in it was judged by another minimum (KAFKA-16540).
 """
 
+from isrcheck.models.kafka.state.broker.assignment import is_overdue, removes_overdue
 from isrcheck.models.kafka.state.broker.log import start_log_at
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     controllers_min_insync_replicas,
-    keep_eligible,
-    keep_members_out_of_elr,
     may_change_leader,
     may_change_record,
     members_without,
@@ -19,6 +18,7 @@ from isrcheck.models.kafka.state.broker.registration import (
     last_known_leader_is_next,
     leave_elr,
     may_leave_elr,
+    renew_record,
 )
 from isrcheck.models.kafka.state.fields import KraftReplica, MinInsyncReplicas
 from isrcheck.models.kafka.state.values import ErasedByMinIsr, Stop
@@ -119,15 +119,14 @@ def controller_unregisters_broker(s, broker: KraftReplica):
     require(s.is_fenced[broker])
     require(not s.is_unregistered[broker])
     require(not leaves_elr_unregistered(s, broker) or may_leave_elr(s, broker))
-    require(not has_obsolete_elr(s, broker) or may_change_record(s))
+    require(not changes_record_unregistered(s, broker) or may_change_record(s))
+    require(not changes_record_unregistered(s, broker) or not removes_overdue(s) or may_change_leader(s))
     s.unregistrations_left -= 1
     s.is_unregistered[broker] = True
     if leaves_elr_unregistered(s, broker):
         leave_elr(s, broker)
-    elif has_obsolete_elr(s, broker):
-        keep_eligible(s, members_without(s, NONE))
-        keep_members_out_of_elr(s)
-        announce_record(s, s.controller_leader, False)
+    elif changes_record_unregistered(s, broker):
+        renew_record(s, s.controller_leader)
 
 
 @action(shows="of {broker}")
