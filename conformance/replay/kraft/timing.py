@@ -24,7 +24,8 @@ READ = "broker_applies_metadata"
 FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
-TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH)
+READ_CONFIGURATION = "broker_reads_configuration"
+TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
 """The actions whose steps a cluster with KRaft can take only with suitable timing."""
 
 
@@ -74,7 +75,7 @@ class _Reading:
         if step.action == READ:
             broker, partition_epoch = step.ordinals
             return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
-        if step.action == "broker_reads_configuration":
+        if step.action == READ_CONFIGURATION:
             broker = step.ordinals[0]
             known = self.log.log[self.read[broker]].configurations
             for offset in self.log.offsets(int(before.metadata_position[broker]), self.read[broker]):

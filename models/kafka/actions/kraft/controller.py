@@ -17,6 +17,7 @@ from isrcheck.models.kafka.state.broker.record import (
     nobody_is_valid,
     replaces_leader,
 )
+from isrcheck.models.kafka.state.broker.registration import last_known_leader_waits
 from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
 
@@ -106,20 +107,6 @@ def can_lead_alone(s, broker):
         s.controller_isr[broker]
         or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0 and is_assigned(s, broker))
         or is_last_known_leader(s, broker)
-    )
-
-
-def last_known_leader_waits(s):
-    """A report of a directory has emptied the ELR, and elected nobody: the last known leader is active, and is elected
-    when the controller looks at the partition again.
-    """
-    return (
-        s.directory_reports > 0
-        and s.controller_leader == NONE
-        and any(
-            is_last_known_leader(s, r) and (is_active(s, r) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
-            for r in range(s.replicas)
-        )
     )
 
 

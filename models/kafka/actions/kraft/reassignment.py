@@ -28,7 +28,7 @@ from isrcheck.models.kafka.state.broker.record import (
     may_change_record,
     members_without,
 )
-from isrcheck.models.kafka.state.broker.registration import is_out_of_service
+from isrcheck.models.kafka.state.broker.registration import is_out_of_service, last_known_leader_waits
 from isrcheck.models.kafka.state.broker.requests import may_be_granted, take_requested_isr
 from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, ReplicaSet
 from isrcheck.models.language import NONE, action, require
@@ -108,11 +108,12 @@ def controller_begins_reassignment(s, target: ReplicaSet):
     require(leads_in_order(s))
     require(leader_stays(s, target))
     require(not meets_an_eligible_stranger(s, target))
-    require(may_change_leader(s) if removes_at_once(s, target) else may_change_record(s))
+    require(may_change_leader(s) if removes_at_once(s, target) or last_known_leader_waits(s) else may_change_record(s))
+    elected = s.last_known_leader if last_known_leader_waits(s) else s.controller_leader
     if removes_at_once(s, target):
         s.controller_epoch += 1
     reassign(s, target)
-    announce_record(s, s.controller_leader, False)
+    announce_record(s, elected, False)
 
 
 @action(shows="to {target} and elects {elected}")

@@ -34,6 +34,16 @@ def last_known_leader_is_next(s, leaving):
     )
 
 
+def last_known_leader_waits(s):
+    """A report of a directory has emptied the ELR, and elected nobody: the last known leader is elected when the
+    controller looks at the partition again."""
+    return (
+        s.directory_reports > 0
+        and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
+        and last_known_leader_is_next(s, NONE)
+    )
+
+
 def has_active_leader(s):
     """The leader stays when the record changes. One that 4.0 elected while it was away would not (not modelled)."""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
