@@ -63,7 +63,7 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
 
 def test_failures_that_need_a_loss_of_data_are_said_beside():
     beside = [name for name in names(Case("3.7", **DURABLE), "3.9") if loses_data(named(name))]
-    assert beside == ["power_loss_within_an_epoch", "last_replica_standing"]
+    assert beside == ["power_loss_within_an_epoch", "last_replica_standing", "restart_before_fencing"]
 
 
 ALWAYS = "8.22b 8.22c 8.22d 8.24"
@@ -168,11 +168,16 @@ def test_the_protocol_of_a_cluster_decides_as_well_as_its_release(case, release,
     assert (name in names(case, release)) == is_named
 
 
+SINCE_8_27 = {f"8.{number}" for number in range(27, 41)}
+"""Failures of eligible leader replicas, and of KRaft's registrations."""
+
+
 def test_every_generation_of_the_model_has_its_place():
     assert list(MODEL.protocols) == list(GENERATIONS)
     for failure in failures():
         assert failure.first_generation in ("", *GENERATIONS)
-        assert (failure.first_generation >= "3.3") == (failure.number in ("8.25", "8.26", "8.9b"))
+        is_of_kraft = failure.number in ("8.25", "8.26", "8.9b") or failure.number in SINCE_8_27
+        assert (failure.first_generation >= "3.3") == is_of_kraft
         for one in failure.remains_with:
             ((entry, text),) = pairs(one).items()
             model, _ = registry.load(failure.history.model)

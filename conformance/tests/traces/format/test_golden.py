@@ -54,6 +54,11 @@ LONGEST = {
 RECORDED = [
     ("kafka_epoch_entry_at_log_end", "protocol=2.8 partition_changes=5 RESPONSE_EPOCH_MATCHED=on"),  # 26 million states
     ("transactions_input_is_skipped", "protocol=4.2"),
+    ("kafka_cancelled_reassignment_leaves_a_stranger", "ELR_WITHIN_REPLICAS=on"),  # 28 million states
+    ("kafka_changed_minimum_forgets_who_may_lead", "CHANGED_MIN_ISR_ERASES=ELR"),
+    ("kafka_changed_minimum_forgets_who_may_lead", "CHANGED_MIN_ISR_ERASES=NOTHING_WHILE_LEADERLESS"),
+    ("kafka_reassignment_through_an_eligible_stranger", "ELR_WITHIN_REPLICAS=on"),
+    ("kafka_reassignment_through_an_eligible_stranger", "protocol=4.1"),
 ]
 """The searches that run with `make verify` only."""
 
@@ -102,6 +107,19 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
         "coordinator_batch_of_an_earlier_leadership",
         "coordinator_empty_batch_reverts_the_state",
         "become_follower_is_skipped",
+        "cancelled_reassignment_leaves_a_stranger",
+        "changed_minimum_forgets_who_may_lead",
+        "deleted_folder_counts_as_clean",
+        "last_known_leader_is_down",
+        "leaderless_partition_takes_back_a_stranger",
+        "minimum_of_partition_0",
+        "raised_minimum_overtakes_the_leader",
+        "reassignment_through_an_eligible_stranger",
+        "removed_replica_is_elected_empty",
+        "reported_directory_empties_the_elr",
+        "restart_before_fencing",
+        "stranger_keeps_the_leader_out",
+        "unregistered_broker_stays_eligible",
         "diverging_fetch_counts",
         "duplicate_in_a_new_epoch",
         "epoch_below_the_first_entry",
@@ -149,7 +167,7 @@ def test_golden_traces_distinguish_neighbouring_generations() -> None:
     """
     pairs = {pair for golden in GOLDEN.values() for pair in golden_support.protocols(golden)}
     neighbours = set(pairwise(registry.load("kafka")[0].protocols))
-    assert len(neighbours) == 10
+    assert len(neighbours) == 12
     assert neighbours - pairs == {("0.8", "0.10")}
     assert ("0.10", "0.8") in pairs
 

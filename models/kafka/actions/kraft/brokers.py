@@ -40,7 +40,9 @@ def begin_shutdown(s, broker):
 
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
-    """A broker announces its shutdown, and leaves the ISR, unless it is its last member; the leader stays."""
+    """A broker announces its shutdown, and leaves the ISR, unless it is its last member; the leader stays. Kafka:
+    ReplicationControlManager.handleBrokerInControlledShutdown.
+    """
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
     require(not replaces_leader(s, broker))
