@@ -30,7 +30,8 @@ from isrcheck.models.kafka.state.broker.roles import (
     presumes_leadership,
 )
 from isrcheck.models.kafka.state.clients.readers import last_stable_offset, marker_of
-from isrcheck.models.kafka.state.fields import Replica, alters_partitions
+from isrcheck.models.kafka.state.configuration import alters_partitions
+from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, ShrinkRule, Truncation
 from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
 from isrcheck.models.language.model import assemble
