@@ -89,7 +89,7 @@ class Configuration:
     DIVERGING_RESP_UPDATES_STATE = switch(False, "a fetch from a log that diverges counts as progress (KAFKA-13141)")
     ELR = switch(False, "the controller keeps eligible leaders outside the ISR (KIP-966)")
     ELR_WITHIN_REPLICAS = switch(False, "a broker that is no replica leaves the ELR (no release)", shapes=True)
-    ASSIGNED_DIRECTORY_ERASES_ELR = switch(False, "a broker that reports a directory empties the ELR", shapes=True)
+    ASSIGNED_DIRECTORY_ERASES_ELR = switch(False, "a broker that reports a directory empties the ELR")
     CHANGED_MIN_ISR_ERASES = switch(
         ErasedByMinIsr.ELR_AND_LAST_KNOWN_LEADER, "what a change of min.insync.replicas makes forgotten", shapes=True
     )
@@ -102,10 +102,8 @@ class Configuration:
     )
     UNREGISTERED_LEAVES_ELR = switch(False, "a broker that is unregistered leaves the ELR (no release)", shapes=True)
     DELETED_FOLDER_IS_UNCLEAN = switch(False, "a restart without the replica's folder is unclean", shapes=True)
-    LAST_KNOWN_LEADER_IS_ACTIVE = switch(True, "the last known leader has to be active (KAFKA-19522)", shapes=True)
-    REASSIGNED_ONCE_ADDED = switch(
-        False, "a reassignment is complete with the added replicas in the ISR (KAFKA-19975)", shapes=True
-    )
+    LAST_KNOWN_LEADER_IS_ACTIVE = switch(True, "the last known leader has to be active (KAFKA-19522)")
+    REASSIGNED_ONCE_ADDED = switch(False, "a reassignment is complete with the added replicas in the ISR (KAFKA-19975)")
     EPOCH_AT_BECOME_LEADER = switch(False, "a leader adds its epoch to its cache when it is elected")
     EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "which entry is dropped if a new one contradicts it")
     EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than the cache")
