@@ -74,9 +74,10 @@ def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
     below += [line for one in changed_lines(records) for line in _wrapped(one, width)]
     below += [*_wrapped(CLOSING[worst(records, pairs)], width), "", *_next(pairs, words)]
-    groups = _alike({column: rows_of(records, column, pairs) for column in _columns(records)})
-    for most in range(max(len(rows) for _, rows in groups), 0, -1):
-        body = [line for names, rows in groups for line in _lines(names, _shortened(rows, most), width)]
+    whole = {column: rows_of(records, column, pairs) for column in _columns(records)}
+    for most in range(max(map(len, whole.values())), 0, -1):
+        groups = _alike({column: _shortened(rows, most) for column, rows in whole.items()})
+        body = [line for names, rows in groups for line in _lines(names, rows, width)]
         if len(head) + len(body) + len(below) <= MOST_LINES:
             break
     return "\n".join([*head, *body, *below])
