@@ -15,7 +15,7 @@ from typing import Any
 from isrcheck.models.kafka.actions import alter_partition
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import metadata
-from isrcheck.models.kafka.state.broker import assignment
+from isrcheck.models.kafka.state.broker import assignment, requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
@@ -28,8 +28,8 @@ from isrcheck.traces.lanes.words import listed, words_for
 Flags = Any
 
 diverges: Callable[[State, int, int, int], bool] = alter_partition.diverges
-is_refused: Callable[[State, int], bool] = alter_partition.is_refused
-has_ineligible_member: Callable[[State, int], bool] = alter_partition.has_ineligible_member
+is_refused: Callable[[State, int], bool] = requests.is_refused
+has_ineligible_member: Callable[[State, int], bool] = requests.has_ineligible_member
 can_lead_alone: Callable[[State, int], bool] = kraft_controller.can_lead_alone
 is_new_replica: Callable[[State, int], bool] = metadata.is_new_replica
 is_complete_at_once: Callable[[State, Flags], bool] = assignment.is_complete_at_once

@@ -112,7 +112,7 @@ MIN_ISR = between(0, "replicas")
 """A value of min.insync.replicas; 0 stands for no value."""
 
 
-class MinInsyncReplicas(Domain, size=lambda configuration: (configuration.replicas + 1) * has_kraft(configuration)):
+class MinInsyncReplicas(Domain, size=lambda c: (c.replicas + 1) * (has_kraft(c) and c.min_isr_changes > 0)):
     """A value of min.insync.replicas."""
 
 

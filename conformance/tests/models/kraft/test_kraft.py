@@ -2,8 +2,8 @@
 
 import pytest
 
-from conformance.tests.models import late_heartbeats
 from conformance.tests.models.driven import Driven
+from conformance.tests.models.kraft import late_heartbeats
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
