@@ -186,3 +186,13 @@ def test_4_0_elects_a_last_known_leader_that_is_down(protocol, leader):
     assert one.state.controller_leader == NONE
     one.do("broker_restarts 1 checkpoint 0")
     assert (one.state.controller_leader, bool(one.state.is_fenced[0])) == (leader, True)
+
+
+def test_a_member_of_the_elr_that_is_no_replica_is_not_elected():
+    """PartitionChangeBuilder.electAnyLeader goes through the target replicas only."""
+    one = cluster("4.3", (0, 1), start_assignment=3, reassignments=1, fencings=2)
+    one.do("controller_fences_broker 1", "controller_begins_reassignment to {0}", "controller_fences_last_leader 0")
+    assert members(one.state.eligible_leader_replicas) == {0, 1}
+    one.do("controller_unfences_broker 1")
+    assert one.state.controller_leader == NONE
+    assert one.do("controller_unfences_broker 0").state.controller_leader == 0

@@ -101,11 +101,15 @@ def is_last_known_leader(s, broker):
 
 
 def can_lead_alone(s, broker):
-    """The partition has no leader, and this broker becomes valid once it is active."""
-    return s.controller_leader == NONE and (
-        s.controller_isr[broker]
-        or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0)
-        or is_last_known_leader(s, broker)
+    """The partition has no leader, and this broker, a replica, becomes valid once it is active."""
+    return (
+        s.controller_leader == NONE
+        and is_assigned(s, broker)
+        and (
+            s.controller_isr[broker]
+            or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0)
+            or is_last_known_leader(s, broker)
+        )
     )
 
 
