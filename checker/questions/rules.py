@@ -17,7 +17,7 @@ from isrcheck.checker.questions.question import Question, Topic
 WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
 """The generations in which the leader writes the ISR itself."""
 
-GENERATIONS = (*WRITTEN_BY_LEADERS, "2.8", "3.3", "3.5", "3.7", "4.1")
+GENERATIONS = (*WRITTEN_BY_LEADERS, "2.8", "3.3", "3.5", "3.7", "4.0", "4.1", "4.3")
 """All generations, oldest first; from 3.3 on with a KRaft controller."""
 
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]

@@ -74,9 +74,10 @@ def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
     below += [line for one in changed_lines(records) for line in _wrapped(one, width)]
     below += [*_wrapped(CLOSING[worst(records, pairs)], width), "", *_next(pairs, words)]
-    groups = _alike({column: rows_of(records, column, pairs) for column in _columns(records)})
-    for most in range(max(len(rows) for _, rows in groups), 0, -1):
-        body = [line for names, rows in groups for line in _lines(names, _shortened(rows, most), width)]
+    whole = {column: rows_of(records, column, pairs) for column in _columns(records)}
+    for most in range(max(map(len, whole.values())), 0, -1):
+        groups = _alike({column: _shortened(rows, most) for column, rows in whole.items()}, width)
+        body = [line for names, rows in groups for line in _lines(names, rows, width)]
         if len(head) + len(body) + len(below) <= MOST_LINES:
             break
     return "\n".join([*head, *body, *below])
@@ -91,11 +92,11 @@ def _name(column: str) -> str:
     return column.partition(" ")[2] or column
 
 
-def _alike(rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, Sequence[Row]]]:
-    """Join generations that follow each other and of which the same is said."""
+def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Sequence[Row]]]:
+    """Join generations that follow each other and of which the same is said on a screen of this width."""
     groups: list[tuple[list[str], Sequence[Row]]] = []
     for column, own in rows.items():
-        if groups and groups[-1][1] == own:
+        if groups and _lines("", groups[-1][1], width) == _lines("", own, width):
             groups[-1][0].append(_name(column))
         else:
             groups.append(([_name(column)], own))

@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView
 from isrcheck.conformance.replay.kraft.projection import KraftProjection, has_kraft
-from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state import configuration
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
@@ -30,8 +30,8 @@ from isrcheck.models.language.model import Instance
 LEFT_OUT = frozenset({*(f"{name}_left" for name in BUDGETS)})
 """Variables of the model that a cluster does not have: budgets."""
 
-alters_partitions: Callable[[Any], bool] = fields.alters_partitions
-numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
+alters_partitions: Callable[[Any], bool] = configuration.alters_partitions
+numbers_from_zero: Callable[[Any], bool] = configuration.numbers_from_zero
 
 TRANSACTIONAL = "transaction "
 

@@ -21,7 +21,7 @@ from isrcheck.models.kafka.state.broker.commit import has_enough_replicas
 from isrcheck.models.kafka.state.broker.epochs import latest_epoch
 from isrcheck.models.kafka.state.broker.log import holds_record
 from isrcheck.models.kafka.state.broker.proposals import is_pending
-from isrcheck.models.kafka.state.broker.record import is_assigned, may_lose_member
+from isrcheck.models.kafka.state.broker.record import is_assigned, may_change_leader, may_lose_member
 from isrcheck.models.kafka.state.broker.roles import (
     can_ask,
     clear_fetch,
@@ -30,7 +30,8 @@ from isrcheck.models.kafka.state.broker.roles import (
     presumes_leadership,
 )
 from isrcheck.models.kafka.state.clients.readers import last_stable_offset, marker_of
-from isrcheck.models.kafka.state.fields import Replica, alters_partitions
+from isrcheck.models.kafka.state.configuration import alters_partitions
+from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, ShrinkRule, Truncation
 from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
 from isrcheck.models.language.model import assemble
@@ -51,7 +52,7 @@ WORK = [
     weak_fairness("follower_takes_high_watermark_first", "follower_truncates", each=PAIR),
     weak_fairness("follower_is_out_of_range", "follower_starts_over", each=PAIR),
     weak_fairness("leader_shrinks_isr", each="leader"),
-    weak_fairness("controller_handles_alter_partition", each="leader"),
+    weak_fairness("controller_handles_alter_partition", "controller_completes_reassignment", each="leader"),
     weak_fairness("leader_hears_answer", each="leader"),
     weak_fairness("controller_unfences_broker", each="broker"),
     weak_fairness("coordinator_commits", "coordinator_aborts", each="transaction"),
@@ -73,8 +74,16 @@ def response_no_longer_fits(s, follower: Replica, leader: Replica):
 
 
 def bounds_are_reached(s):
-    """No partition epoch is left, or no leader epoch where a smaller ISR needs one. Up to 2.4 nothing is counted."""
-    return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and not may_lose_member(s)
+    """No partition epoch is left, or no leader epoch where a smaller ISR or the removal of a replica needs one. Up to
+    2.4 nothing is counted."""
+    return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and not (
+        may_change_leader(s) if removes_replicas(s) else may_lose_member(s)
+    )
+
+
+def removes_replicas(s):
+    """A reassignment in progress removes a replica."""
+    return s.reassignments > 0 and any(s.is_removing[r] for r in range(s.replicas))
 
 
 def takes_part(s, r):

@@ -31,6 +31,8 @@ WRONG: Mapping[str, str] = {
     "isr_is_active": "broker {r} is in the ISR, although it is fenced or shuts down",
     "elected_from_isr_or_elr": "a broker is elected that is in neither the ISR nor the ELR",
     "offline_only_if_nobody_is_valid": "the partition has no leader, although a broker could lead",
+    "leaderless_partition_awaits_a_broker": "the partition has no leader, and nobody who could return may lead it",
+    "leader_knows_the_reassignment": "broker {leader} leads, and does not know which replicas are being added",
     "high_watermark_within_maximal_isr": (
         "broker {leader} counts a record as committed that broker {r} lacks, which may be in the ISR"
     ),
@@ -55,6 +57,8 @@ REMOVALS: Mapping[str, str] = {
     "broker_becomes_follower": "cuts it from its log when it begins to follow",
     "broker_loses_power": "loses it in a loss of power",
     "broker_loses_disk": "loses it with its disk",
+    "operator_deletes_replica_folder": "loses it with the folder that an operator deletes",
+    "broker_applies_metadata": "deletes its log, because it is no longer a replica",
     "broker_loses_disk_while_it_fetches": "loses it with its disk",
     "follower_reconciles": "cuts it from its log to match broker {leader}",
     "follower_truncates": "cuts it from its log to match broker {leader}",

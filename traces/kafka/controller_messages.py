@@ -6,8 +6,9 @@ Out: arrows and marks, by the name of the action. That a leader has sent AlterPa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from isrcheck.models.kafka.state.broker import assignment, requests
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
@@ -15,12 +16,16 @@ from isrcheck.traces.kafka.partition_state import (
     alters_partitions,
     has_kraft,
     is_pending,
+    known_by_controller,
     requested_isr,
     spell_divergence,
     spell_flags,
 )
 from isrcheck.traces.kafka.step_context import Events, MessageFinder, StepContext
 from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, REQUEST, RESPONSE, Mark
+
+is_complete_with_request: Callable[[State, int], bool] = assignment.is_complete_with_request
+names_no_replica: Callable[[State, int], bool] = requests.names_no_replica
 
 # ------------------------------------------------------------------------------------------------------- AlterPartition
 
@@ -49,7 +54,9 @@ def _answer(s: State, leader: int) -> str:
 def _handled(context: StepContext) -> Events:
     before, after, leader = context.before, context.after, context.leader
     yield context.to_controller(leader, _request(before, leader))
-    if after.alter_partition[leader] != AlterPartition.NONE:
+    if after.controller_leader != before.controller_leader:
+        yield context.from_controller(leader, "NEW_LEADER_ELECTED")
+    elif after.alter_partition[leader] != AlterPartition.NONE:
         yield context.from_controller(leader, _answer(after, leader), RESPONSE)
     elif after.controller_partition_epoch > before.controller_partition_epoch:
         yield context.from_controller(
@@ -57,12 +64,21 @@ def _handled(context: StepContext) -> Events:
         )
     else:
         yield context.from_controller(leader, _refusal(before, leader))
+    if after.controller_partition_epoch > before.controller_partition_epoch and is_complete_with_request(
+        before, leader
+    ):
+        removed = [r for r in range(before.replicas) if before.is_removing[r]]
+        text = f"removes {''.join(map(str, removed))}" if removed else "the reassignment is complete"
+        yield Mark(context.lanes.controller, f"{text}{_elected(context)}", ELECTION)
 
 
 def _refusal(s: State, leader: int) -> str:
-    """The error that a controller answers to a request of an old leader epoch, or of an old partition epoch."""
-    is_fenced = s.requested_leader_epoch[leader] < s.controller_epoch
-    return "FENCED_LEADER_EPOCH" if is_fenced else "INVALID_UPDATE_VERSION"
+    """The error that a controller answers to a request of an old leader epoch, of an old partition epoch, or with a
+    member that is no replica."""
+    if s.requested_leader_epoch[leader] < s.controller_epoch:
+        return "FENCED_LEADER_EPOCH"
+    is_new = s.requested_partition_epoch[leader] == s.controller_partition_epoch
+    return "INVALID_REQUEST" if is_new and names_no_replica(s, leader) else "INVALID_UPDATE_VERSION"
 
 
 def _answered(context: StepContext) -> Events:
@@ -86,6 +102,8 @@ def _metadata(context: StepContext) -> Events:
     told = f"{'no leader' if leader == NONE else f'leader {leader}'}, ISR {members}"
     if s.reassignments > 0:
         told += f", replicas {spell_flags(s, s.metadata_assigned[epoch])}"
+        if any(s.metadata_adding[epoch][r] for r in range(s.replicas)):
+            told += f", adding {spell_flags(s, s.metadata_adding[epoch])}"
     yield context.from_controller(broker, f"metadata p{epoch} e{s.metadata_leader_epoch[epoch]}: {told}")
     skipped = range(s.metadata_position[broker] + 1, epoch)
     if skipped:
@@ -99,6 +117,15 @@ def _metadata(context: StepContext) -> Events:
         yield context.befalls(
             broker, f"{text}, by a p{epoch} that it knew" if is_old else text, FAULT if is_old else NOTE
         )
+    yield from _reads_configuration(context)
+
+
+def _reads_configuration(context: StepContext) -> Events:
+    """The values of min.insync.replicas that a broker reads in this step."""
+    before, after, broker = context.before, context.after, context.broker
+    if before.min_isr_changes > 0:
+        for change in range(before.min_isr_changes_read[broker], after.min_isr_changes_read[broker]):
+            yield context.from_controller(broker, f"min.insync.replicas {before.changed_min_isr[change]}")
 
 
 # ----------------------------------------------------------------------------------------------------- lives of brokers
@@ -119,11 +146,36 @@ def _decides(word: str) -> MessageFinder:
     return decide
 
 
-def _reassigns(word: str) -> MessageFinder:
-    def reassign(context: StepContext) -> Events:
-        yield Mark(context.lanes.controller, f"{word} replica {context.replica}", ELECTION)
+def _reassigns(context: StepContext) -> Events:
+    target = spell_flags(context.before, context.target)
+    yield Mark(context.lanes.controller, f"reassigns to {target}{_elected(context)}", ELECTION)
 
-    return reassign
+
+def _cancels(context: StepContext) -> Events:
+    yield Mark(context.lanes.controller, f"cancels the reassignment{_elected(context)}", ELECTION)
+
+
+def _changes_minimum(context: StepContext) -> Events:
+    text = f"min.insync.replicas {context.minimum}{_forgets(context)}{_elected(context)}"
+    yield Mark(context.lanes.controller, text, ELECTION)
+
+
+def _reports_directory(context: StepContext) -> Events:
+    yield context.to_controller(context.broker, "AssignReplicasToDirs")
+    if forgotten := _forgets(context):
+        yield Mark(context.lanes.controller, forgotten.removeprefix(", "), ELECTION)
+
+
+def _forgets(context: StepContext) -> str:
+    """What the controller forgets in this step of those that may lead besides the ISR, as the end of a sentence."""
+    before, after = known_by_controller(context.before), known_by_controller(context.after)
+    names = {"elr": "the ELR", "last": "the last known leader"}
+    found = [name for sign, name in names.items() if sign in before and sign not in after]
+    return f", forgets {' and '.join(found)}" if found else ""
+
+
+def _deletes_folder(context: StepContext) -> Events:
+    yield context.befalls(context.broker, "its folder is deleted", FAULT)
 
 
 def _falls_behind(context: StepContext) -> Events:
@@ -192,8 +244,16 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_asks_to_shut_down": _asks_to_shut_down,
     "last_leader_asks_to_shut_down": _asks_to_shut_down,
     "broker_shuts_down": _shuts_down,
-    "controller_removes_replica": _reassigns("removes"),
-    "controller_adds_replica": _reassigns("adds"),
+    "controller_begins_reassignment": _reassigns,
+    "controller_reassigns_without_leader": _reassigns,
+    "controller_cancels_reassignment": _cancels,
+    "controller_cancels_without_leader": _cancels,
+    "controller_completes_reassignment": _handled,
+    "operator_changes_min_insync_replicas": _changes_minimum,
+    "broker_reads_configuration": _reads_configuration,
+    "controller_unregisters_broker": _decides("unregisters"),
+    "operator_deletes_replica_folder": _deletes_folder,
+    "broker_reports_directory": _reports_directory,
     "follower_falls_behind": _falls_behind,
     "follower_takes_high_watermark_first": _takes_high_watermark,
     "follower_truncates": _diverges,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state.broker import commit, epochs, log
+from isrcheck.models.kafka.state.broker import commit, epochs, log, min_isr
 from isrcheck.models.kafka.state.clients import readers
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import State
@@ -34,7 +34,9 @@ SINCE_2_8 = (
     *("stopped_by", "shutdown_partition_epoch", "remote_broker_epoch", "requested_broker_epoch", "late_fetch_offset"),
     *("diverging_epoch", "diverging_end_offset", "fencings_left", "late_fetches_left", "shutdowns_left"),
     *("is_assigned", "metadata_assigned", "is_caught_up", "log_end_offset_at_fetch", "flushed_offset"),
-    "reassignments_left",
+    *("is_adding", "is_removing", "metadata_adding", "knows_assigned", "knows_adding", "reassignments_left"),
+    *("changed_min_isr", "min_isr_position", "min_isr_changes_read", "min_isr_changes_left"),
+    *("is_unregistered", "unregistrations_left", "folder_deletions_left", "directory_reports_left"),
 )
 """The fields of generations from 2.8 on, and of switches and bounds that are off by default; without those, they have
 no cells, or cells of one value."""
@@ -65,6 +67,8 @@ was_deleted: Callable[[State, int], bool] = promises.was_deleted
 
 is_counted: Callable[[State, int, int], bool] = commit.is_in_maximal_isr
 """Whether a leader's high watermark waits for a replica: since 2.8 the maximal ISR, before that the leader's ISR."""
+
+known_min_insync_replicas: Callable[[State, int], int] = min_isr.known_min_insync_replicas
 
 is_judged: Callable[[State, int], bool] = promises.is_judged
 

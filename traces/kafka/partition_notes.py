@@ -19,6 +19,8 @@ from isrcheck.traces.kafka.partition_state import (
     is_told_more,
     known_by_controller,
     late_fetches,
+    older_minimum,
+    replicas_view,
     spell_flags,
     spell_members,
     stage_of_pending,
@@ -32,6 +34,10 @@ CONTROLLER = {
     "fenced": "fenced:",
     "stopping": "shutting down:",
     "replicas": "replicas",
+    "adding": "adding:",
+    "removing": "removing:",
+    "unregistered": "unregistered:",
+    "min": "min.insync.replicas",
 }
 
 STAGES = {
@@ -54,6 +60,9 @@ def broker_notes(s: State, r: int) -> list[str]:
     found = []
     if is_pending(s, r):
         found += [f"proposes ISR {spell_flags(s, s.proposed_isr[r])}", STAGES[stage_of_pending(s, r)]]
+    found += [f"knows {CONTROLLER[sign]} {view}" for sign, view in replicas_view(s, r).items()]
+    if (minimum := older_minimum(s, r)) is not None:
+        found.append(f"knows min.insync.replicas {minimum}")
     for stage, _, members in dropped_request(s, r):
         found += [f"dropped: ISR {members}", STAGES[stage]]
     if is_behind(s, r):

@@ -29,7 +29,7 @@ from isrcheck.models.kafka.state.values import (
 )
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
-from isrcheck.traces.kafka.model import is_counted
+from isrcheck.traces.kafka.model import is_counted, known_min_insync_replicas
 
 Flags = Any
 """A field of truth values, one per broker."""
@@ -41,7 +41,13 @@ LEGEND = {
     r"^last": ("last 0", "last known leader"),
     r"^fenced": ("fenced 2", "fenced brokers"),
     r"^stopping": ("stopping 2", "brokers in controlled shutdown"),
-    r"^replicas": ("replicas 01", "the assigned replicas, while one is removed"),
+    r"^replicas": ("replicas 01", "the assigned replicas, if not all brokers are"),
+    r"^adding": ("adding 2", "replicas that a reassignment in progress adds"),
+    r"^removing": ("removing 2", "replicas that a reassignment in progress removes"),
+    r"^unregistered": ("unregistered 2", "brokers that are unregistered"),
+    r"^min": ("min 1", "min.insync.replicas, once it was changed; of what a broker knows, if that is older"),
+    r"^\(replicas": ("(replicas 01)", "the replicas in a leader's view, if the controller's differ"),
+    r"^\(adding": ("(adding 2)", "the replicas that are being added in a leader's view, if the controller's differ"),
     r"^n\d": ("n1", "runs, and knows of no leader in epoch 1"),
     r"^clean$": ("clean", "was shut down in order"),
     r"^cut$": ("cut", "lost a part of its log when it stopped"),
@@ -103,9 +109,22 @@ def known_by_controller(s: State) -> dict[str, str]:
     for sign, flags in sets.items():
         if any(flags[r] for r in range(s.replicas)):
             found[sign] = spell_flags(s, flags)
-    if s.reassignments > 0 and not all(s.is_assigned[r] for r in range(s.replicas)):
-        found["replicas"] = spell_flags(s, s.is_assigned)
+    if s.reassignments > 0:
+        if not all(s.is_assigned[r] for r in range(s.replicas)):
+            found["replicas"] = spell_flags(s, s.is_assigned)
+        for sign, flags in {"adding": s.is_adding, "removing": s.is_removing}.items():
+            if any(flags[r] for r in range(s.replicas)):
+                found[sign] = spell_flags(s, flags)
+    if s.unregistrations > 0 and any(s.is_unregistered[r] for r in range(s.replicas)):
+        found["unregistered"] = spell_flags(s, s.is_unregistered)
+    if changes_made(s) > 0:
+        found["min"] = str(s.changed_min_isr[changes_made(s) - 1])
     return found
+
+
+def changes_made(s: State) -> int:
+    """How many changes of min.insync.replicas the metadata log has."""
+    return sum(1 for change in range(s.min_isr_changes) if s.changed_min_isr[change] > 0) if has_kraft(s) else 0
 
 
 # ----------------------------------------------------------------------------------------------------------- one broker
@@ -120,6 +139,9 @@ def broker_items(s: State, r: int) -> list[str]:
         found.append(f"m{s.metadata_position[r]}")
     if s.leader[r] == r and (view := isr_view(s, r)) != spell_flags(s, s.controller_isr):
         found.append(f"(isr {view})")
+    found += [f"({sign} {view})" for sign, view in replicas_view(s, r).items()]
+    if (minimum := older_minimum(s, r)) is not None:
+        found.append(f"min {minimum}")
     found += [f"p{epoch}{STAGES[stage]}{members}" for stage, epoch, members in dropped_request(s, r)]
     if is_partly_flushed(s, r):
         found.append(f"flushed {s.flushed_offset[r]}")
@@ -148,6 +170,28 @@ def is_behind(s: State, r: int) -> bool:
 def is_told_more(s: State, r: int) -> bool:
     """Whether a broker knows more of the partition than it has read in the metadata log, by an answer."""
     return bool(s.is_up[r]) and has_kraft(s) and bool(s.metadata_position[r] != s.partition_epoch[r])
+
+
+def replicas_view(s: State, leader: int) -> dict[str, str]:
+    """What a leader knows of the assigned replicas, and of those that are being added, if the controller's differ."""
+    if not has_kraft(s) or s.reassignments == 0 or s.leader[leader] != leader:
+        return {}
+    views = {
+        "replicas": (s.knows_assigned[leader], s.is_assigned),
+        "adding": (s.knows_adding[leader], s.is_adding),
+    }
+    return {
+        sign: spell_flags(s, own)
+        for sign, (own, flags) in views.items()
+        if any(own[r] != flags[r] for r in range(s.replicas))
+    }
+
+
+def older_minimum(s: State, r: int) -> int | None:
+    """The value of min.insync.replicas that a running broker knows, if it has not read all changes."""
+    if not s.is_up[r] or changes_made(s) == 0 or s.min_isr_changes_read[r] == changes_made(s):
+        return None
+    return known_min_insync_replicas(s, r)
 
 
 def is_pending(s: State, leader: int) -> bool:

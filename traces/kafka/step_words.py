@@ -14,6 +14,8 @@ from typing import Any
 
 from isrcheck.models.kafka.actions import alter_partition
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
+from isrcheck.models.kafka.actions.kraft import metadata
+from isrcheck.models.kafka.state.broker import assignment, requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
@@ -26,9 +28,12 @@ from isrcheck.traces.lanes.words import listed, words_for
 Flags = Any
 
 diverges: Callable[[State, int, int, int], bool] = alter_partition.diverges
-is_refused: Callable[[State, int], bool] = alter_partition.is_refused
-has_ineligible_member: Callable[[State, int], bool] = alter_partition.has_ineligible_member
+is_refused: Callable[[State, int], bool] = requests.is_refused
+has_ineligible_member: Callable[[State, int], bool] = requests.has_ineligible_member
 can_lead_alone: Callable[[State, int], bool] = kraft_controller.can_lead_alone
+is_new_replica: Callable[[State, int], bool] = metadata.is_new_replica
+is_complete_at_once: Callable[[State, Flags], bool] = assignment.is_complete_at_once
+is_complete_with_request: Callable[[State, int], bool] = assignment.is_complete_with_request
 
 
 def step_in_words(instance: Instance, step: Step, s: State) -> str | None:
@@ -151,8 +156,26 @@ def _unfence(s: State, broker: int) -> str:
 def _handle_change(s: State, leader: int) -> str:
     if is_refused(s, leader) or has_ineligible_member(s, leader):
         return f"the controller refuses the ISR that broker {leader} asks for"
-    members = [r for r in range(s.replicas) if s.requested_isr[leader][r]]
-    return f"the controller makes {brokers(members)} the ISR, as broker {leader} asks"
+    is_complete = is_complete_with_request(s, leader)
+    removed = [r for r in range(s.replicas) if is_complete and s.is_removing[r]]
+    members = [r for r in range(s.replicas) if s.requested_isr[leader][r] and r not in removed]
+    told = f"the controller makes {brokers(members)} the ISR, as broker {leader} asks"
+    if not is_complete:
+        return told
+    return f"{told}, and removes {brokers(removed)}" if removed else f"{told}, which ends the reassignment"
+
+
+def _complete(s: State, leader: int, elected: int) -> str:
+    return f"{_handle_change(s, leader)}, and elects broker {elected}"
+
+
+def _reassign(s: State, target: Flags) -> str:
+    end = ", which is complete at once" if is_complete_at_once(s, target) else ""
+    return f"an operator reassigns the partition to {brokers([r for r in range(s.replicas) if target[r]])}{end}"
+
+
+def _reassign_without_leader(s: State, target: Flags, elected: int) -> str:
+    return f"{_reassign(s, target)}, and the controller elects broker {elected}"
 
 
 def _hear_answer(s: State, leader: int) -> str:
@@ -170,11 +193,16 @@ def _apply_metadata(s: State, broker: int, partition_epoch: int) -> str:
     members = [r for r in range(s.replicas) if s.metadata_isr[partition_epoch][r]]
     if s.reassignments > 0 and not s.metadata_assigned[partition_epoch][broker]:
         return f"broker {broker} hears that it is no longer a replica, and deletes its log"
-    if epoch == s.leader_epoch[broker]:
+    if epoch == s.leader_epoch[broker] and not is_new_replica(s, broker):
         return f"broker {broker} reads in the metadata that the ISR is {brokers(members)}"
     if leader == NONE:
         return f"broker {broker} hears that nobody leads, in epoch {epoch}"
     return f"broker {broker} hears that {'it' if leader == broker else f'broker {leader}'} leads, in epoch {epoch}"
+
+
+def _read_configuration(s: State, broker: int) -> str:
+    minimum = s.changed_min_isr[s.min_isr_changes_read[broker]]
+    return f"broker {broker} reads that min.insync.replicas is {minimum}"
 
 
 # --------------------------------------------------------------------------------------------------------------- faults
@@ -229,8 +257,16 @@ PLAIN: Mapping[str, str] = {
     ),
     "last_leader_asks_to_shut_down": "broker {broker} announces that it will shut down, and nobody is left to lead",
     "broker_shuts_down": "broker {broker} shuts down in order",
-    "controller_removes_replica": "the controller removes broker {replica} from the partition",
-    "controller_adds_replica": "the controller adds broker {replica} to the partition",
+    "controller_cancels_reassignment": "an operator cancels the reassignment",
+    "controller_cancels_without_leader": (
+        "an operator cancels the reassignment, and the controller elects broker {elected}"
+    ),
+    "operator_changes_min_insync_replicas": "an operator sets min.insync.replicas to {minimum}",
+    "controller_unregisters_broker": "an operator unregisters broker {broker}, which is down",
+    "operator_deletes_replica_folder": (
+        "an operator deletes the folder of the replica on broker {broker}, which was shut down in order"
+    ),
+    "broker_reports_directory": "broker {broker} reports in which directory its replica is",
 }
 """The actions for which the arguments say everything."""
 
@@ -253,9 +289,13 @@ BY_STATE: Mapping[str, Callable[..., str]] = {
     "controller_fences_last_leader": _fence_last,
     "controller_unfences_broker": _unfence,
     "controller_handles_alter_partition": _handle_change,
+    "controller_begins_reassignment": _reassign,
+    "controller_reassigns_without_leader": _reassign_without_leader,
+    "controller_completes_reassignment": _complete,
     "leader_hears_answer": _hear_answer,
     "broker_becomes_follower": _follow,
     "broker_applies_metadata": _apply_metadata,
+    "broker_reads_configuration": _read_configuration,
     "broker_loses_power": _lose_power,
 }
 """The actions for which the state before the step says what is done, or to whom."""

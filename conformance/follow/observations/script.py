@@ -67,7 +67,10 @@ NEVER = (
     *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
     *("consumer_finds_nothing", "consumer_is_sent_to_follower", "consumer_returns_to_leader"),
-    *("controller_removes_replica", "controller_adds_replica"),
+    *("controller_begins_reassignment", "controller_reassigns_without_leader", "controller_completes_reassignment"),
+    *("controller_cancels_reassignment", "controller_cancels_without_leader"),
+    *("operator_changes_min_insync_replicas", "broker_reads_configuration", "operator_deletes_replica_folder"),
+    *("controller_unregisters_broker", "broker_reports_directory"),
     *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
     *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )

@@ -13,11 +13,11 @@ from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequ
 from isrcheck.conformance.cluster.network.messages import Errors, FetchRequest
 from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView
-from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state import configuration
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Stop
 from isrcheck.models.language import NONE
 
-has_kraft: Callable[[Any], bool] = fields.has_kraft
+has_kraft: Callable[[Any], bool] = configuration.has_kraft
 
 Cells = tuple[int | None, ...]
 

@@ -81,7 +81,7 @@ def test_losses_by_unclean_election_are_judged_by_the_path():
 
 
 GENERATIONS = tuple(MODEL.protocols)
-KRAFT = ("3.3", "3.5", "3.7", "4.1")
+KRAFT = ("3.3", "3.5", "3.7", "4.0", "4.1", "4.3")
 TWO_RECORDS = {"records": 2, "log_size": 2}
 CRASHES = {"acked_not_lost": (8, None), "isr_is_complete": (7, None), "committed_agrees": (12, None)}
 FORGETS = {"acked_not_lost": (None, 5), "isr_is_complete": (None, 3), "committed_agrees": (None, 9)}
@@ -122,7 +122,7 @@ def test_2_1_holds_to_exhaustion(bounces, crashes, distinct):
 def test_acks_1_loses_in_two_steps_in_every_generation(protocol):
     """With KRaft the leader has to crash first, because no living broker is fenced within the default bounds."""
     lost = (None, 3 if protocol in KRAFT else 2)
-    claim = {"tolerates_claimed_failures": lost} if protocol == "4.1" else {}
+    claim = {"tolerates_claimed_failures": lost} if protocol in ("4.1", "4.3") else {}
     assert found(3, protocol, acks=1) == {"acked_not_lost": lost} | claim
 
 

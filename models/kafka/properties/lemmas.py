@@ -6,10 +6,10 @@ the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py abou
 """
 
 from isrcheck.models.kafka.state.broker.commit import (
-    effective_min_insync_replicas,
     has_enough_replicas,
     is_in_maximal_isr,
 )
+from isrcheck.models.kafka.state.broker.min_isr import effective_min_insync_replicas
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import (
     AlterPartition,

@@ -5,8 +5,9 @@ read it.
 """
 
 from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft, is_kept, is_news_for
+from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.proposals import is_pending
-from isrcheck.models.kafka.state.broker.record import controllers_min_insync_replicas, is_active
+from isrcheck.models.kafka.state.broker.record import is_active
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
 from isrcheck.models.language import NONE, lemma

@@ -3,8 +3,8 @@
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.commit import is_in_maximal_isr
 from isrcheck.models.kafka.state.broker.log import holds_record
+from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.record import (
-    controllers_min_insync_replicas,
     is_active,
     is_assigned,
     members_without,
@@ -19,7 +19,7 @@ from isrcheck.models.kafka.state.clients.readers import (
     is_record,
     last_stable_offset,
 )
-from isrcheck.models.kafka.state.fields import alters_partitions
+from isrcheck.models.kafka.state.configuration import alters_partitions
 from isrcheck.models.kafka.state.values import Controller, Failure, MaximalIsr, Stop, TransactionState
 from isrcheck.models.language import NONE, always, always_step
 from isrcheck.models.log import has_entry, logs_match, same_entry

@@ -2,7 +2,8 @@
 
 import itertools
 
-from isrcheck.models.kafka.state.fields import BUDGETS, has_kraft, numbers_from_zero
+from isrcheck.models.kafka.state.configuration import has_kraft, numbers_from_zero
+from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import HighWatermarkWait, Start, Truncation
 from isrcheck.models.language import NONE, initial, terminal
 

@@ -1,7 +1,7 @@
 """Configurations that are impossible, and what to choose instead."""
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka.state.fields import alters_partitions, has_kraft
+from isrcheck.models.kafka.state.configuration import alters_partitions, has_kraft
 from isrcheck.models.kafka.state.values import BrokerStateCheck, LeaderChoice, MaximalIsr, Truncation
 from isrcheck.models.language import contradiction
 

@@ -105,6 +105,7 @@ def random_state(instance: Instance, chance: random.Random) -> Cells:
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
 TRANSACTION = {"transactions": 1, "delete_records": 1}
+OPERATED = {"min_isr_changes": 1, "unregistrations": 1, "folder_deletions": 1, "directory_reports": 1}
 
 SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "kafka": (
@@ -120,6 +121,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
         {"replicas": 3, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 3, "reassignments": 2},
         {"replicas": 2, "records": 2, "log_size": 2, "partition_changes": 3, "HW_WAIT": 1, **TRANSACTION},
         {"replicas": 2, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 2, "late_fetches": 1},
+        {"replicas": 2, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 3, **OPERATED},
     ),
     "exactly_once": (
         {"partitions": 2, "records": 2, "batches": 3, "log_size": 4, "restarts": 1, "epoch_bumps": 1},

@@ -85,7 +85,9 @@ def test_a_mistake_goes_on_for_ever_and_its_repair_does_not(
         ("3.3", KRAFT, 6_726),
         ("3.5", KRAFT, 6_614),
         ("3.7", KRAFT, 13_859),
-        ("4.1", KRAFT, 8_173),
+        ("4.0", KRAFT, 6_820),
+        ("4.1", KRAFT, 6_769),
+        ("4.3", KRAFT, 6_769),
     ],
 )
 def test_every_generation_makes_progress(protocol: str, values: Mapping[str, int], states: int) -> None:
@@ -111,6 +113,25 @@ def test_without_fairness_everything_can_stop():
     """So that no property is true only because it is asked of no state."""
     assert broken_if_fair_to((), "3.3", TWO_ELECTIONS) == PROGRESS
     assert broken_if_fair_to((), "2.4", SMALL) == PROGRESS - {CHANGES}
+
+
+REASSIGNED = KRAFT | {"reassignments": 1, "elections": 2, "partition_changes": 4}
+
+
+@pytest.mark.parametrize(("protocol", "start_assignment", "states"), [("4.1", 1, 5_210), ("4.3", 0, 39_564)])
+def test_a_replica_that_a_reassignment_adds_joins_the_isr(protocol: str, start_assignment: int, states: int) -> None:
+    found = searched(MODEL.instance(protocol, REASSIGNED | {"start_assignment": start_assignment}))
+    assert (found.distinct, failures(found)) == (states, {})
+
+
+@pytest.mark.exhaustive
+def test_a_change_that_removes_the_leader_is_made_at_last() -> None:
+    """Without that kind of work, the leader's change stays pending, and nobody joins the ISR."""
+    fair = tuple(
+        replace(one, actions=tuple(name for name in one.actions if name != "controller_completes_reassignment"))
+        for one in FAIR
+    )
+    assert broken_if_fair_to(fair, "4.3", REASSIGNED) == {FOLLOWER, FIRST_LEADER, CHANGES, ADVANCES}
 
 
 @pytest.mark.exhaustive

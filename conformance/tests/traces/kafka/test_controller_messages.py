@@ -181,18 +181,72 @@ def test_diverging_responses() -> None:
     ]
 
 
-def test_a_replica_that_is_removed_and_added() -> None:
-    steps = [
-        "controller_removes_replica 2",
-        "broker_applies_metadata 0 of partition epoch 1",
-        "controller_adds_replica 2",
-    ]
-    found = kafka(steps, None, None, "3.7", WHOLE, reassignments=2)
-    assert [told(found, position) for position in (1, 2, 3)] == [
-        ["controller: removes replica 2 (election)"],
+REASSIGNED = (
+    *("controller_begins_reassignment to {0,1}", "broker_applies_metadata 0 of partition epoch 1"),
+    *("broker_applies_metadata 2 of partition epoch 1", "controller_begins_reassignment to {0,1,2}"),
+    *("broker_applies_metadata 0 of partition epoch 2", "controller_cancels_reassignment"),
+)
+
+
+def test_a_replica_is_removed_added_and_given_up() -> None:
+    found = kafka(REASSIGNED, None, None, "3.7", WHOLE, reassignments=3, elections=3, partition_changes=4)
+    assert [told(found, position) for position in range(1, 7)] == [
+        ["controller: reassigns to 01 (election)"],
         ["controller > broker 0: metadata p1 e1: leader 0, ISR 01, replicas 01 (request)"],
-        ["controller: adds replica 2 (election)"],
+        ["controller > broker 2: metadata p1 e1: leader 0, ISR 01, replicas 01 (request)"],
+        ["controller: reassigns to 012 (election)"],
+        ["controller > broker 0: metadata p2 e1: leader 0, ISR 01, replicas 012, adding 2 (request)"],
+        ["controller: cancels the reassignment (election)"],
     ]
+
+
+def test_a_change_that_completes_a_reassignment() -> None:
+    steps = [
+        *("controller_begins_reassignment to {2}", "broker_applies_metadata 0 of partition epoch 1"),
+        *("broker_applies_metadata 2 of partition epoch 1", "leader_handles_fetch 0 from 2"),
+        "controller_completes_reassignment of 0 and elects 2",
+    ]
+    values = {"reassignments": 1, "start_assignment": 3, "min_insync_replicas": 1, "partition_changes": 3}
+    found = kafka(steps, None, None, "4.3", **values)
+    assert told(found, 5) == [
+        "broker 0 > controller: AlterPartition p1: ISR 02 (request)",
+        "controller > broker 0: NEW_LEADER_ELECTED (request)",
+        "controller: removes 01, elects 2 (election)",
+        "broker 2: elected (election)",
+    ]
+
+
+def test_a_request_that_names_a_removed_replica() -> None:
+    steps = ["leader_handles_fetch 0 from 2", "controller_begins_reassignment to {0,1}"]
+    steps = [*steps, "controller_handles_alter_partition of 0"]
+    found = kafka(steps, None, None, "3.7", reassignments=1)
+    assert told(found, 3)[-1] == "controller > broker 0: FENCED_LEADER_EPOCH (request)"
+
+
+def test_what_operators_do() -> None:
+    steps = ["controller_fences_broker 1", "operator_changes_min_insync_replicas to 1"]
+    read = ["broker_applies_metadata 2 of partition epoch 1", "broker_reads_configuration 2"]
+    steps = [*steps, *read, "broker_applies_metadata 0 of partition epoch 2"]
+    found = kafka(steps, None, None, "4.1", fencings=1, min_isr_changes=1)
+    assert told(found, 2) == ["controller: min.insync.replicas 1, forgets the ELR (election)"]
+    assert told(found, 4) == ["controller > broker 2: min.insync.replicas 1 (request)"]
+    assert told(found, 5) == [
+        "controller > broker 0: metadata p2 e0: leader 0, ISR 0 (request)",
+        "controller > broker 0: min.insync.replicas 1 (request)",
+        "broker 0: skips p1 (note)",
+    ]
+    steps = ["broker_crashes 1", "controller_fences_broker 1", "controller_unregisters_broker 1"]
+    steps = [*steps, "broker_reports_directory 2"]
+    found = kafka(steps, None, None, "4.1", unregistrations=1, directory_reports=1)
+    assert told(found, 3) == ["controller: unregisters 1 (election)"]
+    assert told(found, 4) == [
+        "broker 2 > controller: AssignReplicasToDirs (request)",
+        "controller: forgets the ELR (election)",
+    ]
+    shut = ["broker_asks_to_shut_down 1", *(f"broker_applies_metadata {r} of partition epoch 1" for r in (0, 2))]
+    steps = [*shut, "broker_shuts_down 1", "operator_deletes_replica_folder of 1"]
+    found = kafka(steps, None, None, "4.1", shutdowns=1, folder_deletions=1, common_records=1, records=2, log_size=2)
+    assert told(found, 5) == ["broker 1: its folder is deleted (fault)", "broker 1: truncates 1 to 0 (fault)"]
 
 
 def test_a_follower_that_is_no_longer_caught_up() -> None:
@@ -203,7 +257,7 @@ def test_a_follower_that_is_no_longer_caught_up() -> None:
 def test_every_action_since_2_8_has_messages() -> None:
     model = registry.load("kafka")[0]
     old = {action for protocol in ("0.8", "2.4") for action in actions(protocol)}
-    new = {action for protocol in ("2.8", "3.3", "4.1") for action in actions(protocol)}
+    new = {action for protocol in ("2.8", "3.3", "4.3") for action in actions(protocol)}
     # Time is modelled with HW_WAIT only, in every generation.
     assert new - old == controller_messages.SENT.keys() - {"follower_falls_behind"}
     assert {one.name for one in model.actions} == old | new

@@ -176,15 +176,39 @@ def test_an_earlier_process_of_a_follower() -> None:
     assert column(kafka(steps, None, None, "3.7"), 1)[3] == "L0 | (isr 01+2'>)"
 
 
-def test_assigned_replicas_while_one_is_removed() -> None:
-    found = kafka(["controller_removes_replica 2", "controller_adds_replica 2"], None, None, "3.7", reassignments=2)
+def test_replicas_that_are_removed_and_added() -> None:
+    steps = ["controller_begins_reassignment to {0,1}", "controller_begins_reassignment to {0,1,2}"]
+    found = kafka(steps, None, None, "3.7", reassignments=2)
     assert column(found, 0) == {
         0: "e0 p0 leader 0 isr 01",
         1: "e1 p1 leader 0 isr 01 replicas 01",
-        2: "e1 p2 leader 0 isr 01",
+        2: "e1 p2 leader 0 isr 01 adding 2",
     }
-    assert examples(found) == ["p1", "replicas 01"]
+    assert column(found, 1) == {
+        0: "L0 |",
+        1: "L0 | p0 (replicas 012)",
+        2: "L0 | p0 (adding -)",
+    }
+    assert examples(found) == ["p1", "replicas 01", "adding 2", "(replicas 01)", "(adding 2)"]
     assert notes(found, 0, 1) == ("leader 0", "ISR 01", "replicas 01")
+    assert notes(found, 0, 2) == ("leader 0", "ISR 01", "adding: 2")
+    assert notes(found, 1, 1)[-2:] == ("knows replicas 012", "knows partition epoch 0")
+
+
+def test_a_replica_is_marked_as_leaving() -> None:
+    found = kafka(["controller_begins_reassignment to {2}"], None, None, "4.1", reassignments=1)
+    assert column(found, 0)[1] == "e0 p1 leader 0 isr 01 removing 01"
+
+
+def test_a_changed_minimum_and_an_unregistered_broker() -> None:
+    steps = ["broker_crashes 1", "controller_fences_broker 1", "controller_unregisters_broker 1"]
+    steps = [*steps, "operator_changes_min_insync_replicas to 1"]
+    found = kafka(steps, None, None, "4.1", unregistrations=1, min_isr_changes=1)
+    assert column(found, 0)[4] == "e0 p2 leader 0 isr 0 fenced 1 unregistered 1 min 1"
+    assert column(found, 1)[4] == "L0 | p0 (isr 01) min 2"
+    assert examples(found)[-2:] == ["unregistered 2", "min 1"]
+    assert notes(found, 0, 4)[-2:] == ("unregistered: 1", "min.insync.replicas 1")
+    assert notes(found, 1, 4)[-2:] == ("knows min.insync.replicas 2", "knows partition epoch 0")
 
 
 def test_a_caught_up_follower_that_the_high_watermark_waits_for() -> None:

@@ -17,10 +17,10 @@ from isrcheck.models.kafka.state.broker.assignment import (
     will_be_adding,
     will_be_removing,
 )
+from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.proposals import clear_request
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
-    controllers_min_insync_replicas,
     is_active,
     keep_eligible_below,
     keep_members_out_of_elr,

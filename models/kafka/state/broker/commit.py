@@ -2,32 +2,12 @@
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.caught_up import begin_to_wait, holds_back
+from isrcheck.models.kafka.state.broker.min_isr import effective_min_insync_replicas
 from isrcheck.models.kafka.state.broker.roles import enter_epoch, isr_size
 from isrcheck.models.kafka.state.clients.readers import expose
 from isrcheck.models.kafka.state.clients.sequences import hear_of_offset
 from isrcheck.models.kafka.state.values import IsrChannel, MaximalIsr
 from isrcheck.models.language import NONE
-
-
-def known_min_insync_replicas(s, broker):
-    """min.insync.replicas as far as the broker has read the metadata log."""
-    known = s.min_insync_replicas
-    if s.min_isr_changes > 0:
-        for change in range(s.min_isr_changes):
-            if change < s.min_isr_changes_read[broker]:
-                known = s.changed_min_isr[change]
-    return known
-
-
-def known_replicas(s, leader):
-    """How many replicas the leader knows of, with those that are added or removed."""
-    return sum(1 for r in range(s.replicas) if s.knows_assigned[leader][r]) if s.reassignments > 0 else s.replicas
-
-
-def effective_min_insync_replicas(s, leader):
-    """The raw number before 3.7; since then at most the number of replicas. Kafka: Partition.effectiveMinIsr."""
-    known = known_min_insync_replicas(s, leader)
-    return min(known, known_replicas(s, leader)) if s.HW_MINISR_GATE else known
 
 
 def has_enough_replicas(s, leader):

@@ -4,7 +4,7 @@ The controller never compares logs. It keeps a valid leader; a broker is valid i
 ELR while the ISR is empty.
 """
 
-from isrcheck.models.kafka.state.broker.commit import known_min_insync_replicas
+from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.roles import forget_heard_metadata
 from isrcheck.models.kafka.state.values import Controller, LeaderChoice
 from isrcheck.models.language import NONE
@@ -100,34 +100,6 @@ def may_be_elected(s, elected, leaving):
 
 def nobody_is_valid(s, leaving):
     return not any(is_valid_without(s, r, leaving) for r in range(s.replicas))
-
-
-def present_min_insync_replicas(s):
-    """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most what
-    every running broker knows."""
-    present = s.min_insync_replicas
-    if s.min_isr_changes > 0:
-        for change in range(s.min_isr_changes):
-            if s.changed_min_isr[change] > 0:
-                present = s.changed_min_isr[change]
-        if s.RAISED_MIN_ISR_AWAITS_BROKERS:
-            for r in range(s.replicas):
-                if s.is_up[r]:
-                    present = min(present, known_min_insync_replicas(s, r))
-    return present
-
-
-def counted_replicas(s):
-    """The replicas that limit the controller's min.insync.replicas: those of partition 0 of the topic, with those that
-    are added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr.
-    """
-    if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
-        return s.replicas_of_partition_0
-    return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
-
-
-def controllers_min_insync_replicas(s):
-    return min(present_min_insync_replicas(s), counted_replicas(s))
 
 
 def keep_eligible(s, members):

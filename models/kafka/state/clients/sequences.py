@@ -6,7 +6,7 @@ transactional ones (transactions.py). A new producer id counts as a new epoch: b
 to 2.4, a new numbering in the same epoch; but its numbers are compared with those of the numbering before it.
 """
 
-from isrcheck.models.kafka.state.fields import numbers_from_zero
+from isrcheck.models.kafka.state.configuration import numbers_from_zero
 from isrcheck.models.kafka.state.values import UnknownProducer
 from isrcheck.models.language import NONE
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conformance.tests.models import late_heartbeats
 from conformance.tests.models.driven import Driven
+from conformance.tests.models.kraft import late_heartbeats
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
@@ -53,7 +53,7 @@ def test_an_unclean_election_takes_an_assigned_replica():
     faults = {"crashes": 2, "reassignments": 1, "unclean_elections": 1}
     offline = ["broker_crashes 1", "controller_fences_broker 1", "broker_crashes 0", "controller_fences_last_leader 0"]
     assert cluster("3.7", (0, 1), **faults).do(*offline).can("controller_elects_unclean 2")
-    removed = cluster("3.7", (0, 1), **faults).do("controller_removes_replica 2", *offline)
+    removed = cluster("3.7", (0, 1), **faults).do("controller_begins_reassignment to {0,1}", *offline)
     assert not removed.can("controller_elects_unclean 2")
 
 
@@ -140,7 +140,9 @@ GENERATIONS = {
     "3.3": kafka.GENERATION_3_3,
     "3.5": kafka.GENERATION_3_5,
     "3.7": kafka.GENERATION_3_7,
+    "4.0": kafka.GENERATION_4_0,
     "4.1": kafka.GENERATION_4_1,
+    "4.3": kafka.GENERATION_4_3,
 }
 LATE = assemble(
     "kafka",
