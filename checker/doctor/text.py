@@ -315,7 +315,7 @@ def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
 
 def _claim(case: Case, found: Finding) -> str:
     """What the release claims about such losses: only eligible leader replicas are meant to survive them."""
-    if case.protocol != "4.1" or found.fails or not found.is_known:
+    if not case.has_elr or found.fails or not found.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 

@@ -49,13 +49,13 @@ def test_features_show_the_release_of_the_binaries() -> None:
     """4.1 with the metadata of 3.9 has the repairs of 4.1."""
     cluster = read(PRODUCER, described=(WITHOUT_ELR, FEATURES))
     assert cluster.release == version_of_binaries("4.1")
-    assert (cluster.generation.protocol, cluster.generation.switches) == ("3.7", {"RESTART_BEFORE_FENCING": "off"})
+    assert (cluster.generation.protocol, cluster.generation.switches) == ("4.1", {"ELR": "off"})
     assert cluster.assumed[0] == (
         "Kafka 4.1 (kafka-features supports metadata.version 4.1-IV1 (d2:1): new in 4.1); give --kafka-version"
     )
-    newer = FEATURES.replace("4.1-IV1", "4.4-IV2")
+    newer = FEATURES.replace("4.1-IV1", "4.6-IV0")
     assert read(described=(WITHOUT_ELR, newer)).generation.why_undecided == (
-        "the replication protocol of Kafka 4.4 is not modelled yet; 4.1 is the newest that is"
+        "the replication protocol of Kafka 4.6 is not modelled yet; 4.5 is the newest that is"
     )
 
 
@@ -73,7 +73,8 @@ def test_a_version_that_the_features_contradict_is_refused(version: str, says: s
     assert str(refusal.value) == (
         f"--kafka-version: Kafka {version} contradicts kafka-features, {says}; correct --kafka-version"
     )
-    assert read(described=(FEATURES.replace("4.1-IV1", "4.0-IV3"), WITHOUT_ELR), version="4.5").release.text == "4.5"
+    # Brokers of 4.5, before its release, show the newest version for production, which is that of 4.4.
+    assert read(described=(FEATURES.replace("4.1-IV1", "4.4-IV2"), WITHOUT_ELR), version="4.5").release.text == "4.5"
 
 
 def test_an_agreed_version_may_be_older_than_the_binaries() -> None:
@@ -103,7 +104,7 @@ def test_a_key_for_zookeeper_shows_zookeeper() -> None:
         )
         assert read(file, version="3.6").generation.protocol == "2.8"
         # 4.0 has no ZooKeeper, and a broker of KRaft ignores such a key.
-        assert read(file, version="4.0").generation.protocol == "3.7"
+        assert read(file, version="4.0").generation.protocol == "4.0"
         assert read(f"{file}process.roles=broker,controller\n", version="3.6").generation.protocol == "3.5"
 
 

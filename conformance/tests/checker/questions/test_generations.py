@@ -31,7 +31,7 @@ WRITTEN = tuple(sorted((*NUMBERED, ("EPOCH_ENTRY_AT_END_DROPPED", "on"), POSITIO
 def test_generations_have_families():
     found = {protocol: family(protocol) for protocol in MODEL.protocols}
     assert [name for name, one in found.items() if one is Family.ASKED] == ["2.8"]
-    assert [name for name, one in found.items() if one is Family.KRAFT] == ["3.3", "3.5", "3.7", "4.1"]
+    assert [name for name, one in found.items() if one is Family.KRAFT] == ["3.3", "3.5", "3.7", "4.0", "4.1", "4.3"]
 
 
 @pytest.mark.parametrize("protocol", ["0.8", "0.10", "0.11", "2.0", "2.1", "2.4"])
@@ -48,7 +48,7 @@ def test_generations_in_which_the_leader_writes_the_isr_are_repaired_to_the_last
         ("3.3", (EQUAL, NO_DIVERGING_HW, POSITION, REELECTED, MATCHED, UNKNOWN)),
         ("3.5", (EQUAL, POSITION, REELECTED, MATCHED, UNKNOWN)),
         ("3.7", (EQUAL, POSITION, REELECTED, MATCHED, UNKNOWN)),
-        ("4.1", (EQUAL, POSITION, REELECTED, MATCHED, UNKNOWN)),
+        *((protocol, (EQUAL, POSITION, REELECTED, UNKNOWN)) for protocol in ("4.0", "4.1", "4.3")),
     ],
 )
 def test_later_generations_keep_their_rules_but_for_the_mistakes(protocol, switches):
