@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-
 WITH_ELR = ("4.1", "4.3")
 """The generations with eligible leader replicas (KIP-966), as in a new cluster, oldest first."""
 

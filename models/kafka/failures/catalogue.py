@@ -110,8 +110,8 @@ class Failure:
     configuration alone, and `NO_RELEASE` if it was repaired before a release. `repaired` are the first releases without
     it, one for each branch that was repaired, oldest first. A cluster of such a release can still have the failure, or
     not yet, because it runs an older protocol, or another controller: `first_generation` is the first generation that
-    has it (empty: every one), it has one of `needs` (`ELR=on`; empty: nothing is needed), and with one of `remains_with`
-    (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
+    has it (empty: every one), of `needs` (`ELR=on`) the cluster has to have one (empty: nothing is needed), and with
+    one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
     `known_as` are KIPs, JIRA issues and other names. `history` is None if no model expresses the failure; then
     `why_not` is the reason. `report` is the part of the file for Kafka's developers, which report.py reads.
     """

@@ -505,8 +505,9 @@ def test_defects_without_a_line_of_their_own_have_their_label(ask, fake, monkeyp
 
 
 ELR_ASSUMED = (
-    "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
-    " eligible.leader.replicas.version=0 in a broker's file"
+    "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"
+    " upgrade --release-version; give the output of kafka-features describe, or eligible.leader.replicas.version=0 in a"
+    " broker's file if they are off"
 )
 
 

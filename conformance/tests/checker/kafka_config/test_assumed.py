@@ -126,6 +126,30 @@ def test_what_a_release_leaves_open_is_told() -> None:
     assert cluster.assumed[0].startswith("producers are ")
 
 
+def test_a_release_that_is_not_there_yet_is_told() -> None:
+    says = "Kafka 4.5 as its source was in August 2026, before its release"
+    assert says in read(PRODUCER, version="4.5").assumed
+    assert says not in read(PRODUCER, version="4.4").assumed
+
+
+def test_how_a_cluster_came_to_eligible_leader_replicas_is_told() -> None:
+    """An upgrade of every feature turns them on, one of metadata.version alone does not (KAFKA-21426)."""
+    says = (
+        "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with"
+        " kafka-features upgrade --release-version; give the output of kafka-features describe, or"
+        " eligible.leader.replicas.version=0 in a broker's file if they are off"
+    )
+    for version, metadata_version, is_assumed in (
+        ("4.0.1", None, False),
+        ("4.1", None, True),
+        ("4.4", "4.4-IV2", True),
+        ("4.4", "4.0-IV3", False),
+    ):
+        assert (says in read(version=version, metadata_version=metadata_version).assumed) is is_assumed
+    features = FEATURES.replace("FinalizedVersionLevel: 3.9-IV0", "FinalizedVersionLevel: 4.1-IV1")
+    assert says not in read(described=(WITHOUT_ELR, features)).assumed
+
+
 # --- What the output of a tool shows ----------------------------------------------------------------------------------
 
 

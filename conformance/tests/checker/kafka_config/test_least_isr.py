@@ -72,8 +72,8 @@ def test_a_brokers_value_is_not_taken_for_that_of_the_cluster() -> None:
         )
         assert about_least(cluster) == [
             f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, and is 1 unless the controllers' files had another;"
-            f" give the output of {SHOWS}, or a controller's file; to set it: kafka-configs --alter --add-config"
-            " min.insync.replicas=2 --entity-type brokers --entity-default"
+            f" give the output of {SHOWS}, or a controller's file; to set it, while all replicas are in sync:"
+            " kafka-configs --alter --add-config min.insync.replicas=2 --entity-type brokers --entity-default"
         ]
         assert overridden(cluster) == [("min.insync.replicas=2", "f1:3", HIDES)]
 
