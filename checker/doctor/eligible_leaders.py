@@ -1,6 +1,6 @@
 """What eligible leader replicas (ELR, KIP-966) ask of operators, and what defects do to the coordinators' own topics.
 
-In:  an `Answer`.
+In:  a `Cluster`, its `Case`, and the numbers of the known defects to which it is exposed.
 Out: lines with their labels, for text.py.
 
 Each line rests on runs of a real cluster and on searches; docs/eligible_leader_replicas.md says which.
@@ -8,9 +8,9 @@ Each line rests on runs of a real cluster and on searches; docs/eligible_leader_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from isrcheck.checker.doctor.answer import Answer
+from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.least_isr import LEAST_ISR
@@ -36,14 +36,14 @@ def claim(case: Case, found: Finding) -> str:
     return ", as eligible leader replicas claim (KIP-966)"
 
 
-def operator_rows(answer: Answer) -> Iterator[tuple[str, str]]:
+def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     """Yield which acts of operators endanger a cluster with ELR, and which topics have no protection by it."""
-    if not answer.case.has_elr:
+    if not case.has_elr:
         return
     # The setting itself, which counts as the number of replicas if it is above it: those of the smallest partition.
-    least = next(int(one.value) for one in answer.cluster.understood if one.key == LEAST_ISR)
-    unequal = list(_without_protection(answer.cluster.partitions, least))
-    if answer.case.replication_factor > 1 or unequal:
+    least = next(int(one.value) for one in cluster.understood if one.key == LEAST_ISR)
+    unequal = list(_without_protection(cluster.partitions, least))
+    if case.replication_factor > 1 or unequal:
         yield "Operators", OPERATIONS
     if unequal:
         names = listed([one.name for one in unequal])
@@ -65,19 +65,19 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
             yield one
 
 
-def coordinator_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what the defects that lose records do to the topics in which coordinators keep what clients committed."""
-    defects = [one.failure.number for one in answer.exposed if one.loses_records]
+def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what `defects`, those that lose records, do to the topics in which coordinators keep what clients
+    committed."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
-    if answer.cluster.transactions is not None:
+    if cluster.transactions is not None:
         yield (
             "Transactions",
             f"{which} can lose records of __transaction_state too: a transaction is undone after its client heard that"
             " it is committed",
         )
-    if Role.CONSUMER in answer.cluster.given_roles:
+    if Role.CONSUMER in cluster.given_roles:
         yield (
             "Groups",
             f"{which} can lose records of __consumer_offsets too: offsets go back after the group heard that they are"

@@ -222,8 +222,9 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
         yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
-    yield from coordinator_rows(answer)
-    yield from operator_rows(answer)
+    losing = [one.failure.number for one in answer.exposed if one.loses_records]
+    yield from coordinator_rows(answer.cluster, losing)
+    yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
     unknown = [one for one, _ in answer.unsearched if not loses_data(one)]

@@ -11,7 +11,7 @@ from conformance.tests.checker.doctor.expert import NotRecorded, OnlyRecorded
 from isrcheck.checker.doctor.answer import Answer, Exposure
 from isrcheck.checker.doctor.asking import Asking, examine, unasked
 from isrcheck.checker.doctor.changes import groups
-from isrcheck.checker.doctor.eligible_leaders import OPERATIONS, coordinator_rows, operator_rows
+from isrcheck.checker.doctor.eligible_leaders import OPERATIONS, operator_rows
 from isrcheck.checker.doctor.now import now_of
 from isrcheck.checker.doctor.text import answer_lines
 from isrcheck.checker.kafka_config.cluster import read_clusters
@@ -58,14 +58,15 @@ def answer(version: str = "4.4", described: str = "", **files: str) -> Answer:
 )
 def test_acts_that_endanger_eligible_leader_replicas_are_told(version: str, broker: str, *, is_told: bool) -> None:
     found = answer(version, broker=f"process.roles=broker\n{broker}")
-    assert list(operator_rows(found)) == ([("Operators", OPERATIONS)] if is_told else [])
+    assert list(operator_rows(found.case, found.cluster)) == ([("Operators", OPERATIONS)] if is_told else [])
     lines = answer_lines(found, now_of([found.cluster]), details=False)
     assert sum("a reassignment to fewer replicas" in line for line in lines) == is_told
     assert found.why_undecidable is None, "every one of these releases is modelled"
 
 
 def test_one_replica_has_no_eligible_leaders() -> None:
-    assert list(operator_rows(answer(topic="replication.factor=1\n"))) == []
+    found = answer(topic="replication.factor=1\n")
+    assert list(operator_rows(found.case, found.cluster)) == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,8 @@ def test_one_replica_has_no_eligible_leaders() -> None:
 def test_a_small_partition_0_takes_the_protection_of_the_others(first: str, second: str, names: str) -> None:
     """The controller compares the ISR of every partition with min(min.insync.replicas, replicas of partition 0)."""
     text = HEADER.format(2) + LINE.format(0, first, "") + LINE.format(1, second, "")
-    told = [says for label, says in operator_rows(answer(described=text)) if not label]
+    found = answer(described=text)
+    told = [says for label, says in operator_rows(found.case, found.cluster) if not label]
     expected = (
         f"{names}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its number for the"
         " whole topic, and keeps no eligible leaders where the leader still waits for more replicas"
@@ -83,26 +85,25 @@ def test_a_small_partition_0_takes_the_protection_of_the_others(first: str, seco
     assert told == ([expected] if names else [])
 
 
+def rows(found: Answer, *exposures: Exposure) -> list[str]:
+    """The short answer with these defects, without the lines that say nothing of coordinators."""
+    lines = answer_lines(replace(found, exposures=exposures), now_of([found.cluster]), details=False)
+    return [line.strip() for line in lines if "__" in line]
+
+
 def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
     finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
     lost = Exposure(named("missed_demotion"), finding, is_of_disks=False)
     harmless = Exposure(named("stale_record"), replace(finding, property_name="isr_is_complete"), is_of_disks=False)
     found = answer(producer="acks=all\ntransactional.id=t\n", consumer="isolation.level=read_committed\n")
-    assert list(coordinator_rows(found)) == list(coordinator_rows(replace(found, exposures=(harmless,)))) == []
-    assert list(coordinator_rows(replace(found, exposures=(lost, harmless)))) == [
-        (
-            "Transactions",
-            "defect 8.24 can lose records of __transaction_state too: a transaction is undone after its client heard"
-            " that it is committed",
-        ),
-        (
-            "Groups",
-            "defect 8.24 can lose records of __consumer_offsets too: offsets go back after the group heard that they"
-            " are committed",
-        ),
+    assert rows(found) == rows(found, harmless) == []
+    assert rows(found, lost, harmless) == [
+        "Transactions  defect 8.24 can lose records of __transaction_state too: a transaction is undone after its"
+        " client heard that it is committed",
+        "Groups        defect 8.24 can lose records of __consumer_offsets too: offsets go back after the group heard"
+        " that they are committed",
     ]
-    alone = replace(answer(producer="acks=all\n"), exposures=(lost,))
-    assert list(coordinator_rows(alone)) == []
+    assert rows(answer(producer="acks=all\n"), lost) == []
 
 
 def test_the_minimum_is_changed_while_all_replicas_are_in_sync() -> None:
