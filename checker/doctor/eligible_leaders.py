@@ -66,8 +66,8 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what `defects`, those that lose records, do to the topics in which coordinators keep what clients
-    committed."""
+    """Yield what `defects`, those by which a partition loses records, do to the topics in which coordinators keep what
+    clients committed."""
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
