@@ -44,7 +44,7 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     least = next(int(one.value) for one in cluster.understood if one.key == LEAST_ISR)
     unequal = list(_without_protection(cluster.partitions, least))
     if case.replication_factor > 1 or unequal:
-        yield "Operators", OPERATIONS
+        yield "Beware", OPERATIONS
     if unequal:
         names = listed([one.name for one in unequal])
         yield (

@@ -58,7 +58,7 @@ def answer(version: str = "4.4", described: str = "", **files: str) -> Answer:
 )
 def test_acts_that_endanger_eligible_leader_replicas_are_told(version: str, broker: str, *, is_told: bool) -> None:
     found = answer(version, broker=f"process.roles=broker\n{broker}")
-    assert list(operator_rows(found.case, found.cluster)) == ([("Operators", OPERATIONS)] if is_told else [])
+    assert list(operator_rows(found.case, found.cluster)) == ([("Beware", OPERATIONS)] if is_told else [])
     lines = answer_lines(found, now_of([found.cluster]), details=False)
     assert sum("a reassignment to fewer replicas" in line for line in lines) == is_told
     assert found.why_undecidable is None, "every one of these releases is modelled"
