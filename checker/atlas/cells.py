@@ -19,8 +19,8 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import asked_instead
 
 MOST_REPLICAS = 5
-RECENT = ("4.1", "3.7", "3.5", "3.3", "2.8")
-"""The generations that are searched first."""
+RECENT = ("4.1", "4.3", "4.0", "3.7", "3.5", "3.3", "2.8")
+"""The generations that are searched first; what no operator's act decides is the same in 4.1 and 4.3."""
 
 USUAL_REPLICAS = 3
 FIRST = {Topic.LOSS: 0, Topic.DEFECT: 1}

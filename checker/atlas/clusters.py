@@ -20,7 +20,7 @@ from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Pro
 from isrcheck.checker.kafka_settings.releases import Version, releases, version_of_binaries
 from isrcheck.checker.questions.case import Case
 
-PATCHES = ("2.0.1", "2.8.1")
+PATCHES = ("2.0.1", "2.8.1", "3.9.1", "4.0.1")
 """The patch releases that replicate otherwise than the first one of their release."""
 
 MODES = {"ZooKeeper": ("zookeeper.connect", "localhost:2181"), "KRaft": ("process.roles", "broker")}

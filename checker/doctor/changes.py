@@ -32,6 +32,9 @@ HOW = {
     (Role.TOPIC, False): "topic, by a reassignment",
     (Role.BROKER, False): "brokers, with a restart",
 }
+HOW_WHILE_IN_SYNC = "topic, at once, while all replicas are in sync"
+"""With eligible leader replicas a change of the minimum forgets who else may lead."""
+
 HOW_OF_CONTROLLERS = "controllers, with a restart"
 """With KRaft the controllers act on some settings of brokers' files, and not the brokers."""
 
@@ -42,7 +45,7 @@ MOST_REPLICAS = 3
 @dataclass(frozen=True)
 class Setting:
     """One setting with its new value: in Kafka's words, and as the field of a `Case`. `is_of_controllers` says that
-    KRaft controllers act on a broker's setting."""
+    KRaft controllers act on a broker's setting, `needs_replicas` that all replicas have to be in sync."""
 
     key: str
     text: str
@@ -51,6 +54,7 @@ class Setting:
     field: str
     value: Any
     is_of_controllers: bool = False
+    needs_replicas: bool = False
 
     @property
     def spelled(self) -> str:
@@ -60,6 +64,8 @@ class Setting:
     @property
     def how(self) -> str:
         """Who has to change it, and whether it takes effect at once."""
+        if self.needs_replicas:
+            return HOW_WHILE_IN_SYNC
         return HOW_OF_CONTROLLERS if self.is_of_controllers else HOW[self.owner, self.is_dynamic]
 
 
@@ -134,7 +140,8 @@ def _settings(case: Case) -> Iterator[Setting]:
     if case.unclean_election:
         yield Setting("unclean.leader.election.enable", "false", Role.TOPIC, True, "unclean_election", False)
     for least in range(case.min_insync_replicas + 1, max(replicas, MOST_REPLICAS) + 1):
-        yield Setting("min.insync.replicas", str(least), Role.TOPIC, True, "min_insync_replicas", least)
+        key, field = "min.insync.replicas", "min_insync_replicas"
+        yield Setting(key, str(least), Role.TOPIC, True, field, least, needs_replicas=case.has_elr)
     if not case.flushes_every_message:
         yield Setting("flush.messages", "1", Role.TOPIC, True, "flushes_every_message", True)
     for more in range(replicas + 1, MOST_REPLICAS + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.doctor.answer import Answer, Availability, Exposure, Kind, Tried, why_open
+from isrcheck.checker.doctor.eligible_leaders import claim, coordinator_rows, operator_rows
 from isrcheck.checker.doctor.history import told
 from isrcheck.checker.doctor.now import Now
 from isrcheck.checker.kafka_config.cluster import Cluster
@@ -221,6 +222,10 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
         yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
+    losing = [one.failure for one in answer.exposed if one.loses_records]
+    of_partitions = [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
+    yield from coordinator_rows(answer.cluster, of_partitions)
+    yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
     unknown = [one for one, _ in answer.unsearched if not loses_data(one)]
@@ -269,7 +274,7 @@ def _is_of(failure: Failure, label: str) -> bool:
 
 def _loss_of_data(case: Case, topic: Topic, found: Finding) -> str:
     if not found.fails:
-        return f"{_loses_nothing(found)}{_claim(case, found)}"
+        return f"{_loses_nothing(found)}{claim(case, found)}"
     says = "can lose an acknowledged record"
     if found.history is not None:
         what = told(found.history)
@@ -311,13 +316,6 @@ def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
     else:
         shown = ", ".join(one.failure.number for one in exposures)
     return f"{shown}: {exposures[0].why_open}"
-
-
-def _claim(case: Case, found: Finding) -> str:
-    """What the release claims about such losses: only eligible leader replicas are meant to survive them."""
-    if case.protocol != "4.1" or found.fails or not found.is_known:
-        return ""
-    return ", as eligible leader replicas claim (KIP-966)"
 
 
 def _loses_nothing(found: Finding) -> str:

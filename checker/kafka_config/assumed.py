@@ -15,11 +15,14 @@ from isrcheck.checker.kafka_config.transaction_rules import Transactions
 from isrcheck.checker.kafka_config.versions import Versions
 from isrcheck.checker.kafka_settings.cluster_settings import Settings, UnderstoodSetting
 from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.kafka_settings.releases import UNRELEASED
 
 _ELR = (
-    "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
-    " eligible.leader.replicas.version=0 in a broker's file"
+    "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"
+    " upgrade --release-version; give the output of kafka-features describe, or eligible.leader.replicas.version=0 in a"
+    " broker's file if they are off"
 )
+_UNRELEASED = f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
 _BY_HAND = (
     "somebody who elects uncleanly by hand (kafka-leader-election): KRaft controllers act on"
     " unclean.leader.election.enable=true since 3.9 (KAFKA-12670)"
@@ -40,6 +43,8 @@ def assumptions(
         yield versions.assumed
     if versions.doubt:
         yield versions.doubt
+    if versions.release.release_name == UNRELEASED:
+        yield _UNRELEASED
     if generation.assumes_elr:
         yield _ELR
     if least.assumed:

@@ -12,17 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from isrcheck.checker.kafka_config.least_isr import of_one_broker
-from isrcheck.checker.kafka_config.versions import (
-    ELR_VERSION,
-    FIRST_PRODUCTION_KRAFT,
-    NEWEST_MODELLED,
-    Versions,
+from isrcheck.checker.kafka_config.kraft_rules import (
+    FIRST_ELR,
+    FIRST_ELR_BY_DEFAULT,
+    OLDEST_KRAFT,
+    RESPONSE_EPOCH_MATCHED_SINCE,
+    kraft_generation,
 )
+from isrcheck.checker.kafka_config.least_isr import of_one_broker
+from isrcheck.checker.kafka_config.versions import ELR_VERSION, FIRST_PRODUCTION_KRAFT, Versions
 from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
-from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
+from isrcheck.checker.kafka_settings.releases import UNRELEASED, Version, version_of_binaries
 
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
@@ -30,9 +32,6 @@ _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 # The first release of each generation with ZooKeeper; from 2.7 on, the inter-broker protocol may choose 2.8 instead.
 _WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11"), ("0.9.0", "0.10"))
 _OLDEST = "0.8"
-
-_WITH_KRAFT = (("3.7", "3.7"), ("3.5", "3.5"))
-_OLDEST_KRAFT = "3.3"
 
 _ALTER_PARTITION = "2.7-IV2"
 """The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
@@ -59,11 +58,8 @@ _OF_2_0_1 = {
 
 _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
 
-_FIRST_ELR, _FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
-"""The metadata versions that allow eligible leader replicas (KIP-966), and that enable them in new clusters."""
-
 # Releases whose patch number matters for the model, or for the defaults of a producer.
-_PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1")
+_PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ def read_generation(
         has_elr = elr.value
         found, differs = _with_kraft(versions, has_elr=has_elr), ""
         assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
-        if release.has(_FIRST_ELR):
+        if release.has(FIRST_ELR):
             taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     else:
         found, differs = _with_zookeeper(versions)
@@ -185,6 +181,8 @@ def _of_2_8(release: Version) -> Generation:
         switches["HW_FROM_DIVERGING_RESP"] = "off"  # KAFKA-14704; followers of 2.7 receive no such response
     if release.has("3.7"):
         switches["HW_MINISR_GATE"] = "on"  # KAFKA-15583
+    if release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE):
+        switches["RESPONSE_EPOCH_MATCHED"] = "on"
     return Generation("2.8", switches, None)
 
 
@@ -192,7 +190,7 @@ def _of_2_8(release: Version) -> Generation:
 
 
 def _is_newer_than_modelled(versions: Versions) -> bool:
-    return versions.release.is_newer_than(version_of_binaries(NEWEST_MODELLED))
+    return versions.release.is_newer_than(version_of_binaries(UNRELEASED))
 
 
 def _is_kraft_preview(versions: Versions) -> bool:
@@ -200,39 +198,28 @@ def _is_kraft_preview(versions: Versions) -> bool:
 
 
 def _with_kraft(versions: Versions, *, has_elr: bool) -> Generation:
-    """Return the generation of a KRaft cluster; metadata.version decides what the controller does."""
+    """Return the generation of a KRaft cluster, and why it is not modelled, if it is not."""
     release, metadata = versions.release, versions.protocol.value
     why = None
     if _is_newer_than_modelled(versions):
-        why = (
-            f"the replication protocol of Kafka {release} is not modelled yet; {NEWEST_MODELLED} is the newest that is"
-        )
+        why = f"the replication protocol of Kafka {release} is not modelled yet; {UNRELEASED} is the newest that is"
     elif _is_kraft_preview(versions):
-        why = f"KRaft was a preview in Kafka {release}; {_OLDEST_KRAFT} is the oldest KRaft that is modelled"
-    if has_elr:
-        return Generation("4.1", {}, why)
-    protocol = next((generation for first, generation in _WITH_KRAFT if release.has(first)), _OLDEST_KRAFT)
-    switches = {}
-    if release.has("3.5") and not metadata.has("3.5-IV1"):
-        switches["BROKER_STATE_CHECK"] = "FENCED"  # fetches carry no broker epoch (KIP-903)
-    if metadata.has("3.6-IV0") != (protocol == "3.7"):
-        switches["EPOCH_BUMP_ON_SHRINK"] = "off" if metadata.has("3.6-IV0") else "on"  # KAFKA-15021
-    if release.has("4.0"):
-        switches["RESTART_BEFORE_FENCING"] = "off"  # KAFKA-18106
+        why = f"KRaft was a preview in Kafka {release}; {OLDEST_KRAFT} is the oldest KRaft that is modelled"
+    protocol, switches = kraft_generation(release, metadata, has_elr=has_elr)
     return Generation(protocol, switches, why)
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
     """Return whether the controller keeps eligible leader replicas, and why. Raises PropertiesError."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
-    if given and given.value and not metadata.value.has(_FIRST_ELR):
+    if given and given.value and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(
-            f"{given.source}: {given.spelled} needs metadata.version {_FIRST_ELR} or newer, but it is {metadata.value} "
+            f"{given.source}: {given.spelled} needs metadata.version {FIRST_ELR} or newer, but it is {metadata.value} "
             f"({metadata.source}); correct one of them"
         )
-    if eligible_replicas and not metadata.value.has(_FIRST_ELR):
+    if eligible_replicas and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(
-            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {_FIRST_ELR} or newer, but it is "
+            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {FIRST_ELR} or newer, but it is "
             f"{metadata.value} ({metadata.source}); correct one of them"
         )
     if eligible_replicas and given and not given.value:
@@ -253,9 +240,11 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
         return Setting(bool(given.value), f"{given.spelled} in {given.source}")
     if own:
         return Setting(False, f"{own.spelled} in {own.source} is a dynamic value of one broker, which ELR would refuse")
-    if metadata.value.has(_FIRST_ELR_BY_DEFAULT):
-        return Setting(True, f"the default of a cluster created with 4.1; give {ELR_VERSION[1]}=0 if it is off")
-    return Setting(False, f"off by default before {_FIRST_ELR_BY_DEFAULT}")
+    if metadata.value.has(FIRST_ELR_BY_DEFAULT):
+        return Setting(
+            True, f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
+        )
+    return Setting(False, f"off by default before {FIRST_ELR_BY_DEFAULT}")
 
 
 # --- The record format ------------------------------------------------------------------------------------------------

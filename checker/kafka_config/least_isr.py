@@ -99,8 +99,8 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
     other = f", not {of_brokers.text} as in {of_brokers.source}" if of_brokers.value != 1 else ""
     assumed = (
         f"{LEAST_ISR}=1{other}: {hides}, and is 1 unless the controllers' files had another; give the output of "
-        f"{_SHOWS_IT}, or a controller's file; to set it: kafka-configs --alter --add-config {LEAST_ISR}=2"
-        " --entity-type brokers --entity-default"
+        f"{_SHOWS_IT}, or a controller's file; to set it, while all replicas are in sync: kafka-configs --alter"
+        f" --add-config {LEAST_ISR}=2 --entity-type brokers --entity-default"
     )
     return _of_default(versions, "1 unless a controller's file had another", assumed, hides)
 

@@ -5,9 +5,8 @@ Out: `Transactions`, or a PropertiesError if the coordinator refuses the produce
 
 The coordinator refuses a transaction.timeout.ms that is not above 0, or above the brokers' transaction.max.timeout.ms
 (TransactionStateManager.validateTransactionTimeoutMs). It is not compared with delivery.timeout.ms.
-The fact sheet of the models says nothing about three things: which transaction.version an upgraded cluster has (here,
-0 as long as its metadata.version is older than 4.0); transaction.version=1, which is taken as 0; and
-transaction.partition.verification.enable=false beside transaction.version=2, which is not searched.
+An upgraded cluster is taken to have transaction.version=0 as long as its metadata.version is older than 4.0.
+transaction.partition.verification.enable=false beside transaction.version=2 is not searched.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from isrcheck.checker.kafka_config.kraft_rules import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
 from isrcheck.checker.kafka_config.versions import Versions
 from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
 from isrcheck.checker.kafka_settings.keys import Role
@@ -30,11 +30,7 @@ VERIFICATION = "transaction.partition.verification.enable"
 TRANSACTION_VERSION = "transaction.version"
 _OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
 
-_LEVEL_WITH_NEW_EPOCHS = 2
-
 _FIRST_WITH_TV2 = "4.0"
-_WITHOUT_TV2 = (("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
-_WITH_TV2 = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), (_FIRST_WITH_TV2, "4.0"))
 
 
 @dataclass(frozen=True)
@@ -66,9 +62,8 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     log_lines, why_none_begins = _transaction_log(brokers)
     lines += log_lines
     level, verifies = _transaction_version(brokers, versions), brokers.setting(VERIFICATION)
-    has_tv2 = level.value == _LEVEL_WITH_NEW_EPOCHS
-    generations = _WITH_TV2 if has_tv2 else _WITHOUT_TV2
-    protocol = next((one for first, one in generations if release.has_patch(first)), _WITHOUT_TV2[-1][1])
+    has_tv2 = has_new_epochs(level.value)
+    protocol = transactions_generation(release, level.value)
     values, why = {}, None
     if release.has("3.6"):
         if not verifies.value and has_tv2:
@@ -158,7 +153,7 @@ def _transaction_version(brokers: RoleSettings, versions: Versions) -> Setting[i
         return Setting(given.value, given.source)
     if not versions.release.has(_FIRST_WITH_TV2):
         return Setting(0, f"new in {_FIRST_WITH_TV2}")
-    if versions.protocol.value.has(_FIRST_WITH_TV2):
+    if versions.protocol.value.has(FIRST_TV2_BY_DEFAULT):
         return Setting(
             2, f"the default of a cluster created with {_FIRST_WITH_TV2}; give {TRANSACTION_VERSION}=0 if not"
         )

@@ -5,8 +5,8 @@ Out: `Versions`, or a PropertiesError if two of the sources contradict each othe
 
 The version of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour. The version
 that the brokers have agreed on decides the rest: inter.broker.protocol.version with ZooKeeper, metadata.version with
-KRaft. If only one of the two is given, it is used for both. If none is given, the newest modelled release is assumed
-that fits everything else that is given.
+KRaft. If only one of the two is given, it is used for both. If none is given, the newest release is assumed that fits
+everything else that is given.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Setting, Settings
-from isrcheck.checker.kafka_settings.keys import Role, first_release
+from isrcheck.checker.kafka_settings.keys import FEATURES, Role, first_release
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 from isrcheck.checker.kafka_settings.releases import (
     FIRST_METADATA_VERSION,
     LAST_WITH_ZOOKEEPER,
+    NEWEST_RELEASE,
+    UNRELEASED,
     Version,
     releases,
     version_of_binaries,
     version_of_inter_broker_protocol,
     version_of_metadata,
 )
-
-NEWEST_MODELLED = "4.1"
-"""The newest modelled release. It is assumed if no version is given, unless the cluster uses ZooKeeper."""
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
@@ -41,6 +40,7 @@ OLDEST_METADATA_OF_4_0 = "3.3-IV3"
 INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
 METADATA_VERSION = (Role.BROKER, "metadata.version")
 ELR_VERSION = (Role.BROKER, "eligible.leader.replicas.version")
+TRANSACTION_VERSION = (Role.BROKER, "transaction.version")
 _PROCESS_ROLES = (Role.BROKER, "process.roles")
 _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
@@ -156,6 +156,7 @@ def read_versions(
     mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
     _refuse_wrong_release(binaries, mode, evidence)
     migration = _migration(settings, binaries)
+    _refuse_feature(settings.get(*TRANSACTION_VERSION), told)
     for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
         if given:
             _refuse_newer(key[1], given, binaries)
@@ -346,12 +347,12 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest modelled release that fits what is given and shown.
+    """Return the newest release that fits what is given and shown.
 
     What the output of a tool lacks shows the age of the tool: brokers are at least as new as everything else says.
     """
     is_kraft = mode is not None and mode.value is Mode.KRAFT
-    newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled release")
+    newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
     if mode and mode.value is Mode.ZOOKEEPER:
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
     elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
@@ -400,9 +401,18 @@ def _refuse_newer(key: str, given: Setting[Version], binaries: Setting[Version])
         )
 
 
+def _refuse_feature(given: GivenSetting | None, told: Setting[Version] | None) -> None:
+    """Refuse a feature that is on, in a release that does not know it. Its level needs no metadata.version."""
+    if given and given.value and told and not told.value.has(first := FEATURES[given.key]):
+        raise PropertiesError(
+            f"{given.source}: {given.spelled} needs Kafka {first} or newer, but it is {told.value} ({told.source}); "
+            "correct one of them"
+        )
+
+
 def _is_listed(release: Version) -> bool:
-    """Whether a release is one that had a metadata.version of its own; a later one may have that of its predecessor."""
-    return release.release_name in releases()
+    """Whether a release has a metadata.version of its own for production; a later one may have its predecessor's."""
+    return release.release_name in releases() and release.release_name != UNRELEASED
 
 
 def _refuse_before_kraft(given: Setting[Version], told: Setting[Version] | None) -> None:

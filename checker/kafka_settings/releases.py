@@ -7,6 +7,7 @@ Out: a `Version`. checker/kafka_config/generation.py and keys.py define what eac
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -18,11 +19,18 @@ _LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
     (1, 0): 0, (1, 1): 0,
     (2, 0): 1, (2, 1): 2, (2, 2): 1, (2, 3): 1, (2, 4): 1, (2, 5): 0, (2, 6): 0, (2, 7): 2, (2, 8): 1,
     (3, 0): 1, (3, 1): 0, (3, 2): 0, (3, 3): 3, (3, 4): 0, (3, 5): 2, (3, 6): 2, (3, 7): 4, (3, 8): 0, (3, 9): 0,
-    (4, 0): 3, (4, 1): 1,
+    (4, 0): 3, (4, 1): 1, (4, 2): 1, (4, 3): 0, (4, 4): 2, (4, 5): 0,
 }  # fmt: skip
 _OLDEST_RELEASE, _NEWEST_RELEASE = min(_LAST_INTERNAL_VERSION), max(_LAST_INTERNAL_VERSION)
+NEWEST_RELEASE, UNRELEASED = "4.4", "4.5"
+"""The newest release, and the next one, known as its source was in August 2026. Its metadata.version, 4.5-IV0, was not
+yet for production then: its tools show 4.4-IV2 as the newest one."""
+
 LAST_WITH_ZOOKEEPER = "3.9"
 """The last release whose brokers can use ZooKeeper; it has the last version of the inter-broker protocol."""
+
+_NUMBERS = 3
+"""The most numbers of a release since 1.0."""
 
 FIRST_METADATA_VERSION = "3.0-IV1"
 """The oldest metadata.version of a KRaft cluster."""
@@ -83,6 +91,15 @@ class Version:
         other = version_of_binaries(patch)
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
+    def has_repair(self, repaired: Sequence[str]) -> bool:
+        """Whether this version has a repair, of which `repaired` are the first releases, one for each branch, oldest
+        first: it is in later patches of these branches, and in every release after the last of them."""
+        last = repaired[-1] if repaired else None
+        return any(
+            (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)
+            for first in repaired
+        )
+
 
 @cache
 def version_of_binaries(text: str) -> Version:
@@ -93,6 +110,9 @@ def version_of_binaries(text: str) -> Version:
     version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
     if version.numbers[0] > _NEWEST_RELEASE[0]:
         raise ValueError(_why_no_release(version))
+    if version.numbers[0] and len(version.numbers) > _NUMBERS:
+        shorter = _name(version.numbers[:_NUMBERS])
+        raise ValueError(f"Kafka {text} does not exist: since 1.0 a release has three numbers; write {shorter}")
     if version.release > _NEWEST_RELEASE:
         return version
     if not _releases_within(version):
@@ -149,7 +169,7 @@ def _why_no_release(version: Version) -> str:
             f"{_name(kafka)}: write {_name(kafka)}"
         )
     return (
-        f"{version} is no release of Kafka, whose newest release here is {_name(_NEWEST_RELEASE)}; "
+        f"{version} is no release of Kafka, whose newest release here is {NEWEST_RELEASE}; "
         "write the release of Kafka that the distribution contains"
     )
 

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+WITH_ELR = ("4.1", "4.3")
+"""The generations with eligible leader replicas (KIP-966), as in a new cluster, oldest first."""
+
 
 @dataclass(frozen=True, order=True)
 class Case:
@@ -44,6 +47,12 @@ class Case:
     def has_record_epochs(self) -> bool:
         """Whether records have the format of 0.11, which idempotence and transactions require."""
         return self.protocol not in ("0.8", "0.10") and dict(self.switches).get("TRUNC") != "HW"
+
+    @property
+    def has_elr(self) -> bool:
+        """Whether the controllers keep eligible leader replicas: since 4.1, unless a switch says otherwise."""
+        own = "on" if self.protocol in WITH_ELR else "off"
+        return dict(self.switches).get("ELR", own) == "on"
 
     def as_object(self) -> dict[str, Any]:
         """The case as a JSON object: every setting by its name."""

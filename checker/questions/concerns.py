@@ -6,9 +6,10 @@ Out: the questions to ask, and the names of settings. No model is loaded for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
-from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
+from isrcheck.checker.kafka_settings.releases import Version
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
@@ -56,27 +57,27 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """
     if failure.since == NO_RELEASE or (failure.since and not version.has_patch(failure.since)):
         return False
-    if case is not None and _is_before(case.protocol, failure.first_generation):
+    if case is not None and _lacks(case, failure):
         return False
-    is_repaired = any(_has_repair(version, release, failure.repaired[-1]) for release in failure.repaired)
-    return not is_repaired or (case is not None and _remains(failure, case))
+    return not version.has_repair(failure.repaired) or (
+        case is not None and _has_one_of(case, failure, failure.remains_with)
+    )
 
 
-def _is_before(protocol: str, first: str) -> bool:
-    return bool(first) and GENERATIONS.index(protocol) < GENERATIONS.index(first)
+def _lacks(case: Case, failure: Failure) -> bool:
+    """Whether a cluster does not have what a failure needs: a generation that is new enough, or a feature."""
+    first = failure.first_generation
+    is_before = bool(first) and GENERATIONS.index(case.protocol) < GENERATIONS.index(first)
+    return is_before or (bool(failure.needs) and not _has_one_of(case, failure, failure.needs))
 
 
-def _remains(failure: Failure, case: Case) -> bool:
-    """Whether a failure that a release has repaired is still in a cluster of it."""
-    is_of_transactions = failure.history is not None and failure.history.model == TRANSACTIONS
-    of_case = dict(case.transactions) if is_of_transactions else {"protocol": case.protocol} | dict(case.switches)
-    return any(of_case.get(name) == value for one in failure.remains_with for name, value in pairs(one).items())
-
-
-def _has_repair(version: Version, release: str, last: str) -> bool:
-    """Whether the repair of a release is in a version: of the same branch, or of any later one if it is the last."""
-    is_of_branch = release == last or version_of_binaries(release).release == version.release
-    return is_of_branch and version.has_patch(release)
+def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
+    """Whether a cluster has one of these entries: of the model `transactions`, if that shows the failure."""
+    if failure.history is not None and failure.history.model == TRANSACTIONS:
+        of_case = dict(case.transactions)
+    else:
+        of_case = {"protocol": case.protocol, **dict(case.switches), "ELR": "on" if case.has_elr else "off"}
+    return any(of_case.get(name) == value for one in entries for name, value in pairs(one).items())
 
 
 def defects_of(case: Case, version: Version) -> list[Question]:

@@ -8,11 +8,12 @@ Each rule says why it is sound. Tests search samples both ways, and compare the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.case import WITH_ELR, Case
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.models.kafka.failures.catalogue import failures, pairs
 
 WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
 """The generations in which the leader writes the ISR itself."""
@@ -20,11 +21,17 @@ WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
 GENERATIONS = (*WRITTEN_BY_LEADERS, "2.8", "3.3", "3.5", "3.7", "4.0", "4.1", "4.3")
 """All generations, oldest first; from 3.3 on with a KRaft controller."""
 
+LAST_WITHOUT_ELR = "4.0"
+"""The last generation without eligible leader replicas."""
+
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
 """The last of them repairs how the earlier ones truncate."""
 
-KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "RESTART_BEFORE_FENCING")
+KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
 """The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
+
+REPAIRED_BESIDES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "RESPONSE_EPOCH_MATCHED")
+"""The mistakes that releases of one generation have or have not."""
 
 NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
 """The questions about a generation as it is."""
@@ -76,7 +83,40 @@ def _alone(case: Case, _: Question) -> Case:
     return replace(case, unclean_election=False, leader_rebalance=False)
 
 
+def _without_operators(case: Case, question: Question) -> Case:
+    if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
+        return case
+    if case.has_elr:
+        return replace(case, protocol=WITH_ELR[0])
+    return replace(case, protocol=LAST_WITHOUT_ELR, switches=_without(case, ("ELR",)))
+
+
+def _one_defect(case: Case, question: Question) -> Case:
+    if question.topic is not Topic.DEFECT:
+        return case
+    failure = next(one for one in failures() if one.name == question.name)
+    own = {name for one in failure.changes for name in pairs(one.change)}
+    if "protocol" in own:
+        return case
+    return replace(case, switches=_without(case, [name for name in REPAIRED_BESIDES if name not in own]))
+
+
+def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text) for name, text in case.switches if name not in names)
+
+
 RULES = (
+    Rule(
+        "without reassignments",
+        "4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does; without "
+        "eligible leader replicas both differ from 4.0 in no more; and neither act of an operator is in these searches",
+        _without_operators,
+    ),
+    Rule(
+        "a defect is searched alone",
+        "every other known mistake is repaired in its search, whether the release has it or not",
+        _one_defect,
+    ),
     Rule(
         "generations that are repaired alike",
         "the answer is about the generation in which all known mistakes are repaired, and repaired they are the same",

@@ -110,7 +110,8 @@ class Failure:
     configuration alone, and `NO_RELEASE` if it was repaired before a release. `repaired` are the first releases without
     it, one for each branch that was repaired, oldest first. A cluster of such a release can still have the failure, or
     not yet, because it runs an older protocol, or another controller: `first_generation` is the first generation that
-    has it (empty: every one), and with one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
+    has it (empty: every one), of `needs` (`ELR=on`) the cluster has to have one (empty: nothing is needed), and with
+    one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
     `known_as` are KIPs, JIRA issues and other names. `history` is None if no model expresses the failure; then
     `why_not` is the reason. `report` is the part of the file for Kafka's developers, which report.py reads.
     """
@@ -128,6 +129,7 @@ class Failure:
     why_not: str
     bounds: tuple[Bounds, ...] = ()
     first_generation: str = ""
+    needs: tuple[str, ...] = ()
     remains_with: tuple[str, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
@@ -198,6 +200,7 @@ def _read(path: Path) -> Failure:
         history=None if history is None else history_of(history),
         changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
         bounds=tuple(Bounds(**one) for one in content.pop("bounds", ())),
+        needs=tuple(content.pop("needs", ())),
         remains_with=tuple(content.pop("remains_with", ())),
         **content,  # an unknown key is an error
     )

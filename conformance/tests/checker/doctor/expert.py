@@ -37,7 +37,7 @@ OF_SETTINGS = ("8.12", "8.13", "8.14")
 READ = ("acks", "idempotence", "min_insync_replicas", "elr", "transactions_v2")
 """The facts that follow from the files without a search."""
 
-NEW_EPOCHS = ("4.0", "4.1", "4.2")
+NEW_EPOCHS = ("4.0", "4.1", "4.2", "4.3", "4.4")
 """The generations of the model `transactions` with transaction.version=2."""
 
 
@@ -178,7 +178,7 @@ def read_facts(cluster: Cluster) -> dict[str, str]:
         "acks": cluster.producer.acks.value,
         "idempotence": _word(cluster.producer.is_idempotent.value),
         "min_insync_replicas": str(cluster.min_insync_replicas.value),
-        "elr": _word(case_of(cluster).protocol == "4.1"),
+        "elr": _word(case_of(cluster).has_elr),
     }
     if transactions is None:
         return facts | {"transactions_v2": "no"}

@@ -508,8 +508,9 @@ def test_defects_without_a_line_of_their_own_have_their_label(ask, fake, monkeyp
 
 
 ELR_ASSUMED = (
-    "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
-    " eligible.leader.replicas.version=0 in a broker's file"
+    "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"
+    " upgrade --release-version; give the output of kafka-features describe, or eligible.leader.replicas.version=0 in a"
+    " broker's file if they are off"
 )
 
 
@@ -591,10 +592,10 @@ def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
 def test_a_single_file_says_what_it_lacks(ask):
     _, text, _ = ask("--config t", t="min.insync.replicas=2\ncleanup.policy=delete\n")
     assert labelled(text)["Assumed"] == [
-        "Kafka 4.1 (not given: the newest modelled release), the metadata.version of 4.1; give --kafka-version,"
+        "Kafka 4.4 (not given: the newest release), the metadata.version of 4.4; give --kafka-version,"
         " or --metadata-version",
         ELR_ASSUMED,
-        "producers are Java clients of Kafka 4.1, by default with acks=all, enable.idempotence=true (--producer FILE)",
+        "producers are Java clients of Kafka 4.4, by default with acks=all, enable.idempotence=true (--producer FILE)",
         "Kafka's defaults of brokers (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true;"
         " --broker FILE)",
     ]
@@ -648,15 +649,15 @@ def test_standard_input_is_a_description(ask, monkeypatch):
 
 
 def test_a_release_that_is_not_modelled_has_the_answer_of_the_nearest(ask, ask_json):
-    code, text, _ = ask("--config t --broker b --kafka-version 4.2", t=DURABLE, b="node.id=1\n")
+    code, text, _ = ask("--config t --broker b --kafka-version 4.6", t=DURABLE, b="node.id=1\n")
     assert code == 3
     assert text.splitlines()[0] == (
-        "Cannot tell, because the replication protocol of Kafka 4.2 is not modelled yet; 4.1 is the newest that is"
+        "Cannot tell, because the replication protocol of Kafka 4.6 is not modelled yet; 4.5 is the newest that is"
     )
     assert labelled(text)["Nearest"] == [
-        f"generation 4.1 is the nearest: Keeps its promises, but for 1 known defect of this release, and{UNLESS}"
+        f"generation 4.3 is the nearest: Keeps its promises, but for 1 known defect of this release, and{UNLESS}"
     ]
-    _, content = ask_json("--config t --broker b --kafka-version 4.2")
+    _, content = ask_json("--config t --broker b --kafka-version 4.6")
     assert (content["kind"], content["verdict"], content["answers"][0]["nearest"]) == (
         "unknown",
         "UNDECIDED",
@@ -679,7 +680,7 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
     ]
     assert lines["Takes"] == ["1 lost broker"]
     assert lines["Brokers"] == ["with 1 down, no write is acknowledged, and no record is read"]
-    assert lines["Change"][0].startswith("min.insync.replicas=2 and replication.factor=2 (topic, at once; topic, ")
+    assert lines["Change"][0].startswith("min.insync.replicas=2 and replication.factor=2 (topic, at once, while ")
     assert ask("--config t --broker b --kafka-version 4.1 --fail-on can-lose")[0] == 12
     assert ask("--config t --broker b --kafka-version 4.1 --strict")[0] == 12
     code, content = ask_json("--config t --broker b --kafka-version 4.1")

@@ -49,13 +49,13 @@ def test_features_show_the_release_of_the_binaries() -> None:
     """4.1 with the metadata of 3.9 has the repairs of 4.1."""
     cluster = read(PRODUCER, described=(WITHOUT_ELR, FEATURES))
     assert cluster.release == version_of_binaries("4.1")
-    assert (cluster.generation.protocol, cluster.generation.switches) == ("3.7", {"RESTART_BEFORE_FENCING": "off"})
+    assert (cluster.generation.protocol, cluster.generation.switches) == ("4.1", {"ELR": "off"})
     assert cluster.assumed[0] == (
         "Kafka 4.1 (kafka-features supports metadata.version 4.1-IV1 (d2:1): new in 4.1); give --kafka-version"
     )
-    newer = FEATURES.replace("4.1-IV1", "4.4-IV2")
+    newer = FEATURES.replace("4.1-IV1", "4.6-IV0")
     assert read(described=(WITHOUT_ELR, newer)).generation.why_undecided == (
-        "the replication protocol of Kafka 4.4 is not modelled yet; 4.1 is the newest that is"
+        "the replication protocol of Kafka 4.6 is not modelled yet; 4.5 is the newest that is"
     )
 
 
@@ -73,7 +73,8 @@ def test_a_version_that_the_features_contradict_is_refused(version: str, says: s
     assert str(refusal.value) == (
         f"--kafka-version: Kafka {version} contradicts kafka-features, {says}; correct --kafka-version"
     )
-    assert read(described=(FEATURES.replace("4.1-IV1", "4.0-IV3"), WITHOUT_ELR), version="4.5").release.text == "4.5"
+    # Brokers of 4.5, before its release, show the newest version for production, which is that of 4.4.
+    assert read(described=(FEATURES.replace("4.1-IV1", "4.4-IV2"), WITHOUT_ELR), version="4.5").release.text == "4.5"
 
 
 def test_an_agreed_version_may_be_older_than_the_binaries() -> None:
@@ -103,7 +104,7 @@ def test_a_key_for_zookeeper_shows_zookeeper() -> None:
         )
         assert read(file, version="3.6").generation.protocol == "2.8"
         # 4.0 has no ZooKeeper, and a broker of KRaft ignores such a key.
-        assert read(file, version="4.0").generation.protocol == "3.7"
+        assert read(file, version="4.0").generation.protocol == "4.0"
         assert read(f"{file}process.roles=broker,controller\n", version="3.6").generation.protocol == "3.5"
 
 
@@ -123,6 +124,30 @@ def test_what_a_release_leaves_open_is_told() -> None:
     assert cluster.assumed[0] == f"{clients} (--producer FILE)"
     cluster = read("broker.id=1\nzookeeper.connect=a:2181\n", version="2.1")
     assert cluster.assumed[0].startswith("producers are ")
+
+
+def test_a_release_that_is_not_there_yet_is_told() -> None:
+    says = "Kafka 4.5 as its source was in August 2026, before its release"
+    assert says in read(PRODUCER, version="4.5").assumed
+    assert says not in read(PRODUCER, version="4.4").assumed
+
+
+def test_how_a_cluster_came_to_eligible_leader_replicas_is_told() -> None:
+    """An upgrade of every feature turns them on, one of metadata.version alone does not (KAFKA-21426)."""
+    says = (
+        "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with"
+        " kafka-features upgrade --release-version; give the output of kafka-features describe, or"
+        " eligible.leader.replicas.version=0 in a broker's file if they are off"
+    )
+    for version, metadata_version, is_assumed in (
+        ("4.0.1", None, False),
+        ("4.1", None, True),
+        ("4.4", "4.4-IV2", True),
+        ("4.4", "4.0-IV3", False),
+    ):
+        assert (says in read(version=version, metadata_version=metadata_version).assumed) is is_assumed
+    features = FEATURES.replace("FinalizedVersionLevel: 3.9-IV0", "FinalizedVersionLevel: 4.1-IV1")
+    assert says not in read(described=(WITHOUT_ELR, features)).assumed
 
 
 # --- What the output of a tool shows ----------------------------------------------------------------------------------

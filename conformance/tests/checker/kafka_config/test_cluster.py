@@ -498,7 +498,7 @@ OLD_FORMAT = "records have no leader epochs: followers truncate to the high wate
 
 
 def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; 4.1 is the newest that is"
+    return f"the replication protocol of Kafka {version} is not modelled yet; 4.5 is the newest that is"
 
 
 def preview(version: str) -> str:
@@ -563,6 +563,9 @@ def test_2_0_1_has_most_of_2_1() -> None:
         ("2.8", "decides the defaults; taken as 2.8.0"),
         ("3.0", "decides the defaults; taken as 3.0.0"),
         ("3.1", "decides the defaults; taken as 3.1.0"),
+        ("3.9", "decides the defaults; taken as 3.9.0"),
+        ("4.0", "decides the defaults; taken as 4.0.0"),
+        ("4.1", "decides the defaults"),
         ("2.0.1", "decides the defaults"),
         ("2.1", "decides the defaults"),
     ],
@@ -573,8 +576,9 @@ def test_a_release_without_a_patch_number_is_its_first_patch(version: str, says:
 
 ZOOKEEPER = "zookeeper.connect=a:2181"
 KRAFT = "process.roles=broker"
-FENCED_FIRST = {"RESTART_BEFORE_FENCING": "off"}
-"""Since 4.0 a broker is fenced before it returns (KAFKA-18106)."""
+MATCHED = {"RESPONSE_EPOCH_MATCHED": "on"}
+"""KAFKA-18991, in 3.9.1, 4.0.1 and 4.1."""
+WITHOUT_ELR = {"ELR": "off"}
 MIGRATES = "zookeeper.metadata.migration.enable=true"
 
 
@@ -599,6 +603,7 @@ MIGRATES = "zookeeper.metadata.migration.enable=true"
         ("3.6.2", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW, None)),
         ("3.7", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
         ("3.9", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
+        ("3.9.1", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE | MATCHED, None)),
         ("2.8", KRAFT, Generation("3.3", {}, preview("2.8"))),
         ("3.2.3", KRAFT, Generation("3.3", {}, preview("3.2.3"))),
         ("3.3", KRAFT, Generation("3.3", {}, None)),
@@ -606,15 +611,21 @@ MIGRATES = "zookeeper.metadata.migration.enable=true"
         ("3.5", KRAFT, Generation("3.5", {}, None)),
         ("3.6", KRAFT, Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
         ("3.7", KRAFT, Generation("3.7", {}, None)),
-        ("3.9.1", KRAFT, Generation("3.7", {}, None)),
-        ("4.0", KRAFT, Generation("3.7", FENCED_FIRST, None)),
+        ("3.9.1", KRAFT, Generation("3.7", MATCHED, None)),
+        ("4.0", KRAFT, Generation("4.0", {"RESPONSE_EPOCH_MATCHED": "off"}, None)),
+        ("4.0.1", KRAFT, Generation("4.0", {}, None)),
         ("4.1", KRAFT, Generation("4.1", {}, None)),
         ("4.1.1", KRAFT, Generation("4.1", {}, None)),
-        ("4.2", KRAFT, Generation("4.1", {}, not_modelled("4.2"))),
+        ("4.2", KRAFT, Generation("4.1", {}, None)),
+        ("4.3", KRAFT, Generation("4.3", {}, None)),
+        ("4.4.1", KRAFT, Generation("4.3", {}, None)),
+        ("4.5", KRAFT, Generation("4.3", {}, None)),
+        ("4.6", KRAFT, Generation("4.3", {}, not_modelled("4.6"))),
         # Without a sign of the mode, it is that of the first production release on.
         ("3.3", None, Generation("3.3", {}, None)),
         ("3.9", None, Generation("3.7", {}, None)),
         ("4.1", None, Generation("4.1", {}, None)),
+        ("4.4", None, Generation("4.3", {}, None)),
     ],
 )
 def test_each_release_has_a_generation_with_its_switches(
@@ -681,17 +692,17 @@ def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
 def test_no_version_given() -> None:
     cluster = read(file("topic.properties", "min.insync.replicas=2", "replication.factor=3"), version=None)
     assert cluster.kafka_version is None
-    assert cluster.generation == Generation("4.1", {}, None)
+    assert cluster.generation == Generation("4.3", {}, None)
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
-    assert cluster.producer.acks == Setting("all", "Kafka 4.1's default")
-    source = "not given: the newest modelled release"
-    elr = "the default of a cluster created with 4.1; give eligible.leader.replicas.version=0 if it is off"
+    assert cluster.producer.acks == Setting("all", "Kafka 4.4's default")
+    source = "not given: the newest release"
+    elr = "the default of a cluster created with 4.1 or newer; give eligible.leader.replicas.version=0 if it is off"
     assert cluster.understood[:2] == (
-        UnderstoodSetting("Kafka version", "4.1", "decides the defaults", source),
-        UnderstoodSetting("metadata.version", "4.1", "the replication protocol is 4.1", source),
+        UnderstoodSetting("Kafka version", "4.4", "decides the defaults", source),
+        UnderstoodSetting("metadata.version", "4.4", "the replication protocol is 4.3", source),
     )
     assert cluster.generation.taken == (
-        f"Generation 4.1 is taken: Kafka 4.1 ({source}) with KRaft (the only mode since 4.0), "
+        f"Generation 4.3 is taken: Kafka 4.4 ({source}) with KRaft (the only mode since 4.0), "
         f"with eligible leader replicas ({elr})"
     )
 
@@ -722,11 +733,11 @@ def test_without_a_version_a_cluster_with_zookeeper_is_of_the_last_release_with_
          " (process.roles=broker in server.properties:1)"),
         ("3.1.2", KRAFT, "Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.1.2 (--kafka-version) with"
          " KRaft (process.roles=broker in server.properties:1)"),
-        ("4.0", None, "Generation 3.7 is taken with RESTART_BEFORE_FENCING=off: Kafka 4.0 (--kafka-version) with"
+        ("4.0", None, "Generation 4.0 is taken with RESPONSE_EPOCH_MATCHED=off: Kafka 4.0 (--kafka-version) with"
          " KRaft (the only mode since 4.0),"
          " without eligible leader replicas (off by default before 4.1-IV0)"),
-        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is taken with"
-         " RESTART_BEFORE_FENCING=off: Kafka 4.2"
+        ("4.6", "eligible.leader.replicas.version=0", "Generation 4.3, the newest one modelled, is taken with"
+         " ELR=off: Kafka 4.6"
          " (--kafka-version) with KRaft (eligible.leader.replicas.version=0 in server.properties:1), without eligible"
          " leader replicas (eligible.leader.replicas.version=0 in server.properties:1)"),
     ],
@@ -750,12 +761,12 @@ def test_the_first_line_says_which_generation_is_taken_and_why(version: str, mod
         ("3.9", "3.6", Generation("3.7", {}, None)),
         ("3.9", "3.5", Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)),
         ("3.9", "3.4", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
-        ("4.1", "4.0-IV3", Generation("3.7", FENCED_FIRST, None)),
+        ("4.1", "4.0-IV3", Generation("4.1", WITHOUT_ELR, None)),
         ("4.1", "4.1-IV0", Generation("4.1", {}, None)),
         (
             "4.1",
             "3.3",
-            Generation("3.7", FENCED_FIRST | {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None),
+            Generation("4.1", WITHOUT_ELR | {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None),
         ),
     ],
 )
@@ -772,11 +783,16 @@ def test_the_metadata_version_decides_what_the_controller_does(
 
 
 @pytest.mark.parametrize(
-    ("version", "level", "protocol"), [("4.0", 1, "4.1"), ("4.0", 0, "3.7"), ("4.1", 0, "3.7"), ("4.1", 1, "4.1")]
+    ("version", "level", "differs"),
+    [
+        ("4.0.1", 1, {"ELR": "on"}),
+        ("4.0.1", 0, {}),
+        *((version, level, {} if level else WITHOUT_ELR) for version in ("4.1", "4.3") for level in (0, 1)),
+    ],
 )
-def test_a_feature_decides_on_eligible_leader_replicas(version: str, level: int, protocol: str) -> None:
+def test_a_feature_decides_on_eligible_leader_replicas(version: str, level: int, differs: dict[str, str]) -> None:
     cluster = read(file("server.properties", "node.id=1", f"eligible.leader.replicas.version={level}"), version=version)
-    assert cluster.generation == Generation(protocol, FENCED_FIRST if protocol == "3.7" else {}, None)
+    assert cluster.generation == Generation(version[:3], differs, None)
 
 
 def test_kraft_keys_are_understood() -> None:
@@ -1152,7 +1168,7 @@ def test_nonexistent_versions(version: str, nearest: str) -> None:
         ("5.5", "5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5"),
         ("6.2", "6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8"),
         ("8.1.0", "8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1"),
-        ("10.0", "10.0 is no release of Kafka, whose newest release here is 4.1; write the release of Kafka that the"
+        ("10.0", "10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the"
          " distribution contains"),
     ],
 )  # fmt: skip
@@ -1624,7 +1640,7 @@ def test_a_cluster_without_zookeeper_is_never_taken_for_one_with_zookeeper(line:
         line = "metadata.version=3.3"
     cluster = read(file("server.properties", "node.id=1", line), version=version)
     assert f"with KRaft ({line} in server.properties:2)" in cluster.generation.taken
-    assert cluster.generation.protocol in ("3.3", "3.7", "4.1")
+    assert cluster.generation.protocol in ("3.3", "3.7", "4.0", "4.3")
 
 
 def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:

@@ -205,9 +205,9 @@ def test_several_reassignments_are_told_in_one_line() -> None:
         (SINCE_2_8, "3.7", "KRaft", "the last release whose kafka-topics shows a TopicId (1.txt:1), but no Elr"),
         (partition(0, "1", "1,2"), "3.7", "KRaft", "the last release whose kafka-topics shows no Elr (1.txt:1)"),
         (WITHOUT_ELR, "3.9", "ZooKeeper", "the last release whose kafka-topics shows N/A as Elr (1.txt:2)"),
-        (EMPTY_ELR, "4.1", "KRaft", "the newest modelled release"),
-        (WITH_ELR, "4.1", "KRaft", "the newest modelled release"),
-        ("Configs for topic 't' are ", "4.1", "KRaft", "the newest modelled release"),
+        (EMPTY_ELR, "4.4", "KRaft", "the newest release"),
+        (WITH_ELR, "4.4", "KRaft", "the newest release"),
+        ("Configs for topic 't' are ", "4.4", "KRaft", "the newest release"),
     ],
 )
 def test_the_output_of_a_tool_bounds_the_assumed_release(text: str, release: str, mode: str, source: str) -> None:
@@ -233,16 +233,17 @@ def test_a_zookeeper_broker_may_be_described_by_a_tool_of_any_release() -> None:
 
 def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
     """A broker of 3.8 or newer with KRaft answers with an empty ELR, also if it keeps none."""
-    cluster = read(WITH_ELR, version="4.0")
-    assert cluster.generation.protocol == "4.1"
+    on = Generation("4.0", {"ELR": "on"}, None)
+    cluster = read(WITH_ELR, version="4.0.1")
+    assert cluster.generation == on
     assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
     assert [(one.elr, one.last_known_elr) for one in cluster.partitions] == [((1,), ())]
-    only_last_known = read(EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3"), version="4.0")
-    assert only_last_known.generation.protocol == "4.1"
+    only_last_known = read(EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3"), version="4.0.1")
+    assert only_last_known.generation == on
     assert [(one.elr, one.last_known_elr) for one in only_last_known.partitions] == [((), (3,))]
     for text in (EMPTY_ELR, WITHOUT_ELR):
-        assert read(text, version="4.0").generation.protocol == "3.7"
-        assert read(text, version="4.1").generation.protocol == "4.1"
+        assert read(text, version="4.0.1").generation == Generation("4.0", {}, None)
+        assert read(text, version="4.1").generation == Generation("4.1", {}, None)
     assert "with KRaft (kafka-topics shows an Elr (1.txt:2))" in read(EMPTY_ELR, version="3.9").generation.taken
     # The tool prints N/A for brokers of any age.
     older = WITHOUT_ELR.replace("\tTopicId: 2Wz1sSgYTGaQ4pmf5V9Zhw", "")
@@ -688,10 +689,10 @@ FEATURES = (
 
 def test_the_features_of_a_cluster_decide_its_generation() -> None:
     cluster = read(TO_2_3, FEATURES, version="4.1")
-    switches = {"EPOCH_BUMP_ON_SHRINK": "on", "RESTART_BEFORE_FENCING": "off"}
-    assert cluster.generation == Generation("3.7", switches, None)
+    switches = {"EPOCH_BUMP_ON_SHRINK": "on", "ELR": "off"}
+    assert cluster.generation == Generation("4.1", switches, None)
     assert cluster.understood[1:3] == (
-        UnderstoodSetting("metadata.version", "3.5-IV2", "the replication protocol is 3.7", "2.txt:3"),
+        UnderstoodSetting("metadata.version", "3.5-IV2", "the replication protocol is 4.1", "2.txt:3"),
         UnderstoodSetting(
             "eligible.leader.replicas.version", "0", "the controllers keep no eligible leader replicas", "2.txt:1"
         ),

@@ -72,8 +72,8 @@ def test_a_brokers_value_is_not_taken_for_that_of_the_cluster() -> None:
         )
         assert about_least(cluster) == [
             f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, and is 1 unless the controllers' files had another;"
-            f" give the output of {SHOWS}, or a controller's file; to set it: kafka-configs --alter --add-config"
-            " min.insync.replicas=2 --entity-type brokers --entity-default"
+            f" give the output of {SHOWS}, or a controller's file; to set it, while all replicas are in sync:"
+            " kafka-configs --alter --add-config min.insync.replicas=2 --entity-type brokers --entity-default"
         ]
         assert overridden(cluster) == [("min.insync.replicas=2", "f1:3", HIDES)]
 
@@ -164,7 +164,7 @@ def test_values_of_running_brokers_that_contradict_that_of_the_cluster_are_refus
 
 def test_a_dynamic_value_of_one_broker_shows_that_there_are_no_eligible_leader_replicas() -> None:
     cluster = read(BROKER, described=OF_ONE_2)
-    assert (cluster.generation.protocol, cluster.generation.assumes_elr) == ("3.7", False)
+    assert (cluster.generation.switches, cluster.generation.assumes_elr) == ({"ELR": "off"}, False)
     assert (cluster.min_insync_replicas.value, cluster.min_insync_replicas.source) == (2, "d:2")
     assert cluster.generation.taken.endswith(
         ", without eligible leader replicas (min.insync.replicas=2 in d:2 is a dynamic value of one broker, which ELR"

@@ -85,9 +85,9 @@ NAMED = {
         [(release, "ZooKeeper") for release in ("3.1", "3.2", "3.3", "3.4")],
         f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
     ),
-    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
-    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
-    ("3.7", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 {UP_TO_3_7}",
+    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
+    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
+    ("3.9.1", "ZooKeeper"): f"8.2 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6",
     **dict.fromkeys(
         [("3.8", "ZooKeeper"), ("3.9", "ZooKeeper")], f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.7 12.8"
     ),
@@ -95,12 +95,16 @@ NAMED = {
         [("3.3", "KRaft"), ("3.4", "KRaft")],
         f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
     ),
-    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
-    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
-    ("3.7", "KRaft"): f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
-    **dict.fromkeys([("3.8", "KRaft"), ("3.9", "KRaft")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6 12.7 12.8"),
-    ("4.0", "KRaft"): f"8.2 8.7d 8.10 8.17d {ALWAYS} 8.25 9.6 12.6a 12.6c 12.7 12.8",
-    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 8.26 9.6 12.6a 12.6b 12.7 12.8",
+    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
+    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
+    **dict.fromkeys(
+        [(release, "KRaft") for release in ("3.7", "3.8", "3.9")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6"
+    ),
+    ("3.9.1", "KRaft"): f"8.2 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6",
+    ("4.0", "KRaft"): f"8.2 8.7d 8.10 8.17d {ALWAYS} 8.25 9.6",
+    ("4.0.1", "KRaft"): f"8.2 8.10 8.17d {ALWAYS} 8.25 9.6",
+    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 8.26 9.6",
+    **dict.fromkeys([(release, "KRaft") for release in ("4.2", "4.3", "4.4", "4.5")], f"{ALWAYS} 8.25 8.26 9.6"),
 }
 """The known defects of each release with each controller, of a topic with every mechanism: unclean elections, an
 idempotent producer, transactions."""
@@ -131,6 +135,9 @@ def test_the_defects_of_each_release_with_each_controller():
     assert why == "generation 2.1 does not promise truncation_is_detected"
 
 
+WITH_ELR, WITHOUT_ELR = (("ELR", "on"),), (("ELR", "off"),)
+
+
 @pytest.mark.parametrize(
     ("case", "release", "name", "is_named"),
     [
@@ -140,9 +147,13 @@ def test_the_defects_of_each_release_with_each_controller():
         (Case("2.4", (("TRUNC", "KIP101"),)), "2.4", "fast_fail_over", True),
         (Case("2.4", (("TRUNC", "KIP279"),)), "2.4", "fetches_are_not_fenced", True),
         (Case("3.5", (("BROKER_STATE_CHECK", "FENCED"),)), "3.5", "rebooted_follower_joins_the_isr", True),
-        # 4.1 without eligible leader replicas is generation 3.7; 4.0 with them is 4.1.
-        (Case("3.7"), "4.1", "last_replica_standing", True),
-        (Case("3.7"), "4.1", "new_incarnation", False),
+        # The feature decides, and not the release.
+        (Case("4.1", WITHOUT_ELR), "4.1", "last_replica_standing", True),
+        (Case("4.3", WITHOUT_ELR), "4.4", "power_loss_within_an_epoch", True),
+        (Case("4.1", WITHOUT_ELR), "4.1", "new_incarnation", False),
+        (Case("4.0"), "4.0.1", "new_incarnation", False),
+        (Case("4.0", WITH_ELR), "4.0.1", "new_incarnation", True),
+        (Case("4.3"), "4.4", "new_incarnation", True),
         (Case("4.1"), "4.1", "last_replica_standing", False),
         # With an older inter-broker protocol, the leaders of 3.9 write the ISR themselves.
         (Case("2.4"), "3.9", "stale_diverging_response", False),
@@ -150,9 +161,9 @@ def test_the_defects_of_each_release_with_each_controller():
         (Case("3.7"), "3.8.1", "stale_diverging_response", True),
         (Case("3.7"), "3.9", "stale_diverging_response", True),
         (Case("3.7"), "3.9.1", "stale_diverging_response", False),
-        (Case("3.7"), "4.0", "stale_diverging_response", True),
-        (Case("3.7"), "4.0.1", "stale_diverging_response", False),
-        (Case("3.7"), "4.1", "stale_diverging_response", False),
+        (Case("4.0", (("RESPONSE_EPOCH_MATCHED", "off"),)), "4.0", "stale_diverging_response", True),
+        (Case("4.0"), "4.0.1", "stale_diverging_response", False),
+        (Case("4.1"), "4.1", "stale_diverging_response", False),
         # The features of a cluster decide about its transactions.
         (in_transactions("3.7"), "4.0", "late_record_joins_the_next_transaction", True),
         (in_transactions("4.0"), "4.0", "late_record_joins_the_next_transaction", False),
@@ -176,9 +187,9 @@ def test_every_generation_of_the_model_has_its_place():
     assert list(MODEL.protocols) == list(GENERATIONS)
     for failure in failures():
         assert failure.first_generation in ("", *GENERATIONS)
-        is_of_kraft = failure.number in ("8.25", "8.26", "8.9b") or failure.number in SINCE_8_27
-        assert (failure.first_generation >= "3.3") == is_of_kraft
-        for one in failure.remains_with:
+        assert (failure.first_generation >= "3.3") == (failure.number in ("8.25", "8.9b"))
+        assert (failure.needs == ("ELR=on",)) == (failure.number == "8.26")
+        for one in (*failure.needs, *failure.remains_with):
             ((entry, text),) = pairs(one).items()
             model, _ = registry.load(failure.history.model)
             assert text in model.protocols if entry == "protocol" else parse(entry, model.entries[entry], text) >= 0

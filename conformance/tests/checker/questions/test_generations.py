@@ -48,9 +48,7 @@ def test_generations_in_which_the_leader_writes_the_isr_are_repaired_to_the_last
         ("3.3", (EQUAL, NO_DIVERGING_HW, POSITION, REELECTED, MATCHED, UNKNOWN)),
         ("3.5", (EQUAL, POSITION, REELECTED, MATCHED, UNKNOWN)),
         ("3.7", (EQUAL, POSITION, REELECTED, MATCHED, UNKNOWN)),
-        ("4.0", (EQUAL, POSITION, REELECTED, UNKNOWN)),
-        ("4.1", (EQUAL, POSITION, REELECTED, UNKNOWN)),
-        ("4.3", (EQUAL, POSITION, REELECTED, UNKNOWN)),
+        *((protocol, (EQUAL, POSITION, REELECTED, UNKNOWN)) for protocol in ("4.0", "4.1", "4.3")),
     ],
 )
 def test_later_generations_keep_their_rules_but_for_the_mistakes(protocol, switches):

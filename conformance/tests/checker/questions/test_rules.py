@@ -14,9 +14,9 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions import defects, rules, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, key_of, named, read_by, why_unasked
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, defects_of, key_of, named, read_by, why_unasked
 from isrcheck.checker.questions.finding import Source
-from isrcheck.checker.questions.generations import repaired
+from isrcheck.checker.questions.generations import isolated, numbers, repaired
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import (
@@ -30,6 +30,8 @@ from isrcheck.checker.questions.rules import (
     sizes,
 )
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.failures.catalogue import failures, pairs
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
 WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)
@@ -144,9 +146,48 @@ def test_a_rule_that_is_not_true_is_seen(ask, monkeypatch):
 
 @pytest.mark.parametrize("cluster", [pytest.param(one, id=f"{one.release} {one.mode}") for one in clusters()])
 def test_generations_that_are_repaired_alike_are_the_same(cluster):
-    assert repaired(simplified(cluster.case, LOSS)) == repaired(cluster.case)
-    defect = Question(Topic.DEFECT, name="missed_demotion")
-    assert simplified(cluster.case, defect).switches == cluster.case.switches
+    # What no operator decides is searched in 4.1 for 4.3.
+    protocol = "4.1" if cluster.case.protocol == "4.3" else cluster.case.protocol
+    assert repaired(simplified(cluster.case, LOSS)) == repaired(replace(cluster.case, protocol=protocol))
+
+
+DEFECTS = [one for one in failures() if one.history is not None and one.history.model in (KAFKA, LIVENESS)]
+
+
+@pytest.mark.parametrize("failure", DEFECTS, ids=lambda one: one.name)
+def test_a_defect_is_searched_with_the_same_rules_where_other_mistakes_differ(failure):
+    """The rule REPAIRED_BESIDES: the instance is the same whether a release has the other mistakes or not."""
+    question, shared = Question(Topic.DEFECT, name=failure.name), 0
+    for cluster in clusters():
+        plain, instead = cluster.case, simplified(cluster.case, question)
+        assert instead.protocol == plain.protocol
+        searched = [MODEL.instance(one.protocol, isolated(one, failure)).configuration for one in (plain, instead)]
+        assert dict(searched[0].items()) == dict(searched[1].items())
+        shared += plain != instead
+    is_of_generations = any("protocol" in pairs(one.change) for one in failure.changes)
+    assert (shared == 0) is is_of_generations
+
+
+@pytest.mark.parametrize("case", [Case("4.3"), Case("4.3", (("ELR", "off"),)), Case("4.1", (("ELR", "off"),))])
+def test_what_no_operator_decides_is_the_same_in_4_1_and_4_3(case):
+    """The rule "without reassignments": no search but those of defects has an operator's act, and the generations
+    differ in nothing else (LAST_KNOWN_LEADER_IS_ACTIVE is about eligible leader replicas alone)."""
+    of_operators = ("reassignments", "directory_reports")
+    inert = {"ASSIGNED_DIRECTORY_ERASES_ELR", "REASSIGNED_ONCE_ADDED"}
+    inert |= set() if case.has_elr else {"LAST_KNOWN_LEADER_IS_ACTIVE"}
+    instead = simplified(case, LOSS)
+    assert instead.protocol == ("4.1" if case.has_elr else "4.0")
+    values = [
+        dict(MODEL.instance(one.protocol, numbers(MODEL, dict(one.switches))).configuration.items())
+        for one in (case, instead)
+    ]
+    assert {name for name in values[0] if values[0][name] != values[1][name]} <= inert
+    assert simplified(case, Question(Topic.DEFECT, name="stale_record")) == case
+    for topic in (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER, Topic.WRITES):
+        searches = scenarios.scenarios(replace(case, min_insync_replicas=2), Question(topic))
+        assert searches
+        for scenario in searches:
+            assert [getattr(scenario.instance.configuration, name, 0) for name in of_operators] == [0, 0]
 
 
 @pytest.mark.parametrize(

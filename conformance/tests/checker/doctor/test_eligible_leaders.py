@@ -1,0 +1,117 @@
+"""What the doctor tells operators of clusters with eligible leader replicas, and of coordinators' topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.doctor.expert import NotRecorded, OnlyRecorded
+from isrcheck.checker.doctor.answer import Answer, Exposure
+from isrcheck.checker.doctor.asking import Asking, examine, unasked
+from isrcheck.checker.doctor.changes import groups
+from isrcheck.checker.doctor.eligible_leaders import OPERATIONS, operator_rows
+from isrcheck.checker.doctor.now import now_of
+from isrcheck.checker.doctor.text import answer_lines
+from isrcheck.checker.kafka_config.cluster import read_clusters
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import named
+
+DURABLE = "min.insync.replicas=2\nreplication.factor=3\n"
+HEADER = "Topic: t\tTopicId: x\tPartitionCount: {}\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+LINE = "\tTopic: t\tPartition: {}\tLeader: 1\tReplicas: {}\tIsr: 1\tElr: {}\tLastKnownElr: \n"
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def answer(version: str = "4.4", described: str = "", **files: str) -> Answer:
+    """The answer for a topic, without a search."""
+    roles = {"producer": Role.PRODUCER, "consumer": Role.CONSUMER, "broker": Role.BROKER, "topic": Role.TOPIC}
+    if not described:
+        files.setdefault("topic", DURABLE)
+    for name, text in files.items():
+        Path(name).write_text(text, encoding="utf-8")
+    Path("describe").write_text(described, encoding="utf-8")
+    reading = read_clusters([(roles[name], Path(name)) for name in files], version, ["describe"] if described else [])
+    (cluster,) = reading.clusters
+    return examine(cluster, Asking(OnlyRecorded(NotRecorded())))
+
+
+@pytest.mark.parametrize(
+    ("version", "broker", "is_told"),
+    [
+        ("3.9", "", False),
+        ("4.0.1", "", False),
+        ("4.0.1", "eligible.leader.replicas.version=1\n", True),
+        ("4.1.1", "", True),
+        ("4.2", "", True),
+        ("4.3", "", True),
+        ("4.4", "", True),
+        ("4.4", "eligible.leader.replicas.version=0\n", False),
+    ],
+)
+def test_acts_that_endanger_eligible_leader_replicas_are_told(version: str, broker: str, *, is_told: bool) -> None:
+    found = answer(version, broker=f"process.roles=broker\n{broker}")
+    assert list(operator_rows(found.case, found.cluster)) == ([("Beware", OPERATIONS)] if is_told else [])
+    lines = answer_lines(found, now_of([found.cluster]), details=False)
+    assert sum("a reassignment to fewer replicas" in line for line in lines) == is_told
+    assert found.why_undecidable is None, "every one of these releases is modelled"
+
+
+def test_one_replica_has_no_eligible_leaders() -> None:
+    found = answer(topic="replication.factor=1\n")
+    assert list(operator_rows(found.case, found.cluster)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [("1", "1,2,3", "t-1"), ("1,2", "1,2,3", ""), ("1,2,3", "1", ""), ("1,2,3", "1,2,3", "")],
+)
+def test_a_small_partition_0_takes_the_protection_of_the_others(first: str, second: str, names: str) -> None:
+    """The controller compares the ISR of every partition with min(min.insync.replicas, replicas of partition 0)."""
+    text = HEADER.format(2) + LINE.format(0, first, "") + LINE.format(1, second, "")
+    found = answer(described=text)
+    told = [says for label, says in operator_rows(found.case, found.cluster) if not label]
+    expected = (
+        f"{names}: partition 0 has fewer replicas than min.insync.replicas; the controller takes its number for the"
+        " whole topic, and keeps no eligible leaders where the leader still waits for more replicas"
+    )
+    assert told == ([expected] if names else [])
+
+
+def rows(found: Answer, *exposures: Exposure) -> list[str]:
+    """The short answer with these defects, without the lines that say nothing of coordinators."""
+    lines = answer_lines(replace(found, exposures=exposures), now_of([found.cluster]), details=False)
+    return [line.strip() for line in lines if "__" in line]
+
+
+def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
+    finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
+    lost = Exposure(named("missed_demotion"), finding, is_of_disks=False)
+    harmless = Exposure(named("stale_record"), replace(finding, property_name="isr_is_complete"), is_of_disks=False)
+    found = answer(producer="acks=all\ntransactional.id=t\n", consumer="isolation.level=read_committed\n")
+    assert rows(found) == rows(found, harmless) == []
+    assert rows(found, lost, harmless) == [
+        "Transactions  defect 8.24 can lose records of __transaction_state too: a transaction is undone after its"
+        " client heard that it is committed",
+        "Groups        defect 8.24 can lose records of __consumer_offsets too: offsets go back after the group heard"
+        " that they are committed",
+    ]
+    assert rows(answer(producer="acks=all\n"), lost) == []
+
+
+def test_the_minimum_is_changed_while_all_replicas_are_in_sync() -> None:
+    """With eligible leader replicas a change of it forgets who may lead."""
+    for case, how in (
+        (Case("4.3"), "topic, at once, while all replicas are in sync"),
+        (Case("4.3", (("ELR", "off"),)), "topic, at once"),
+        (Case("3.7"), "topic, at once"),
+    ):
+        changes = [one for group in groups(case, 1) for one in group if one.spelled == "min.insync.replicas=2"]
+        assert [one.how for one in changes] == [how]
