@@ -164,6 +164,7 @@ def not_inductive(_: Path) -> Trace:
 WALKED = {"kafka": "2.1", "exactly_once": "3.0", "transactions": "4.2", "kafka_liveness": "3.1"}
 WALKED |= {"quorum": "kraft", "quorum_liveness": "raft", "quorum_schemes": "isr_with_elr"}
 WALKED |= {"transactions_liveness": "3.6", "kafka_scenarios": "3.7", "coordinator": "4.4", "consumer_commits": "4.1"}
+WALKED |= {"tier": "4.4"}
 
 TRACES: dict[str, Callable[[Path], Trace]] = {
     "a published model": lambda _: weak_isr(),
