@@ -34,8 +34,10 @@ ABOUT = (
 
 def files_of(failure: Failure) -> Mapping[str, str]:
     """Return the files of a failure's report by their names."""
-    report = _report(failure)
-    trace = _trace(failure, report)
+    return _files(failure, *_report_and_trace(failure))
+
+
+def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, str]:
     facts, parts = content.facts(failure, report, trace), content.parts(failure, report, trace)
     test = content.test_file(report)
     others = Files(
@@ -58,25 +60,24 @@ def files_of(failure: Failure) -> Mapping[str, str]:
 
 def all_files(shown: Sequence[Failure]) -> Mapping[str, str]:
     """Return the files of several reports, each in a folder with the name of its failure, and an index."""
-    found = {f"{one.name}/{name}": text for one in shown for name, text in files_of(one).items()}
-    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], list(map(_entry, shown))), **found}
+    entries: list[Entry] = []
+    found: dict[str, str] = {}
+    for failure in shown:
+        report, trace = _report_and_trace(failure)
+        entries.append(_entry(failure, report, trace))
+        found |= {f"{failure.name}/{name}": text for name, text in _files(failure, report, trace).items()}
+    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
 
 
-def _entry(failure: Failure) -> Entry:
-    report = _report(failure)
-    trace = _trace(failure, report)
+def _entry(failure: Failure, report: Report, trace: Trace) -> Entry:
     told = (headline(trace), f"releases: {failure.releases}", report.severity)
     return Entry(report.summary, f"{failure.name}/{pages.INDEX}", trace.verdict or "", failure.number, told)
 
 
-def _report(failure: Failure) -> Report:
+def _report_and_trace(failure: Failure) -> tuple[Report, Trace]:
     report = report_of(failure)
     assert report is not None
-    return report
-
-
-def _trace(failure: Failure, report: Report) -> Trace:
-    return trace_of(report.history, content.search_of(report.history))
+    return report, trace_of(report.history, content.search_of(report.history))
 
 
 def _fields(failure: Failure, report: Report) -> Mapping[str, str]:

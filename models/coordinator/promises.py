@@ -12,7 +12,7 @@ def acknowledged_commit_is_kept(s):
 
 @always
 def state_agrees_with_log(s):
-    """Apart from an open batch, the coordinator has in memory what its log says, no more and no less."""
+    """Apart from an open batch, the coordinator has in memory exactly what its log says."""
     return all(
         not is_coordinator(s, broker)
         or all(
@@ -43,7 +43,7 @@ def a_commit_is_acknowledged(s):
 
 @sometimes(applies=lambda configuration: configuration.elections > 0)
 def a_write_fails(s):
-    """Leadership moves before a write is committed: the client is told so."""
+    """Leadership moves before a write is committed, and the client gets an error."""
     return any(s.answer[write] == Answer.FAILED for write in range(s.writes))
 
 

@@ -15,6 +15,12 @@ PROMPT = Settings(replica_fetch_backoff_ms=0, replica_fetch_wait_max_ms=0)
 RECORDS = ("a", "b", "c", "d", "e")
 """Records that are acknowledged and on every replica when a history begins."""
 
+THREE, PAIR = Start(log=RECORDS), Start(replicas=2, log=RECORDS)
+"""How most histories begin: three replicas, or two, that hold the records."""
+
+ALL = "".join(RECORDS)
+"""A log with all of them, as `logs` shows it."""
+
 
 def cluster_of(protocol: str, start: Start, settings: Settings = PROMPT, *, bug: str | None = None) -> Cluster:
     """A cluster of `4.3`, or of `4.3 without ELR`, or of `4.0 with ELR`."""

@@ -13,8 +13,11 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.cluster.kraft.operating import (
+    ALL,
+    PAIR,
     PROMPT,
     RECORDS,
+    THREE,
     cluster_of,
     described,
     kill,
@@ -32,11 +35,6 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse
-
-THREE = Start(log=RECORDS)
-PAIR = Start(replicas=2, log=RECORDS)
-ALL = "".join(RECORDS)
-
 
 # C2
 

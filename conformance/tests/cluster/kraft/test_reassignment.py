@@ -13,8 +13,10 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.cluster.kraft.operating import (
+    ALL,
     PROMPT,
     RECORDS,
+    THREE,
     cluster_of,
     described,
     kill,
@@ -39,10 +41,6 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError, St
 from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse
-
-THREE = Start(log=RECORDS)
-PAIR = Start(replicas=2, log=RECORDS)
-ALL = "".join(RECORDS)
 
 
 def second_partition(replicas_of_first: int) -> Cluster:

@@ -306,7 +306,7 @@ def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
     assert state.remote_epochs_from[0] == 0
 
 
-# ------------------------------------------------------------------------------------------------- what is told wrong
+# ------------------------------------------------------------------------------------------- repairs that are wrong
 
 
 def test_a_wrong_repair_leaves_a_follower_stuck():
