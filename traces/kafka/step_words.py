@@ -267,6 +267,8 @@ PLAIN: Mapping[str, str] = {
         "an operator deletes the folder of the replica on broker {broker}, which was shut down in order"
     ),
     "broker_reports_directory": "broker {broker} reports in which directory its replica is",
+    "broker_drops_metadata": "broker {broker} fails to apply the metadata up to partition epoch {partition_epoch}",
+    "leader_answers_deletion": "broker {leader} answers that the records are deleted",
 }
 """The actions for which the arguments say everything."""
 

@@ -71,6 +71,7 @@ NEVER = (
     *("controller_cancels_reassignment", "controller_cancels_without_leader"),
     *("operator_changes_min_insync_replicas", "broker_reads_configuration", "operator_deletes_replica_folder"),
     *("controller_unregisters_broker", "broker_reports_directory"),
+    *("broker_drops_metadata", "leader_answers_deletion"),
     *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
     *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )

@@ -3,6 +3,7 @@ records."""
 
 from isrcheck.models.kafka.state.broker.caught_up import holds_back, note_progress
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.deletion import delays_deletion
 from isrcheck.models.kafka.state.broker.log import raise_log_start
 from isrcheck.models.kafka.state.broker.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import expose
@@ -126,3 +127,24 @@ def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     s.deleted_before = max(s.deleted_before, offset)
     raise_log_start(s, leader, offset)
     expose(s, leader)  # a deleted open transaction no longer holds read_committed readers back
+
+
+@action(shows="at {leader}")
+def leader_answers_deletion(s, leader: Replica):
+    """DeleteRecords is answered: the low watermark has reached the leader's log start.
+
+    Not modelled: that the leader hears of a follower's log start only with the follower's next fetch. Kafka:
+    DelayedDeleteRecords, Partition.lowWatermarkIfLeader.
+    """
+    require(s.DELETION_IS_ANSWERED)
+    require(s.delete_records > 0)
+    require(presumes_leadership(s, leader))
+    require(s.answered_deletion < s.log_start_offset[leader])
+    require(
+        all(
+            s.log_start_offset[leader] <= s.log_start_offset[r]
+            for r in range(s.replicas)
+            if delays_deletion(s, leader, r)
+        )
+    )
+    s.answered_deletion = s.log_start_offset[leader]

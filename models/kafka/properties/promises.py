@@ -2,6 +2,7 @@
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.broker.deletion import is_live
 from isrcheck.models.kafka.state.broker.log import holds_record
 from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.record import (
@@ -195,11 +196,6 @@ def read_committed_is_atomic(s):
     )
 
 
-def is_live(s, r):
-    """The replica runs and, with KRaft, is not fenced: the low watermark waits for it."""
-    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or not s.is_fenced[r])
-
-
 def keeps_its_log(before, after, r):
     """The replica is live before and after the step, and the step is not its removal from the partition."""
     return is_live(before, r) and is_live(after, r) and (before.reassignments == 0 or after.leader[r] != NONE)
@@ -220,6 +216,12 @@ def low_watermark_is_minimum(before, after):
         for r in range(before.replicas)
         if keeps_its_log(before, after, r)
     )
+
+
+@always(permitted=data_was_given_up, applies=lambda c: c.delete_records > 0 and c.DELETION_IS_ANSWERED)
+def deleted_records_stay_deleted(s):
+    """Nothing that a client was told is deleted can be read at the controller's leader (KIP-107)."""
+    return all(s.log_start_offset[r] >= s.answered_deletion for r in range(s.replicas) if is_controllers_leader(s, r))
 
 
 def holds_duplicates(s, r):

@@ -50,6 +50,7 @@ class Configuration:
     unregistrations = budget(0, "brokers that are unregistered for good", shapes=True)
     folder_deletions = budget(0, "replicas whose folder is deleted while their broker is shut down", shapes=True)
     directory_reports = budget(0, "brokers that report in which directory a replica is", shapes=True)
+    dropped_metadata = budget(0, "metadata records that a broker fails to apply, and passes over", shapes=True)
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
@@ -117,9 +118,16 @@ class Configuration:
         False, "such metadata brings the replicas all the same, if it does not replace", shapes=True
     )
     EXPAND_EPOCH_START = switch(False, "joining the ISR needs all records before the leader's epoch")
+    EXPAND_LOG_START = switch(False, "joining the ISR needs the leader's log start (no release)", shapes=True)
     FETCH_IS_SPLIT = switch(False, "a leader checks a fetch in one step, and counts it in another", shapes=True)
     FETCH_COUNTED_IN_ITS_EPOCH = switch(
         False, "a fetch that was checked counts only in the same leader epoch (no release)", shapes=True
+    )
+    DELETION_IS_ANSWERED = switch(
+        False, "DeleteRecords is answered once every live replica has deleted the records", shapes=True
+    )
+    DELETION_AWAITS_ELIGIBLE = switch(
+        False, "DeleteRecords waits for the ISR and the ELR as well (no release)", shapes=True
     )
     DIVERGING_ANSWER_IS_SPLIT = switch(
         False, "a follower checks a diverging answer in one step, and truncates in another", shapes=True

@@ -89,8 +89,9 @@ def bounces_since_2_8(configuration):
 
 @contradiction
 def kraft_budgets_with_zookeeper(configuration):
-    """--fencings, --shutdowns, --reassignments, --min-isr-changes, unregistrations, folder_deletions, directory_reports
-    and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer, or set them to 0."""
+    """--fencings, --shutdowns, --reassignments, --min-isr-changes, unregistrations, folder_deletions,
+    directory_reports, dropped_metadata and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3
+    or newer, or set them to 0."""
     return not has_kraft(configuration) and (
         configuration.fencings
         or configuration.shutdowns
@@ -99,6 +100,7 @@ def kraft_budgets_with_zookeeper(configuration):
         or configuration.unregistrations
         or configuration.folder_deletions
         or configuration.directory_reports
+        or configuration.dropped_metadata
         or configuration.late_fetches
     )
 

@@ -181,6 +181,7 @@ class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_pa
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
+ANSWERED_DELETIONS = between(0, lambda c: c.log_size if c.delete_records and c.DELETION_IS_ANSWERED else 0)
 """The values of a log start offset, which stays 0 unless a client deletes records."""
 
 
@@ -299,6 +300,7 @@ class State:
     exposed_record = field(Offset, values=optional(Entry), initially=NONE)
     read_committed_record = field(Offset, values=optional(CommittedRecord), initially=NONE)
     deleted_before = field(values=LOG_START_OFFSETS)
+    answered_deletion = field(values=ANSWERED_DELETIONS)
 
     # An idempotent producer: its epoch; the latest leader epoch that it has heard of; which records it has numbered in
     # its epoch (a sequence number counts the earlier ones); the producer epoch of each record in a log or response; up
@@ -340,6 +342,7 @@ class State:
     unregistrations_left = field(values=between(0, "unregistrations"))
     folder_deletions_left = field(values=between(0, "folder_deletions"))
     directory_reports_left = field(values=between(0, "directory_reports"))
+    dropped_metadata_left = field(values=between(0, "dropped_metadata"))
     late_fetches_left = field(values=between(0, "late_fetches"))
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
@@ -360,6 +363,7 @@ BUDGETS = (
     "unregistrations",
     "folder_deletions",
     "directory_reports",
+    "dropped_metadata",
     "late_fetches",
     "shutdowns",
     "retries",

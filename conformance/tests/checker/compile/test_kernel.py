@@ -105,7 +105,13 @@ def random_state(instance: Instance, chance: random.Random) -> Cells:
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
 TRANSACTION = {"transactions": 1, "delete_records": 1}
-OPERATED = {"min_isr_changes": 1, "unregistrations": 1, "folder_deletions": 1, "directory_reports": 1}
+OPERATED = {
+    "min_isr_changes": 1,
+    "unregistrations": 1,
+    "folder_deletions": 1,
+    "directory_reports": 1,
+    "dropped_metadata": 1,
+}
 
 SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "kafka": (

@@ -138,3 +138,21 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
         read_configurations_before(s, broker, partition_epoch)
     s.metadata_position[broker] = partition_epoch
     forget_heard_metadata(s)
+
+
+@action(shows="{broker} of partition epoch {partition_epoch}")
+def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
+    """An exception ends the change that the broker is applying, such as too many open files when it creates a log. The
+    broker logs it, goes on with the next change, and never applies this one; nothing asks it to.
+
+    Kafka: ReplicaManager.applyDelta, BrokerMetadataPublisher.onMetadataUpdate.
+    """
+    require(s.dropped_metadata > 0)
+    require(s.dropped_metadata_left > 0)
+    require(s.is_up[broker])
+    require(s.metadata_position[broker] < partition_epoch)
+    require(partition_epoch <= s.controller_partition_epoch)
+    s.dropped_metadata_left -= 1
+    read_configurations_before(s, broker, partition_epoch)
+    s.metadata_position[broker] = partition_epoch
+    forget_heard_metadata(s)
