@@ -57,8 +57,12 @@ class Configuration:
     )
     forgotten_producers = budget(0, "partitions that forget their producers (producer.id.expiration.ms; retention)")
     reloaded_producers = budget(0, "partitions that know only the last batch of each producer (snapshot)")
-    overlapping_blocks = budget(0, "blocks of producer ids that begin with the last id of the block before")
-    deadlines_in_flight = budget(0, "batches that exceed delivery.timeout.ms while their request is being sent")
+    overlapping_blocks = budget(
+        0, "blocks of producer ids that begin with the last id of the block before", shapes=True
+    )
+    deadlines_in_flight = budget(
+        0, "batches that exceed delivery.timeout.ms while their request is being sent", shapes=True
+    )
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     enable_idempotence = setting(Truth.TRUE, "enable.idempotence", values=Truth, option="--enable-idempotence")
     retries = setting(Retries.MOST, "retries: none, or as many as it takes", values=Retries, option="--retries")

@@ -23,7 +23,10 @@ class Configuration:
     late_markers = budget(0, "markers that arrive after another coordinator has taken over", option="--late-markers")
     late_requests = budget(0, "EndTxn and markers that are sent again, with one copy late", option="--late-requests")
     late_answers = budget(
-        0, "fail-overs back to the same broker that an answer to a marker survives", option="--late-answers"
+        0,
+        "fail-overs back to the same broker that an answer to a marker survives",
+        shapes=True,
+        option="--late-answers",
     )
     producer_epochs = bound(
         0,

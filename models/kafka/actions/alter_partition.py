@@ -8,7 +8,6 @@ from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
 from isrcheck.models.kafka.state.broker.assignment import removes_by_request
 from isrcheck.models.kafka.state.broker.caught_up import note_progress
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
-from isrcheck.models.kafka.state.broker.deletion import has_deleted_enough
 from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
 from isrcheck.models.kafka.state.broker.proposals import (
     clear_request,
@@ -55,7 +54,7 @@ def may_join_isr(s, leader, follower):
         and not s.isr[leader][follower]
         and s.log_end_offset[follower] >= s.high_watermark[leader]
         and (not s.EXPAND_EPOCH_START or s.log_end_offset[follower] >= s.epoch_start_offset[leader])
-        and has_deleted_enough(s, leader, follower)
+        and (not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader])
     )
 
 

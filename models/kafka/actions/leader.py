@@ -2,13 +2,18 @@
 records."""
 
 from isrcheck.models.kafka.state.broker.caught_up import holds_back, note_progress
-from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
-from isrcheck.models.kafka.state.broker.deletion import delays_deletion
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, is_in_maximal_isr
 from isrcheck.models.kafka.state.broker.log import raise_log_start
-from isrcheck.models.kafka.state.broker.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import (
+    clear_fetch,
+    is_controllers_leader,
+    is_live,
+    may_fetch,
+    presumes_leadership,
+)
 from isrcheck.models.kafka.state.clients.readers import expose
 from isrcheck.models.kafka.state.fields import EndOffset, Replica, ReplicaSet
-from isrcheck.models.kafka.state.values import Fetch, ShrinkRule
+from isrcheck.models.kafka.state.values import Controller, Fetch, ShrinkRule
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
 
@@ -127,6 +132,18 @@ def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     s.deleted_before = max(s.deleted_before, offset)
     raise_log_start(s, leader, offset)
     expose(s, leader)  # a deleted open transaction no longer holds read_committed readers back
+
+
+def is_eligible(s, r):
+    """The replica is in the ELR of record. Not modelled: that the leader may hear of that later."""
+    return s.CONTROLLER == Controller.KRAFT and s.eligible_leader_replicas[r]
+
+
+def delays_deletion(s, leader, r):
+    """The low watermark, the least log start of the replicas that count, depends on the replica. Kafka counts the live
+    ones (Partition.lowWatermarkIfLeader).
+    """
+    return is_live(s, r) or (s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r)))
 
 
 @action(shows="at {leader}")

@@ -2,7 +2,6 @@
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.commit import is_in_maximal_isr
-from isrcheck.models.kafka.state.broker.deletion import is_live
 from isrcheck.models.kafka.state.broker.log import holds_record
 from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
 from isrcheck.models.kafka.state.broker.record import (
@@ -12,7 +11,7 @@ from isrcheck.models.kafka.state.broker.record import (
     nobody_is_valid,
 )
 from isrcheck.models.kafka.state.broker.registration import is_out_of_service
-from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, is_live, presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import (
     first_read,
     is_exposed_as_committed,

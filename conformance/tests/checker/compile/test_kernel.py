@@ -132,6 +132,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "exactly_once": (
         {"partitions": 2, "records": 2, "batches": 3, "log_size": 4, "restarts": 1, "epoch_bumps": 1},
         {"partitions": 1, "records": 3, "batches": 3, "log_size": 3, "restarts": 0, "epoch_bumps": 2},
+        {"partitions": 2, "records": 2, "batches": 3, "log_size": 4, "overlapping_blocks": 1, "deadlines_in_flight": 1},
     ),
     "published": (
         {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1},
@@ -140,6 +141,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "transactions": (
         {"partitions": 2, "transactions": 2, "log_size": 4, "producers": 2, "failovers": 1, "timeouts": 1},
         {"partitions": 1, "transactions": 1, "log_size": 2, "producers": 3, "failovers": 2},
+        {"partitions": 1, "transactions": 2, "log_size": 4, "late_answers": 1, "producer_epochs": 2},
     ),
     "coordinator": ({}, {"replicas": 3, "writes": 2, "elections": 2}),
     "consumer_commits": ({}, {"records": 3, "restarts": 2}),

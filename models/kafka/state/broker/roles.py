@@ -11,6 +11,11 @@ def presumes_leadership(s, r):
     return s.leader[r] == r
 
 
+def is_live(s, r):
+    """The replica runs and, with KRaft, is not fenced."""
+    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or not s.is_fenced[r])
+
+
 def follows(s, follower, leader):
     return s.leader[follower] == leader
 
