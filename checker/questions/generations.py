@@ -114,22 +114,29 @@ def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+MECHANISMS = (
+    *("enable_idempotence", "consumers", "reassignments", "min_isr_changes", "unregistrations", "folder_deletions"),
+    *("replicas_of_partition_0", "DELETION_IS_ANSWERED", "FETCH_IS_SPLIT"),
+)
+"""The entries of mechanisms that a configuration can lack: then a mistake of such a mechanism has no effect."""
+
+
 @cache
-def _mechanisms() -> Mapping[str, str]:
-    """The entry without which a switch that is a mistake has no effect: that of idempotence, or of consumers."""
-    found: dict[str, str] = {}
+def _mechanisms() -> Mapping[str, frozenset[str]]:
+    """The mechanisms without which a switch that is a mistake has no effect: those of every history that it has. A
+    later generation may repair more than the mistake of one failure, so its switches do not count here."""
+    found: dict[str, frozenset[str]] = {}
     for failure in failures():
-        entries = {} if failure.history is None else pairs(failure.history.configuration)
-        for entry in ("enable_idempotence", "consumers"):
-            if entry in entries:
-                found |= {one.switch: entry for one in mistakes(failure.name)}
+        if failure.history is not None and not _is_repaired_by_generation(failure):
+            entries = frozenset(MECHANISMS) & pairs(failure.history.configuration).keys()
+            found |= {one.switch: entries & found.get(one.switch, entries) for one in mistakes(failure.name)}
     return found
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
     """The entries without those switches that are mistakes of a mechanism that the entries do not have."""
     needs = _mechanisms()
-    return {name: value for name, value in values.items() if name not in needs or values.get(needs[name])}
+    return {name: value for name, value in values.items() if all(values.get(one) for one in needs.get(name, ()))}
 
 
 @cache
