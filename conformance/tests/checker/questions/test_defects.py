@@ -60,7 +60,7 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
         "buffer_is_reused_in_flight",
     ]
     # Without acks=all nothing is promised of a record; that somebody leads the partition is.
-    without_promises = [named_by(number) for number in "8.28 8.32 8.36 8.37".split()]
+    without_promises = [named_by(number) for number in ("8.28", "8.32", "8.36", "8.37")]
     assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == [
         *without_promises,
         "buffer_is_reused_in_flight",
@@ -201,14 +201,14 @@ WITH_ELR, WITHOUT_ELR = (("ELR", "on"),), (("ELR", "off"),)
         (Case("4.0"), "4.0.1", "stale_diverging_response", False),
         (Case("4.1"), "4.1", "stale_diverging_response", False),
         # The features of a cluster decide about its transactions.
-        (in_transactions("3.7"), "4.0", "late_record_joins_the_next_transaction", True),
+        (in_transactions("3.8"), "4.0", "late_record_joins_the_next_transaction", True),
         (in_transactions("4.0"), "4.0", "late_record_joins_the_next_transaction", False),
-        (in_transactions("3.7"), "3.9", "late_record_reopens_the_transaction", False),
-        (in_transactions("3.7", "OFF"), "3.9", "late_record_reopens_the_transaction", True),
-        (in_transactions("3.7", "OFF"), "3.9", "zombie_is_committed_by_its_successor", True),
+        (in_transactions("3.8"), "3.9", "late_record_reopens_the_transaction", False),
+        (in_transactions("3.8", "OFF"), "3.9", "late_record_reopens_the_transaction", True),
+        (in_transactions("3.8", "OFF"), "3.9", "zombie_is_committed_by_its_successor", True),
         # One replica has no followers; whether a transaction is atomic does not depend on them.
         (Case("2.1", replication_factor=1), "2.3", "fetch_session_without_epoch", False),
-        (replace(in_transactions("3.7"), replication_factor=1), "3.9", "late_record_joins_the_next_transaction", True),
+        (replace(in_transactions("3.8"), replication_factor=1), "3.9", "late_record_joins_the_next_transaction", True),
     ],
 )
 def test_the_protocol_of_a_cluster_decides_as_well_as_its_release(case, release, name, is_named):
