@@ -222,9 +222,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
         yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
-    losing = [one.failure for one in answer.exposed if one.loses_records]
-    of_partitions = [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
-    yield from coordinator_rows(answer.cluster, of_partitions)
+    yield from coordinator_rows(answer)
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
