@@ -179,6 +179,8 @@ def _avoid(one: Exposure, answer: Answer) -> str:
     has_repair = bool(failure.repaired) and not is_in(failure, answer.cluster.release)
     if one.avoided_by:
         says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    elif without_elr := next((each for each in failure.changes if each.change == "ELR=off"), None):
+        says = f"avoid it with {without_elr.what}"
     elif not one.is_tried:
         says = "not every setting could be tried"
     elif has_repair:

@@ -231,6 +231,10 @@ def _late_fetch(kind: str) -> MessageFinder:
     return arrive
 
 
+def _drops_metadata(context: StepContext) -> Events:
+    yield context.befalls(context.broker, f"fails to apply metadata up to {context.partition_epoch}", FAULT)
+
+
 SENT: Mapping[str, MessageFinder] = {
     "controller_handles_alter_partition": _handled,
     "leader_hears_answer": _answered,
@@ -251,6 +255,7 @@ SENT: Mapping[str, MessageFinder] = {
     "controller_completes_reassignment": _handled,
     "operator_changes_min_insync_replicas": _changes_minimum,
     "broker_reads_configuration": _reads_configuration,
+    "broker_drops_metadata": _drops_metadata,
     "controller_unregisters_broker": _decides("unregisters"),
     "operator_deletes_replica_folder": _deletes_folder,
     "broker_reports_directory": _reports_directory,
