@@ -231,6 +231,28 @@ def _late_fetch(kind: str) -> MessageFinder:
     return arrive
 
 
+def _admits(context: StepContext) -> Events:
+    yield context.between(
+        context.follower, context.leader, f"fetch from {context.before.log_end_offset[context.follower]}"
+    )
+    yield context.befalls(context.leader, "fetch checked, not counted yet")
+
+
+def _counts(context: StepContext) -> Events:
+    offset = context.before.admitted_offset[context.leader][context.follower]
+    yield context.befalls(context.leader, f"counts the fetch from {offset} of broker {context.follower}")
+
+
+def _checks_answer(context: StepContext) -> Events:
+    leader, follower = context.leader, context.follower
+    yield context.between(leader, follower, spell_divergence(context.before, follower, leader))
+    yield context.befalls(follower, "answer checked, not applied yet")
+
+
+def _applies_checked_answer(context: StepContext) -> Events:
+    yield context.befalls(context.follower, "applies the answer that it has checked")
+
+
 def _drops_metadata(context: StepContext) -> Events:
     yield context.befalls(context.broker, f"fails to apply metadata up to {context.partition_epoch}", FAULT)
 
@@ -264,6 +286,10 @@ SENT: Mapping[str, MessageFinder] = {
     "follower_truncates": _diverges,
     "broker_crashes_while_it_fetches": _stops_while_it_fetches("crashes"),
     "broker_loses_disk_while_it_fetches": _stops_while_it_fetches("loses its disk"),
+    "leader_admits_fetch": _admits,
+    "leader_counts_fetch": _counts,
+    "follower_checks_diverging_answer": _checks_answer,
+    "follower_truncates_as_noted": _applies_checked_answer,
     "leader_handles_late_fetch": _late_fetch(REQUEST),
     "late_fetch_is_lost": _late_fetch(LOST),
 }

@@ -232,28 +232,6 @@ def _answers_deletion(context: StepContext) -> Events:
     yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, text, RESPONSE)
 
 
-def _admits(context: StepContext) -> Events:
-    yield context.between(
-        context.follower, context.leader, f"fetch from {context.before.log_end_offset[context.follower]}"
-    )
-    yield context.befalls(context.leader, "fetch checked, not counted yet")
-
-
-def _counts(context: StepContext) -> Events:
-    offset = context.before.admitted_offset[context.leader][context.follower]
-    yield context.befalls(context.leader, f"counts the fetch from {offset} of broker {context.follower}")
-
-
-def _checks_answer(context: StepContext) -> Events:
-    leader, follower = context.leader, context.follower
-    yield context.between(leader, follower, spell_divergence(context.before, follower, leader))
-    yield context.befalls(follower, "answer checked, not applied yet")
-
-
-def _applies_checked_answer(context: StepContext) -> Events:
-    yield context.befalls(context.follower, "applies the answer that it has checked")
-
-
 SENT: Mapping[str, MessageFinder] = {
     "producer_appends": _produce,
     "producer_is_refused": _refused,
@@ -280,10 +258,6 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_answers_parked_fetch": _answer_parked,
     "leader_deletes_records": _deletes,
     "leader_answers_deletion": _answers_deletion,
-    "leader_admits_fetch": _admits,
-    "leader_counts_fetch": _counts,
-    "follower_checks_diverging_answer": _checks_answer,
-    "follower_truncates_as_noted": _applies_checked_answer,
     "follower_reconciles": _reconcile,
     "follower_applies_response": _apply,
     "response_is_lost": _response_lost,
