@@ -128,6 +128,23 @@ def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
     }
 
 
+def test_without_eligible_leaders_their_defects_are_gone() -> None:
+    """No setting of a topic, a producer or a broker avoids them; the library has searched them without the feature."""
+    finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
+    exposures = [
+        Exposure(named(name), finding, is_of_disks=False)
+        for name in ("removed_replica_is_elected_empty", "unregistered_broker_stays_eligible")
+    ]
+    found = replace(answer(), exposures=exposures)
+    lines = answer_lines(found, now_of([found.cluster]), details=False)
+    avoiding = [line.strip().partition("; ")[0] for line in lines if "avoid" in line]
+    assert avoiding == [
+        "avoid it with eligible.leader.replicas.version=0: then the last member of the ISR is elected after a loss of"
+        " power as well (8.10)",
+        "no single setting avoids it",
+    ]
+
+
 def test_the_minimum_is_changed_while_all_replicas_are_in_sync() -> None:
     """With eligible leader replicas a change of it forgets who may lead."""
     for case, how in (
