@@ -11,6 +11,7 @@ from typing import Any
 
 from isrcheck.checker.doctor.answer import Answer, Availability, Exposure, Tried
 from isrcheck.checker.doctor.cluster_table import rows_of
+from isrcheck.checker.doctor.eligible_leaders import coordinator_rows, operator_rows
 from isrcheck.checker.doctor.history import told
 from isrcheck.checker.doctor.now import Now
 from isrcheck.checker.doctor.text import how_lost, works
@@ -50,6 +51,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "unsearched": {one.number: why for one, why in answer.unsearched},
         "availability": _availability(answer.availability),
         "tolerated_losses_of_brokers": answer.tolerated,
+        "beware": [says for _, says in operator_rows(answer.case, answer.cluster)],
+        "coordinators": {label.lower(): says for label, says in coordinator_rows(answer)},
         "cluster": _cluster(answer.cluster),
         "case": answer.case.as_object(),
         "findings": {question.text: _finding(found) for question, found in answer.findings.items()},

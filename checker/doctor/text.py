@@ -179,6 +179,8 @@ def _avoid(one: Exposure, answer: Answer) -> str:
     has_repair = bool(failure.repaired) and not is_in(failure, answer.cluster.release)
     if one.avoided_by:
         says = f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    elif without_elr := next((each for each in failure.changes if each.change == "ELR=off"), None):
+        says = f"avoid it with {without_elr.what}"
     elif not one.is_tried:
         says = "not every setting could be tried"
     elif has_repair:
@@ -222,9 +224,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
         yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
-    losing = [one.failure for one in answer.exposed if one.loses_records]
-    of_partitions = [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
-    yield from coordinator_rows(answer.cluster, of_partitions)
+    yield from coordinator_rows(answer)
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)

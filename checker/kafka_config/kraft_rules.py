@@ -36,7 +36,7 @@ _NEW_EPOCHS = 2
 """The transaction.version with which every transaction ends with a new epoch (KIP-890)."""
 
 _TRANSACTIONS_OF_NEW_EPOCHS = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), ("4.0", "4.0"))
-_TRANSACTIONS = (("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
+_TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
 """The first release of each generation of the model `transactions`, newest first. A fence raises the epoch twice in
 4.0.0 only (KAFKA-19367)."""
 

@@ -15,9 +15,10 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, pairs
 
-KAFKA, LIVENESS, SCENARIOS, TRANSACTIONS = "kafka", "kafka_liveness", "kafka_scenarios", "transactions"
+KAFKA, LIVENESS, SCENARIOS = "kafka", "kafka_liveness", "kafka_scenarios"
+TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
@@ -99,8 +100,8 @@ def concerns(case: Case, failure: Failure) -> bool:
         return False
     if history is not None and history.model == TRANSACTIONS:
         return bool(case.transactions)
-    if case.replication_factor == 1:  # nothing is replicated, and nobody else can be elected
-        return False
+    if case.replication_factor == 1 and not _is_of_clients(history):
+        return False  # nothing is replicated, and nobody else can be elected
     if history is None:
         return True
     entries = _entries(failure)
@@ -110,6 +111,11 @@ def concerns(case: Case, failure: Failure) -> bool:
         and ("transactions" not in entries or (bool(case.transactions) and case.acks == "all"))
         and ("unclean_elections" not in entries or case.unclean_election)
     )
+
+
+def _is_of_clients(history: History | None) -> bool:
+    """Whether a failure is of producers alone, whatever is replicated."""
+    return history is not None and history.model == EXACTLY_ONCE
 
 
 def is_exposed(failure: Failure, found: Finding) -> bool:

@@ -101,7 +101,10 @@ class _ModuleFinder:
             return self._found[name]
         above, _, _ = name.rpartition(".")
         places = self._places(above) if above else sys.path
-        self._found[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
+        try:
+            self._found[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
+        except KeyError:  # a namespace package: Python finds its parts only after it has loaded the package around it
+            self._found[name] = None
         return self._found[name]
 
     def _places(self, package: str) -> list[str] | None:

@@ -62,6 +62,7 @@ REMOVALS: Mapping[str, str] = {
     "broker_loses_disk_while_it_fetches": "loses it with its disk",
     "follower_reconciles": "cuts it from its log to match broker {leader}",
     "follower_truncates": "cuts it from its log to match broker {leader}",
+    "follower_truncates_as_noted": "cuts it from its log, by an answer that it has checked before",
     "follower_is_out_of_range": "cuts it from its log, because its log is longer than that of broker {leader}",
     "follower_starts_over": "drops its log",
     "follower_applies_response": "overwrites it with what broker {leader} sends",

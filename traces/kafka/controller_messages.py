@@ -231,6 +231,32 @@ def _late_fetch(kind: str) -> MessageFinder:
     return arrive
 
 
+def _admits(context: StepContext) -> Events:
+    yield context.between(
+        context.follower, context.leader, f"fetch from {context.before.log_end_offset[context.follower]}"
+    )
+    yield context.befalls(context.leader, "fetch checked, not counted yet")
+
+
+def _counts(context: StepContext) -> Events:
+    offset = context.before.admitted_offset[context.leader][context.follower]
+    yield context.befalls(context.leader, f"counts the fetch from {offset} of broker {context.follower}")
+
+
+def _checks_answer(context: StepContext) -> Events:
+    leader, follower = context.leader, context.follower
+    yield context.between(leader, follower, spell_divergence(context.before, follower, leader))
+    yield context.befalls(follower, "answer checked, not applied yet")
+
+
+def _applies_checked_answer(context: StepContext) -> Events:
+    yield context.befalls(context.follower, "applies the answer that it has checked")
+
+
+def _drops_metadata(context: StepContext) -> Events:
+    yield context.befalls(context.broker, f"fails to apply metadata up to {context.partition_epoch}", FAULT)
+
+
 SENT: Mapping[str, MessageFinder] = {
     "controller_handles_alter_partition": _handled,
     "leader_hears_answer": _answered,
@@ -251,6 +277,7 @@ SENT: Mapping[str, MessageFinder] = {
     "controller_completes_reassignment": _handled,
     "operator_changes_min_insync_replicas": _changes_minimum,
     "broker_reads_configuration": _reads_configuration,
+    "broker_drops_metadata": _drops_metadata,
     "controller_unregisters_broker": _decides("unregisters"),
     "operator_deletes_replica_folder": _deletes_folder,
     "broker_reports_directory": _reports_directory,
@@ -259,6 +286,10 @@ SENT: Mapping[str, MessageFinder] = {
     "follower_truncates": _diverges,
     "broker_crashes_while_it_fetches": _stops_while_it_fetches("crashes"),
     "broker_loses_disk_while_it_fetches": _stops_while_it_fetches("loses its disk"),
+    "leader_admits_fetch": _admits,
+    "leader_counts_fetch": _counts,
+    "follower_checks_diverging_answer": _checks_answer,
+    "follower_truncates_as_noted": _applies_checked_answer,
     "leader_handles_late_fetch": _late_fetch(REQUEST),
     "late_fetch_is_lost": _late_fetch(LOST),
 }

@@ -227,6 +227,11 @@ def _deletes(context: StepContext) -> Events:
     yield context.to_broker(context.lanes.producer, context.leader, f"delete records before {context.offset}")
 
 
+def _answers_deletion(context: StepContext) -> Events:
+    text = f"records before {context.after.answered_deletion} are deleted"
+    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, text, RESPONSE)
+
+
 SENT: Mapping[str, MessageFinder] = {
     "producer_appends": _produce,
     "producer_is_refused": _refused,
@@ -252,6 +257,7 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_handles_fetch": _fetch,
     "leader_answers_parked_fetch": _answer_parked,
     "leader_deletes_records": _deletes,
+    "leader_answers_deletion": _answers_deletion,
     "follower_reconciles": _reconcile,
     "follower_applies_response": _apply,
     "response_is_lost": _response_lost,

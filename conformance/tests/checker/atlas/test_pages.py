@@ -248,7 +248,8 @@ def test_one_replica_has_no_known_failure_of_replication():
         place = [one.topic for one in sheet.kind.columns].index(Topic.DEFECT)
         alone = [line.findings[place] for line in sheet.lines if line.case.replication_factor == 1]
         assert alone
-        assert {one.name for asked in alone for one in asked if named(one.name).history is not None} == set()
+        searched = {one.name for asked in alone for one in asked if named(one.name).history is not None}
+        assert searched <= {"buffer_is_reused_in_flight"}, "a failure of producers alone"
 
 
 def test_a_cluster_asks_about_its_own_defects_only():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance.tests.checker.doctor.expert import NotRecorded, OnlyRecorded
 from isrcheck.checker.doctor.answer import Answer, Exposure
+from isrcheck.checker.doctor.as_object import as_object
 from isrcheck.checker.doctor.asking import Asking, examine, unasked
 from isrcheck.checker.doctor.changes import groups
 from isrcheck.checker.doctor.eligible_leaders import OPERATIONS, operator_rows
@@ -64,6 +66,20 @@ def test_acts_that_endanger_eligible_leader_replicas_are_told(version: str, brok
     assert found.why_undecidable is None, "every one of these releases is modelled"
 
 
+def in_json(found: Answer) -> dict[str, Any]:
+    """The answer as --json has it."""
+    (content,) = as_object([found], now_of([found.cluster]), ())["answers"]
+    return content
+
+
+def test_acts_that_endanger_eligible_leader_replicas_are_in_the_object() -> None:
+    assert in_json(answer("4.4"))["beware"] == [OPERATIONS]
+    assert in_json(answer("3.9"))["beware"] == []
+    text = HEADER.format(2) + LINE.format(0, "1", "") + LINE.format(1, "1,2,3", "")
+    operations, unequal = in_json(answer(described=text))["beware"]
+    assert (operations, unequal.partition(":")[0]) == (OPERATIONS, "t-1")
+
+
 def test_one_replica_has_no_eligible_leaders() -> None:
     found = answer(topic="replication.factor=1\n")
     assert list(operator_rows(found.case, found.cluster)) == []
@@ -104,6 +120,29 @@ def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
         " that they are committed",
     ]
     assert rows(answer(producer="acks=all\n"), lost) == []
+    assert in_json(found)["coordinators"] == {}
+    told = in_json(replace(found, exposures=(lost, harmless)))["coordinators"]
+    assert {name: says.partition(" can lose ")[2].partition(" too:")[0] for name, says in told.items()} == {
+        "transactions": "records of __transaction_state",
+        "groups": "records of __consumer_offsets",
+    }
+
+
+def test_without_eligible_leaders_their_defects_are_gone() -> None:
+    """No setting of a topic, a producer or a broker avoids them; the library has searched them without the feature."""
+    finding = replace(unasked(""), word=Word.VIOLATED, property_name="acked_not_lost")
+    exposures = [
+        Exposure(named(name), finding, is_of_disks=False)
+        for name in ("removed_replica_is_elected_empty", "unregistered_broker_stays_eligible")
+    ]
+    found = replace(answer(), exposures=exposures)
+    lines = answer_lines(found, now_of([found.cluster]), details=False)
+    avoiding = [line.strip().partition("; ")[0] for line in lines if "avoid" in line]
+    assert avoiding == [
+        "avoid it with eligible.leader.replicas.version=0: then the last member of the ISR is elected after a loss of"
+        " power as well (8.10)",
+        "no single setting avoids it",
+    ]
 
 
 def test_the_minimum_is_changed_while_all_replicas_are_in_sync() -> None:

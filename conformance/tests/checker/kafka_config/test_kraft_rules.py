@@ -152,8 +152,10 @@ def test_every_generation_and_every_release_has_its_place() -> None:
 @pytest.mark.parametrize(
     ("level", "version", "protocol"),
     [
-        (0, "4.0", "3.7"),
-        (1, "4.4", "3.7"),
+        (0, "3.7", "3.7"),
+        (0, "3.8", "3.8"),
+        (0, "4.0", "3.8"),
+        (1, "4.4", "3.8"),
         (2, "4.0", "4.0"),
         (2, "4.0.0", "4.0"),
         (2, "4.0.1", "4.1"),

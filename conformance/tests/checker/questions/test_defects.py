@@ -11,7 +11,7 @@ from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, loses_data, named
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, is_in, loses_data, named
 from isrcheck.checker.questions.defects import bounds_for, searches_of_defect
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import mistakes
@@ -33,6 +33,11 @@ def names(case: Case, release: str) -> list[str]:
     return [one.name for one in defects_of(case, version_of_binaries(release))]
 
 
+def named_by(number: str) -> str:
+    """The name of the failure with this number."""
+    return next(one.name for one in failures() if one.number == number)
+
+
 def in_transactions(protocol: str, verification: str = "") -> Case:
     """A case of 3.7 whose producers have transactions of a generation, with the verification as given."""
     values = (("TXN_VERIFY", verification),) if verification else ()
@@ -51,10 +56,15 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
         "missed_demotion",
         "stale_record",
         "new_incarnation",
-        "producer_id_is_given_twice",
+        *(named_by(number) for number in f"8.27 8.28 8.29 {MORE_OF_ELR} 8.38".split()),
         "buffer_is_reused_in_flight",
     ]
-    assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == ["buffer_is_reused_in_flight"]
+    # Without acks=all nothing is promised of a record; that somebody leads the partition is.
+    without_promises = [named_by(number) for number in ("8.28", "8.32", "8.36", "8.37")]
+    assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == [
+        *without_promises,
+        "buffer_is_reused_in_flight",
+    ]
     assert "truncation_is_not_noticed" in names(Case("4.1", unclean_election=True), "4.1")
     with_transactions = names(Case("2.4", transactions=(("protocol", "0.11"),), **DURABLE), "2.4.0")
     assert "late_record_reopens_the_transaction" in with_transactions
@@ -66,10 +76,25 @@ def test_failures_that_need_a_loss_of_data_are_said_beside():
     assert beside == ["power_loss_within_an_epoch", "last_replica_standing", "restart_before_fencing"]
 
 
+def test_a_failure_of_producers_alone_does_not_depend_on_replicas():
+    for case in (Case("4.1"), Case("4.1", replication_factor=1), Case("4.1", acks="0", enable_idempotence=False)):
+        assert "buffer_is_reused_in_flight" in names(case, "4.1")
+        assert "buffer_is_reused_in_flight" not in names(case, "4.1.2")
+    assert names(Case("4.1", replication_factor=1), "4.1") == ["buffer_is_reused_in_flight"]
+
+
+def test_what_no_controller_is_known_to_do_is_no_defect_of_a_cluster():
+    """12.7 takes a controller that gives a block of producer ids twice."""
+    failure = named("producer_id_is_given_twice")
+    assert not any(failure.name in names(cluster.case, cluster.release.text) for cluster in clusters())
+    assert is_in(failure, version_of_binaries("4.2"))
+
+
 ALWAYS = "8.22b 8.22c 8.22d 8.24"
 TRANSACTIONAL = "8.17a 8.17b 8.17e"
 BEFORE_2_7 = "8.17a 8.17b 8.17e 8.21 8.21a"
-UP_TO_3_7 = "12.7 12.8 12.11"
+OF_ELR = "8.26 8.27 8.28 8.29"
+MORE_OF_ELR = "8.31 8.32 8.33 8.34 8.35 8.36 8.37"
 NAMED = {
     ("2.1", "ZooKeeper"): "8.2 8.7f 8.10 8.16 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 12.11",
     ("2.2", "ZooKeeper"): "8.2 8.7f 8.10 8.17a 8.17b 8.17c 8.17e 8.21 8.21a 8.22a 8.24 12.11",
@@ -79,32 +104,35 @@ NAMED = {
     # Followers of 2.7 send no epoch with a fetch, and are never told where their log diverges.
     ("2.7", "ZooKeeper"): f"8.2 8.7a 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.11",
     ("2.8", "ZooKeeper"): f"8.2 8.7a 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.8 12.11",
-    ("2.8.1", "ZooKeeper"): f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.8 12.11",
-    ("3.0", "ZooKeeper"): f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 {UP_TO_3_7}",
+    **dict.fromkeys(
+        [("2.8.1", "ZooKeeper"), ("3.0", "ZooKeeper")],
+        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} 8.19 8.19a 8.19b {ALWAYS} 9.6 12.8 12.11",
+    ),
     **dict.fromkeys(
         [(release, "ZooKeeper") for release in ("3.1", "3.2", "3.3", "3.4")],
-        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 {UP_TO_3_7}",
+        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 12.8 12.11",
     ),
-    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
-    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6",
-    ("3.9.1", "ZooKeeper"): f"8.2 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6",
-    **dict.fromkeys(
-        [("3.8", "ZooKeeper"), ("3.9", "ZooKeeper")], f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.7 12.8"
-    ),
+    ("3.5", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 12.8 12.11",
+    ("3.6", "ZooKeeper"): f"8.2 8.7c 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 9.6 12.8 12.11",
+    ("3.7", "ZooKeeper"): f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.8 12.11",
+    **dict.fromkeys([("3.8", "ZooKeeper"), ("3.9", "ZooKeeper")], f"8.2 8.7d 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.8"),
+    ("3.9.1", "ZooKeeper"): f"8.2 8.7e 8.9 8.10 8.17b {ALWAYS} 9.6 12.8",
     **dict.fromkeys(
         [("3.3", "KRaft"), ("3.4", "KRaft")],
-        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6 {UP_TO_3_7}",
+        f"8.2 8.7b 8.7d 8.7e 8.9 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 8.40 9.6 12.8 12.11",
     ),
-    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
-    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 9.6",
-    **dict.fromkeys(
-        [(release, "KRaft") for release in ("3.7", "3.8", "3.9")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6"
-    ),
-    ("3.9.1", "KRaft"): f"8.2 8.7e 8.10 8.17b {ALWAYS} 8.25 9.6",
-    ("4.0", "KRaft"): f"8.2 8.7d 8.10 8.17d {ALWAYS} 8.25 9.6",
-    ("4.0.1", "KRaft"): f"8.2 8.10 8.17d {ALWAYS} 8.25 9.6",
-    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 8.26 9.6",
-    **dict.fromkeys([(release, "KRaft") for release in ("4.2", "4.3", "4.4", "4.5")], f"{ALWAYS} 8.25 8.26 9.6"),
+    ("3.5", "KRaft"): f"8.2 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 8.40 9.6 12.8 12.11",
+    ("3.6", "KRaft"): f"8.2 8.7c 8.7d 8.7e 8.9b 8.10 {TRANSACTIONAL} {ALWAYS} 8.25 8.40 9.6 12.8 12.11",
+    ("3.7", "KRaft"): f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 8.40 9.6 12.8 12.11",
+    **dict.fromkeys([("3.8", "KRaft"), ("3.9", "KRaft")], f"8.2 8.7d 8.7e 8.10 8.17b {ALWAYS} 8.25 8.40 9.6 12.8"),
+    ("3.9.1", "KRaft"): f"8.2 8.7e 8.10 8.17b {ALWAYS} 8.25 8.40 9.6 12.8",
+    # 4.0 has eligible leader replicas only where somebody has turned them on.
+    ("4.0", "KRaft"): f"8.7d 8.10 8.17d {ALWAYS} 8.25 8.37 9.6 12.6a 12.6c 12.8",
+    ("4.0.1", "KRaft"): f"8.10 8.17d {ALWAYS} 8.25 8.37 9.6 12.6a 12.6b 12.8",
+    ("4.1", "KRaft"): f"8.17d {ALWAYS} 8.25 {OF_ELR} {MORE_OF_ELR} 8.38 9.6 12.6a 12.6b 12.8",
+    ("4.2", "KRaft"): f"{ALWAYS} 8.25 {OF_ELR} {MORE_OF_ELR} 8.38 9.6 12.6a 12.6b",
+    ("4.3", "KRaft"): f"{ALWAYS} 8.25 {OF_ELR} 8.30 {MORE_OF_ELR} 9.6 12.6a",
+    **dict.fromkeys([("4.4", "KRaft"), ("4.5", "KRaft")], f"{ALWAYS} 8.25 {OF_ELR} 8.30 {MORE_OF_ELR} 9.6"),
 }
 """The known defects of each release with each controller, of a topic with every mechanism: unclean elections, an
 idempotent producer, transactions."""
@@ -149,7 +177,15 @@ WITH_ELR, WITHOUT_ELR = (("ELR", "on"),), (("ELR", "off"),)
         (Case("3.5", (("BROKER_STATE_CHECK", "FENCED"),)), "3.5", "rebooted_follower_joins_the_isr", True),
         # The feature decides, and not the release.
         (Case("4.1", WITHOUT_ELR), "4.1", "last_replica_standing", True),
-        (Case("4.3", WITHOUT_ELR), "4.4", "power_loss_within_an_epoch", True),
+        (Case("4.0"), "4.0.1", "last_replica_standing", True),
+        (Case("4.0", WITH_ELR), "4.0.1", "last_replica_standing", False),
+        (Case("4.3", WITHOUT_ELR), "4.4", "last_replica_standing", True),
+        (Case("4.0"), "4.0.1", "changed_minimum_forgets_who_may_lead", False),
+        (Case("4.0", WITH_ELR), "4.0.1", "changed_minimum_forgets_who_may_lead", True),
+        (Case("4.3", WITHOUT_ELR), "4.4", "removed_replica_is_elected_empty", False),
+        # Since 4.0 a new process waits for the end of the old session, with these replicas and without.
+        (Case("4.0"), "4.0", "power_loss_within_an_epoch", False),
+        (Case("3.7"), "3.9", "power_loss_within_an_epoch", True),
         (Case("4.1", WITHOUT_ELR), "4.1", "new_incarnation", False),
         (Case("4.0"), "4.0.1", "new_incarnation", False),
         (Case("4.0", WITH_ELR), "4.0.1", "new_incarnation", True),
@@ -165,34 +201,42 @@ WITH_ELR, WITHOUT_ELR = (("ELR", "on"),), (("ELR", "off"),)
         (Case("4.0"), "4.0.1", "stale_diverging_response", False),
         (Case("4.1"), "4.1", "stale_diverging_response", False),
         # The features of a cluster decide about its transactions.
-        (in_transactions("3.7"), "4.0", "late_record_joins_the_next_transaction", True),
+        (in_transactions("3.8"), "4.0", "late_record_joins_the_next_transaction", True),
         (in_transactions("4.0"), "4.0", "late_record_joins_the_next_transaction", False),
-        (in_transactions("3.7"), "3.9", "late_record_reopens_the_transaction", False),
-        (in_transactions("3.7", "OFF"), "3.9", "late_record_reopens_the_transaction", True),
-        (in_transactions("3.7", "OFF"), "3.9", "zombie_is_committed_by_its_successor", True),
+        (in_transactions("3.8"), "3.9", "late_record_reopens_the_transaction", False),
+        (in_transactions("3.8", "OFF"), "3.9", "late_record_reopens_the_transaction", True),
+        (in_transactions("3.8", "OFF"), "3.9", "zombie_is_committed_by_its_successor", True),
         # One replica has no followers; whether a transaction is atomic does not depend on them.
         (Case("2.1", replication_factor=1), "2.3", "fetch_session_without_epoch", False),
-        (replace(in_transactions("3.7"), replication_factor=1), "3.9", "late_record_joins_the_next_transaction", True),
+        (replace(in_transactions("3.8"), replication_factor=1), "3.9", "late_record_joins_the_next_transaction", True),
     ],
 )
 def test_the_protocol_of_a_cluster_decides_as_well_as_its_release(case, release, name, is_named):
     assert (name in names(case, release)) == is_named
 
 
-SINCE_8_27 = {f"8.{number}" for number in range(27, 41)}
-"""Failures of eligible leader replicas, and of KRaft's registrations."""
+OF_KRAFT = {"8.9b", "8.25", "8.37", "8.40"}
+"""The failures of clusters without ZooKeeper, whatever their features are."""
 
 
 def test_every_generation_of_the_model_has_its_place():
     assert list(MODEL.protocols) == list(GENERATIONS)
     for failure in failures():
         assert failure.first_generation in ("", *GENERATIONS)
-        assert (failure.first_generation >= "3.3") == (failure.number in ("8.25", "8.9b"))
-        assert (failure.needs == ("ELR=on",)) == (failure.number == "8.26")
+        assert (failure.first_generation >= "3.3") == (failure.number in OF_KRAFT)
         for one in (*failure.needs, *failure.remains_with):
             ((entry, text),) = pairs(one).items()
             model, _ = registry.load(failure.history.model)
             assert text in model.protocols if entry == "protocol" else parse(entry, model.entries[entry], text) >= 0
+
+
+def test_a_failure_that_turning_off_the_elr_ends_needs_it():
+    """And only such a failure, with those of which the page names other settings."""
+    needing = [one for one in failures() if one.needs == ("ELR=on",)]
+    ended = {one.number for one in failures() if any(change.change == "ELR=off" for change in one.changes)}
+    assert ended < {one.number for one in needing}
+    assert {one.number for one in needing} - ended == {"8.26", "8.34", "8.36", "8.38"}
+    assert [one.number for one in failures() if one.needs == ("ELR=off",)] == ["8.10"]
 
 
 def test_several_bounds_of_a_generation_are_searched_one_after_the_other():

@@ -13,6 +13,7 @@ from isrcheck.checker.questions.generations import (
     family,
     isolated,
     mistakes,
+    numbers,
     repaired,
 )
 from isrcheck.models.kafka import MODEL
@@ -25,7 +26,17 @@ NO_DIVERGING_HW = ("HW_FROM_DIVERGING_RESP", "off")
 POSITION = ("POSITION_CHECK", "END_OFFSET_AND_EPOCH")
 UNKNOWN = ("UNKNOWN_PID_POLICY", "ANY_UNLESS_EMPTY")
 NUMBERED = (("CLIENT_BUMPS_EPOCH", "on"), ("PRODUCER_STATE_KEPT", "on"))
-WRITTEN = tuple(sorted((*NUMBERED, ("EPOCH_ENTRY_AT_END_DROPPED", "on"), POSITION, REELECTED)))
+OF_OPERATORS = (
+    ("CHANGED_MIN_ISR_ERASES", "ELR"),
+    ("DELETED_FOLDER_IS_UNCLEAN", "on"),
+    ("ELR_WITHIN_REPLICAS", "on"),
+    ("MIN_ISR_OF_OWN_REPLICAS", "on"),
+    ("RAISED_MIN_ISR_AWAITS_BROKERS", "on"),
+    ("UNREGISTERED_LEAVES_ELR", "on"),
+)
+"""The repairs of mistakes about operators' acts: a search without such an act is without them."""
+
+WRITTEN = tuple(sorted((*NUMBERED, *OF_OPERATORS, ("EPOCH_ENTRY_AT_END_DROPPED", "on"), POSITION, REELECTED)))
 
 
 def test_generations_have_families():
@@ -53,15 +64,16 @@ def test_generations_in_which_the_leader_writes_the_isr_are_repaired_to_the_last
 )
 def test_later_generations_keep_their_rules_but_for_the_mistakes(protocol, switches):
     found = repaired(Case(protocol))
-    assert (found.protocol, found.switches) == (protocol, switches)
+    assert (found.protocol, found.switches) == (protocol, tuple(sorted((*switches, *OF_OPERATORS))))
     assert repaired(found) == found
+    assert not dict(OF_OPERATORS).keys() & effective(numbers(MODEL, dict(found.switches))).keys()
 
 
 def test_switches_of_a_release_are_kept_unless_they_are_mistakes():
     of_2_7 = (("DIVERGING_RESP_UPDATES_STATE", "on"), ("HW_FROM_DIVERGING_RESP", "off"), ("HW_MINISR_GATE", "on"))
     found = repaired(Case("2.8", of_2_7))
     assert dict(found.switches) == dict(
-        [("HW_MINISR_GATE", "on"), NO_DIVERGING_HW, POSITION, REELECTED, MATCHED, UNKNOWN]
+        [("HW_MINISR_GATE", "on"), NO_DIVERGING_HW, POSITION, REELECTED, MATCHED, UNKNOWN, *OF_OPERATORS]
     )
     old_format = repaired(Case("2.4", (("TRUNC", "HW"),)))
     assert (old_format.protocol, old_format.switches) == ("2.4", WRITTEN)

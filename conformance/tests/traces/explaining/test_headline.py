@@ -167,27 +167,31 @@ HEADLINES = {
         "A member of the ISR lacks a record that readers have seen: broker 1 joins the ISR without it"
     ),
     "removed_replica_is_elected_empty": (
-        "An acknowledged record is lost: broker 1 drops it, and is elected, although broker 0 still has it"
+        "An acknowledged record is lost: broker 1 deletes its log, because it is no longer a replica, and is "
+        "elected, although broker 0 still has it"
     ),
     "stranger_keeps_the_leader_out": (
-        "No longer true after broker 0 starts again: A partition without a leader waits for a broker that can "
-        "return, of ISR or ELR, or the last known leader"
+        "The partition has no leader, and nobody who could return may lead it: broker 0 starts again"
     ),
     "leaderless_partition_takes_back_a_stranger": (
-        "An acknowledged record is lost: broker 1 drops it, and is elected, although broker 0 still has it"
+        "An acknowledged record is lost: broker 1 deletes its log, because it is no longer a replica, and is "
+        "elected, although broker 0 still has it"
     ),
     "reassignment_through_an_eligible_stranger": (
-        "An acknowledged record is lost: broker 0 drops it, and is elected, although brokers 1 and 2 still have it"
+        "An acknowledged record is lost: broker 0 deletes its log, because it is no longer a replica, and is "
+        "elected, although brokers 1 and 2 still have it"
     ),
     "cancelled_reassignment_leaves_a_stranger": (
-        "An acknowledged record is lost: broker 2 drops it, and is elected, although brokers 0 and 1 still have it"
+        "An acknowledged record is lost: broker 2 deletes its log, because it is no longer a replica, and is "
+        "elected, although brokers 0 and 1 still have it"
     ),
     "changed_minimum_forgets_who_may_lead": (
-        "No longer true after operator changes min insync replicas to 1: A partition without a leader waits for a"
-        " broker that can return, of ISR or ELR, or the last known leader"
+        "The partition has no leader, and nobody who could return may lead it: an operator sets "
+        "min.insync.replicas to 1"
     ),
     "deleted_folder_counts_as_clean": (
-        "An acknowledged record is lost: broker 1 drops it, and is elected, although broker 0 still has it"
+        "An acknowledged record is lost: broker 1 loses it with the folder that an operator deletes, and is "
+        "elected, although broker 0 still has it"
     ),
     "minimum_of_partition_0": (
         "An acknowledged record is lost by fewer failures than KIP-966 tolerates: broker 0 loses it in a loss of "
@@ -197,8 +201,8 @@ HEADLINES = {
         "An acknowledged record is lost: broker 1 joins the ISR without it, and is elected"
     ),
     "unregistered_broker_stays_eligible": (
-        "No longer true after controller unregisters broker 1: A partition without a leader waits for a broker "
-        "that can return, of ISR or ELR, or the last known leader"
+        "The partition has no leader, and nobody who could return may lead it: an operator unregisters broker 1, "
+        "which is down"
     ),
     "reported_directory_empties_the_elr": (
         "An acknowledged record is lost by fewer failures than KIP-966 tolerates: broker 0 loses it in a loss of "
