@@ -49,7 +49,7 @@ def test_a_crash_is_a_failure_where_unclean_shutdowns_count():
 
 @pytest.mark.recorded
 @pytest.mark.parametrize(
-    ("elections", "partition_changes", "distinct"), [(2, 5, 34_647_814), (3, 6, 81_531_351)], ids=str
+    ("elections", "partition_changes", "distinct"), [(2, 5, 7_325_927), (3, 6, 14_253_536)], ids=str
 )
 def test_a_new_leader_epoch_for_a_smaller_isr_repairs_it(elections, partition_changes, distinct):
     """The repair itself starts another leader epoch, so that the larger bounds are the ones to compare with."""
