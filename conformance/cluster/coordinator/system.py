@@ -40,6 +40,7 @@ class CoordinatedCluster(Cluster):
         self._coordinator_bug = None if bug is None else CoordinatorBug[bug.upper()]
         self._coordinators = {number: self._started_on(number) for number in self.brokers}
         self._writes: list[HandledWrite] = []
+        self._answers: dict[int, Errors] = {}
         self._coordinators[0].handle_event()
 
     def coordinator_of(self, broker: int) -> CoordinatorRuntime:
@@ -52,17 +53,18 @@ class CoordinatedCluster(Cluster):
         """The state of everything, the coordinators included. Changes nothing."""
         running = [broker for broker in self.brokers if self.process_of(broker)]
         coordinators = {broker: self._coordinators[broker].observe() for broker in running}
-        return CoordinatedView(self.observe(), coordinators, tuple(self._writes))
+        writes = tuple(replace(write, answer=self._answers.get(at)) for at, write in enumerate(self._writes))
+        return CoordinatedView(self.observe(), coordinators, writes)
 
     def write(self, broker: int, kind: RecordKind, name: str) -> None:
         """The coordinator of a broker handles a write operation with this name. Errors: see `CoordinatorContext`."""
         number = len(self._writes)
 
         def respond(error: Errors) -> None:
-            self._writes[number] = replace(self._writes[number], answer=error)
+            self._answers[number] = error
 
-        self._writes.append(HandledWrite(name, kind, broker, None))
         self.coordinator_of(broker).write(GroupRecord(kind, name), respond)
+        self._writes.append(HandledWrite(name, kind, broker))
 
     def move_leadership(self, broker: int) -> None:
         """An administrator puts a broker first among the replicas, and asks for a preferred election. Errors:

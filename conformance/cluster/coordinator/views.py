@@ -38,7 +38,7 @@ class HandledWrite:
     name: str
     kind: RecordKind
     broker: int
-    answer: Errors | None
+    answer: Errors | None = None
 
 
 @dataclass(frozen=True)
