@@ -22,6 +22,7 @@ from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.words import listed
 
 DRIVERS: Mapping[str, Callable[[str | None], System]] = {
     "transactions": TransactionsDriver,
@@ -47,7 +48,7 @@ class OnCluster:
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(
-                f"the cluster replays only traces of {' and '.join(BUGS)} without swapped actions; give such a trace"
+                f"the cluster replays only traces of {listed(BUGS)} without swapped actions; give such a trace"
             )
         require_bug_of(model, self._bug)
         if model == "kafka":
