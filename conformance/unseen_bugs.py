@@ -74,6 +74,9 @@ EQUAL_IS_RETRY = Need("EQUAL_MARKER_EPOCH_IS_RETRY=on (4.2)", lambda has: has.EQ
 FAILOVERS = Need("failovers", lambda has: has.failovers > 0)
 LATE_MARKERS = Need("late_markers", lambda has: has.late_markers > 0)
 LISTENS_AS_FOLLOWER = Need("LISTENS_AS_FOLLOWER=on (4.0 to 4.3)", lambda has: has.LISTENS_AS_FOLLOWER)
+FAILED_FLUSHES = Need(
+    "elections or FLUSHES_EMPTY_BATCH=on (4.2 and 4.3)", lambda has: has.elections > 0 or has.FLUSHES_EMPTY_BATCH
+)
 SEVERAL_WRITES = Need("two writes", lambda has: has.writes > 1)
 PARTITIONS = Need("two partitions", lambda has: has.partitions > 1)
 
@@ -127,11 +130,10 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
     TransactionBug.COMPLETE_AFTER_FIRST_MARKER: (PARTITIONS,),
     CoordinatorBug.ANSWERED_ONE_RECORD_EARLY: (SEVERAL_WRITES,),
     CoordinatorBug.BEYOND_WRITTEN_ACCEPTED: (LISTENS_AS_FOLLOWER, ELECTIONS, SEVERAL_WRITES),
-    CoordinatorBug.FAILED_FLUSH_KEEPS_STATE: (ELECTIONS,),
+    CoordinatorBug.FAILED_FLUSH_KEEPS_STATE: (FAILED_FLUSHES,),
     CoordinatorBug.OUT_OF_SYNC_NOT_NOTICED: (TWO_ELECTIONS, SEVERAL_WRITES),
     CoordinatorBug.UNLOADING_FORGETS_WRITES: (ELECTIONS,),
     CoordinatorBug.LOADED_TO_HIGH_WATERMARK: (ELECTIONS,),
-    CoordinatorBug.LOADED_WITHOUT_LISTENER: (ELECTIONS,),
     CoordinatorBug.FOLLOWER_NOT_UNLOADED: (ELECTIONS,),
     CoordinatorBug.EPOCH_KEPT_BY_ACTIVE: (TWO_ELECTIONS,),
 }

@@ -83,8 +83,8 @@ class CoordinatorContext:
         self._batch: list[Write] = []
         self._deferred: list[Write] = []
         self.listener = HighWatermarkListener(switches)
-        if bug is not CoordinatorBug.LOADED_WITHOUT_LISTENER:
-            log.high_watermark_listeners.append(self.listener.on_high_watermark_updated)
+        self.listener.is_listening = bug is not CoordinatorBug.LOADED_WITHOUT_LISTENER
+        log.high_watermark_listeners.append(self.listener.on_high_watermark_updated)
 
     @property
     def has_open_batch(self) -> bool:
@@ -93,7 +93,6 @@ class CoordinatorContext:
 
     def observe(self, *, unload_is_queued: bool) -> CoordinatorView:
         """The state of this coordinator. Changes nothing."""
-        listeners = self._partition.log.high_watermark_listeners
         return CoordinatorView(
             epoch=self.epoch,
             group=self._group,
@@ -101,7 +100,7 @@ class CoordinatorContext:
             deferred=tuple((write.record.name, write.awaited_offset) for write in self._deferred),
             last_written_offset=self._last_written_offset,
             unload_is_queued=unload_is_queued,
-            is_listening=self.listener.is_listening and self.listener.on_high_watermark_updated in listeners,
+            is_listening=self.listener.is_listening,
             noted_high_watermark=self.listener.noted,
         )
 
@@ -172,9 +171,7 @@ class CoordinatorContext:
 
     def close(self) -> None:
         """Give up the state; whatever waits fails. Kafka: CoordinatorContext.unload."""
-        listeners = self._partition.log.high_watermark_listeners
-        if self.listener.on_high_watermark_updated in listeners:
-            listeners.remove(self.listener.on_high_watermark_updated)
+        self._partition.log.high_watermark_listeners.remove(self.listener.on_high_watermark_updated)
         waiting, self._deferred, self._batch = [*self._deferred, *self._batch], [], []
         for write in waiting if self._bug is not CoordinatorBug.UNLOADING_FORGETS_WRITES else ():
             write.respond(Errors.NOT_COORDINATOR)

@@ -15,6 +15,7 @@ from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.coordinator.driver import CoordinatorDriver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
+from isrcheck.conformance.unseen_bugs import unmet
 from isrcheck.models.coordinator import MODEL
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -115,9 +116,22 @@ def test_a_seeded_bug_is_seen(bug: CoordinatorBug) -> None:
     else:
         trace = trace_of(where) if where == BEYOND_WRITTEN else walk_of(*where)
     must_replay(trace)
+    assert unmet(bug, trace.instance.configuration) is None
     divergence = replay(trace, OnCluster(bug.name.lower()))
     assert divergence is not None
     assert (divergence.position, divergence.variable or divergence.why) == (position, what)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "count"),
+    [("4.0", {"elections": 0}, 7), ("4.2", {"elections": 1}, 2), ("4.4", {"elections": 3, "writes": 1}, 3)],
+)
+def test_a_bug_that_is_said_not_to_show_does_not(protocol: str, values: dict[str, int], count: int) -> None:
+    instance = MODEL.instance(protocol, values)
+    hidden = [bug for bug in CoordinatorBug if unmet(bug, instance.configuration)]
+    assert len(hidden) == count
+    for trace in [walk(instance, seed, STEPS) for seed in range(WALKS)]:
+        assert [bug for bug in hidden if replay(trace, OnCluster(bug.name.lower()))] == []
 
 
 # ---------------------------------------------------------------------------------------- with and without the repairs
