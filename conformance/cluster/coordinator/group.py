@@ -58,13 +58,13 @@ class Group:
         return self.converted_by is not None
 
     def replayed(self, record: GroupRecord) -> Group:
-        """The group after a record. Raises InvalidRecordError for a consumer of a classic group. Kafka:
-        getOrMaybeCreatePersistedConsumerGroup.
+        """The group after a record. A classic group takes neither consumers nor the end of a consumer group, with which
+        a conversion begins: raises InvalidRecordError. Kafka: getOrMaybeCreatePersistedConsumerGroup.
         """
         if record.kind is RecordKind.COMMIT:
             return replace(self, commits=self.commits | {record.name})
-        if record.kind is RecordKind.CLASSIC:
-            return replace(self, converted_by=record.name)
         if self.is_classic:
             raise InvalidRecordError(f"record {record.payload}: the group is not a consumer group")
+        if record.kind is RecordKind.CLASSIC:
+            return replace(self, converted_by=record.name)
         return replace(self, members=self.members | {record.name})

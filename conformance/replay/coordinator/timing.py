@@ -5,7 +5,8 @@ Out: why no cluster follows it, or None.
 
 A follower's fetch tells the leader how far it has come, unless their logs diverge, and the leader advances its high
 watermark at once as far as all have come. The model's leader may wait, and knows what a follower has that has yet to
-cut its log. A coordinator of Kafka fails to load a log in which a consumer joins a classic group; the model's loads it.
+cut its log. A coordinator of Kafka fails to load a log in which a record of a consumer group, or another conversion,
+comes behind a conversion; the model's loads it.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def why_no_cluster_follows(trace: Trace) -> str | None:
         leader = after.leader
         if step.action == LOADS and not _is_valid(before, step.ordinals[0]):
             return (
-                f"step {position} loads a log in which a consumer joins a classic group; Kafka's coordinator fails to"
-                " load it, the model's does not"
+                f"step {position} loads a log in which a record of a consumer group comes behind its conversion to a"
+                " classic group; Kafka's coordinator fails to load it, the model's does not"
             )
         if step.action == "broker_applies_leadership":
             (broker,) = step.ordinals
@@ -63,6 +64,6 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether no record of a consumer comes behind the conversion of the group in the log of a broker."""
+    """Whether only commits come behind the conversion of the group in the log of a broker."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
-    return Kind.CLASSIC not in kinds or Kind.MEMBER not in kinds[kinds.index(Kind.CLASSIC) :]
+    return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}

@@ -99,13 +99,13 @@ def test_the_flush_of_an_empty_batch_reverts_a_conversion_until_kafka_20845(rule
     assert answers(cluster) == [None, None if len(log) == 2 else Errors.GROUP_ID_NOT_FOUND]
 
 
+@pytest.mark.parametrize("kind", [MEMBER, CLASSIC])
 @pytest.mark.parametrize("kept", [1, 2])
-def test_a_log_in_which_a_consumer_joins_a_classic_group_is_not_loaded(kept: int) -> None:
+def test_a_log_in_which_a_record_of_a_consumer_group_comes_behind_its_conversion_is_not_loaded(kept, kind) -> None:
     """The coordinator fails, and refuses every write. If only the conversion was copied, it is loaded."""
     cluster = CoordinatedCluster(FLUSHES)
-    cluster.write(0, CLASSIC, "a")
-    cluster.write(0, MEMBER, "b")
-    cluster.coordinator_of(0).flush()
+    written(cluster, 0, CLASSIC, "a")
+    written(cluster, 0, kind, "b")
     for _ in range(kept):
         fetch(cluster, 1, 0)
     lead(cluster, 1)
