@@ -30,9 +30,9 @@ def gravest(codes: set[int]) -> int:
 
 
 def say(*lines: str) -> None:
-    """Print lines on stdout. If the reader has closed the output, discard the rest and keep the exit code."""
+    """Print lines on stdout, if any. If the reader has closed the output, discard the rest and keep the exit code."""
     try:
-        print("\n".join(map(escaped_lines, lines)), flush=True)
+        print("".join(f"{escaped_lines(line)}\n" for line in lines), end="", flush=True)
     except BrokenPipeError:
         give_up_stdout()
 

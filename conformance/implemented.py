@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
 from isrcheck.conformance.cluster.configuration.generations import GENERATIONS
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
 from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
@@ -26,7 +26,7 @@ RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each 
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 """Settings of clients in the model, and the same in the cluster."""
 
-BUGS = {"kafka": Bug, "transactions": TransactionBug}
+BUGS = {"kafka": Bug, "transactions": TransactionBug, "coordinator": CoordinatorBug}
 """The seeded bugs, by the model of the system that has them."""
 
 OF_THE_OPERATOR = ("LEADER_CHOICE",)

@@ -1,6 +1,6 @@
 """Which seeded bugs of the executable systems a configuration cannot show, and why.
 
-In:  a configuration of `kafka` or `transactions`, and the direction: replay, or recorded runs.
+In:  a configuration of `kafka`, `transactions` or `coordinator`, and the direction: replay, or recorded runs.
 Out: lines of text.
 
 A bug is a mistake at one place of the system. It cannot show if the configuration never leads there, or if this
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug, CoordinatorBug, TransactionBug
 from isrcheck.conformance.implemented import BUGS
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import BrokerStateCheck, Controller, IsolationLevel, IsrChannel, Truncation
@@ -73,6 +73,11 @@ KEPT_ALIVE = Need("PRODUCER_STATE_EXPIRES_EARLY=off (2.5 or later)", lambda has:
 EQUAL_IS_RETRY = Need("EQUAL_MARKER_EPOCH_IS_RETRY=on (4.2)", lambda has: has.EQUAL_MARKER_EPOCH_IS_RETRY)
 FAILOVERS = Need("failovers", lambda has: has.failovers > 0)
 LATE_MARKERS = Need("late_markers", lambda has: has.late_markers > 0)
+LISTENS_AS_FOLLOWER = Need("LISTENS_AS_FOLLOWER=on (4.0 to 4.3)", lambda has: has.LISTENS_AS_FOLLOWER)
+FAILED_FLUSHES = Need(
+    "elections or FLUSHES_EMPTY_BATCH=on (4.2 and 4.3)", lambda has: has.elections > 0 or has.FLUSHES_EMPTY_BATCH
+)
+SEVERAL_WRITES = Need("two writes", lambda has: has.writes > 1)
 PARTITIONS = Need("two partitions", lambda has: has.partitions > 1)
 
 NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
@@ -123,6 +128,14 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
     TransactionBug.MARKERS_NOT_RESUMED: (FAILOVERS,),
     TransactionBug.COORDINATOR_EPOCH_KEPT: (FAILOVERS,),
     TransactionBug.COMPLETE_AFTER_FIRST_MARKER: (PARTITIONS,),
+    CoordinatorBug.ANSWERED_ONE_RECORD_EARLY: (SEVERAL_WRITES,),
+    CoordinatorBug.BEYOND_WRITTEN_ACCEPTED: (LISTENS_AS_FOLLOWER, ELECTIONS, SEVERAL_WRITES),
+    CoordinatorBug.FAILED_FLUSH_KEEPS_STATE: (FAILED_FLUSHES,),
+    CoordinatorBug.OUT_OF_SYNC_NOT_NOTICED: (TWO_ELECTIONS, SEVERAL_WRITES),
+    CoordinatorBug.UNLOADING_FORGETS_WRITES: (ELECTIONS,),
+    CoordinatorBug.LOADED_TO_HIGH_WATERMARK: (ELECTIONS,),
+    CoordinatorBug.FOLLOWER_NOT_UNLOADED: (ELECTIONS,),
+    CoordinatorBug.EPOCH_KEPT_BY_ACTIVE: (TWO_ELECTIONS,),
 }
 """What a bug needs to show. A bug without an entry needs nothing that every configuration does not have."""
 

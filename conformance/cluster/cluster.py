@@ -5,8 +5,8 @@ In:  operations of a test driver, a scheduler, or a user: deliver, drop, advance
 Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
 
 Two simplifications are shared with the formal model: a fetch response carries everything from the fetch offset to the
-log end (no size limits); and a fetch is between one follower and one leader, at most one outstanding per pair. A batch
-holds one record. Before 2.7 the ISR is written synchronously, as through ZooKeeper.
+log end (unless `Settings` limits it); and a fetch is between one follower and one leader, at most one outstanding per
+pair. A batch holds one record. Before 2.7 the ISR is written synchronously, as through ZooKeeper.
 
 Connections: a message that is dropped, or that reaches a process other than the intended one, breaks its connection,
 and the process that awaits a response on it notices at once. A crash breaks every connection to the process; messages

@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--model", choices=MODELS, default=MODELS[0], help="the model whose system runs (default: kafka)"
     )
     add_model(parser)
-    bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
+    bugs = [each.name.lower() for model in MODELS for each in BUGS[model]]
     parser.add_argument("--bug", choices=bugs, metavar="NAME", help="seed a bug (conform replay --help lists them)")
     parser.add_argument("--replicas", metavar="N", type=count, help="number of brokers (default: 3)")
     parser.add_argument("--acks", choices=["0", "1", "all"], help="acks of the producer (default: all)")

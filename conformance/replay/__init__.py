@@ -1,11 +1,11 @@
 """Replay: executes a trace of the model on the cluster, step by step, and compares both states after each step.
 
-In:  a trace of `kafka` or `transactions` (traces/).
+In:  a trace of `kafka`, `transactions` or `coordinator` (traces/).
 Out: the first difference, if any; the actions and lines of code that no replayed trace exercised.
 
 command.py is the command line. on_cluster.py chooses the driver for the model of a trace. Of `kafka`, driver.py
 executes the steps, timing.py computes when time has to pass, and projection.py gives the model's view of a cluster;
-kraft/ has what concerns a KRaft controller, and transactions/ the like for `transactions`. compare.py compares,
-walks.py makes random traces, coverage.py records what they exercise, and system.py is the interface of a user's own
-driver.
+kraft/ has what concerns a KRaft controller; transactions/ and coordinator/ have the like for the other models, and
+followed.py tells which of their traces no cluster follows. compare.py compares, walks.py makes random traces,
+coverage.py records what they exercise, and system.py is the interface of a user's own driver.
 """

@@ -39,6 +39,7 @@ from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.words import listed
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +110,7 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
     try:
         header, _, _ = folder.read_header(path)
         if header.file is not None:
-            what = f"a trace of the model in {header.file}, but only traces of {' and '.join(BUGS)} are replayed"
+            what = f"a trace of the model in {header.file}, but only traces of {listed(BUGS)} are replayed"
             raise UsageError(f"{what}; compare your system with your model by isrcheck.testing, see docs/api.md")
         trace = folder.read(path, None)
         divergence = _replayed(trace, system, coverage)

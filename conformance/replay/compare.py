@@ -1,6 +1,6 @@
 """Replays a trace on a system: after each step, the observed system has to agree with the model.
 
-In:  a trace of `kafka` or `transactions`, and a `System` (system.py).
+In:  a trace of `kafka`, `transactions` or `coordinator`, and a `System` (system.py).
 Out: the first `Divergence`, or None if the system agrees throughout.
 """
 

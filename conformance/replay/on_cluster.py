@@ -1,4 +1,5 @@
-"""The executable cluster as a system for traces: `kafka` on its brokers, `transactions` on its system of transactions.
+"""The executable cluster as a system for traces: of `kafka` on its brokers, of `transactions` on its system of
+transactions, of `coordinator` on brokers with group coordinators.
 
 In:  a trace.
 Out: the driver for its model.
@@ -6,20 +7,28 @@ Out: the driver for its model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of, system_of
 from isrcheck.conformance.replay.compare import replay
+from isrcheck.conformance.replay.coordinator.driver import CoordinatorDriver
 from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.followed import why_not_followed
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.conformance.replay.transactions.answers import why_nobody_answers
 from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.words import listed
+
+DRIVERS: Mapping[str, Callable[[str | None], System]] = {
+    "transactions": TransactionsDriver,
+    "coordinator": CoordinatorDriver,
+}
+"""The drivers of the models that need no more than the name of a seeded bug."""
 
 
 class OnCluster:
@@ -39,7 +48,7 @@ class OnCluster:
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(
-                "the cluster replays only traces of kafka and transactions without swapped actions; give such a trace"
+                f"the cluster replays only traces of {listed(BUGS)} without swapped actions; give such a trace"
             )
         require_bug_of(model, self._bug)
         if model == "kafka":
@@ -47,10 +56,10 @@ class OnCluster:
             self._driver = self._of_kafka
         elif self._logs is not None:
             raise UsageError("--logs keeps the logs of brokers, for traces of kafka; leave it out")
-        elif why := why_nobody_answers(trace):
+        elif why := why_not_followed(trace):
             raise UntimelyError(why)
         else:
-            self._driver = TransactionsDriver(self._bug)
+            self._driver = DRIVERS[model](self._bug)
         self._driver.begin(trace)
 
     def take(self, step: Step) -> None:

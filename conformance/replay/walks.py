@@ -1,11 +1,11 @@
 """Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka or transactions, a seed, a number of steps; optionally a function that gives the enabled
-     steps.
+In:  an `Instance` of kafka, transactions or coordinator, a seed, a number of steps; optionally a function that gives
+     the enabled steps.
 Out: a `Trace` without a property.
 
 Each next step is chosen uniformly among the enabled steps, but for a few that rarely are (RELUCTANCE); steps that no
-timing allows (timing.py), or that nobody can bring about (transactions/answers.py), are left out.
+timing allows (timing.py), or that no cluster follows (followed.py), are left out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import random
 from collections.abc import Callable, Collection
 
 from isrcheck.conformance.implemented import UntimelyError, system_of
+from isrcheck.conformance.replay.followed import DECIDED_BY
 from isrcheck.conformance.replay.kraft.projection import has_kraft
 from isrcheck.conformance.replay.kraft.timing import FETCH
 from isrcheck.conformance.replay.timing import SENDS, TIMED, timing_of
-from isrcheck.conformance.replay.transactions.answers import LEARNS, why_nobody_answers
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
@@ -70,8 +70,9 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 def _is_timely(trace: Trace, last: Step) -> bool:
     """Whether somebody can bring about the last step of this trace."""
-    if system_of(trace.instance) == "transactions":
-        return last.action not in LEARNS or why_nobody_answers(trace) is None
+    if (system := system_of(trace.instance)) in DECIDED_BY:
+        actions, why = DECIDED_BY[system]
+        return last.action not in actions or why(trace) is None
     if last.action == FETCH and not has_kraft(trace.instance.configuration):
         return True
     if last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):

@@ -274,12 +274,12 @@ class ReplicaManager:
                 return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
             diverges = end.leader_epoch < request.last_fetched_epoch or end.end_offset < fetch_offset
             if diverges and self._bug is not Bug.DIVERGENCE_NOT_SEEN:
-                return FetchResponse(
-                    error, fetch_offset, (), *offsets, DivergingEpoch(end.leader_epoch, end.end_offset)
-                )
+                told = DivergingEpoch(end.leader_epoch, end.end_offset)
+                return FetchResponse(error, fetch_offset, (), *offsets, told)
         if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
             return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
-        return FetchResponse(error, fetch_offset, log.read(fetch_offset, log.log_end_offset), *offsets)
+        records = log.read(fetch_offset, fetch_offset + self._settings.replica_fetch_max_records)
+        return FetchResponse(error, fetch_offset, records, *offsets)
 
     def _error_of(self, fetch: ParkedFetch) -> Errors:
         return self._partition.error_for_epoch(fetch.asked.current_leader_epoch)

@@ -1,7 +1,7 @@
 """Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
 In:  nothing.
-Out: `Bug`, or `TransactionBug`, for the branch in the code that contains the mistake.
+Out: `Bug`, `TransactionBug`, or `CoordinatorBug`, for the branch in the code that contains the mistake.
 """
 
 from __future__ import annotations
@@ -89,4 +89,19 @@ class TransactionBug(Enum):
     MARKER_LOST_WITH_ANSWER = "a marker is not sent again if its answer is lost (TransactionMarkerChannelManager)"
 
 
-AnyBug = Bug | TransactionBug
+class CoordinatorBug(Enum):
+    """A seeded bug of the group coordinator; its value describes the mistake and its location."""
+
+    WRITTEN_TAKEN_FOR_COMMITTED = "a write is answered when its record is written (CoordinatorContext)"
+    ANSWERED_ONE_RECORD_EARLY = "a write is answered one record below the offset that it awaits (CoordinatorContext)"
+    BEYOND_WRITTEN_ACCEPTED = "a high watermark above what was written completes writes (CoordinatorContext)"
+    FAILED_FLUSH_KEEPS_STATE = "the state keeps the records of a batch that was refused (CoordinatorContext)"
+    OUT_OF_SYNC_NOT_NOTICED = "the offset of an append is not compared with the expected one (CoordinatorContext)"
+    UNLOADING_FORGETS_WRITES = "writes that wait when a coordinator is unloaded get no answer (CoordinatorContext)"
+    LOADED_TO_HIGH_WATERMARK = "a coordinator loads its log up to the high watermark only (CoordinatorContext)"
+    LOADED_WITHOUT_LISTENER = "a coordinator that was loaded does not hear the high watermark (CoordinatorContext)"
+    FOLLOWER_NOT_UNLOADED = "a coordinator is not unloaded when its broker follows (CoordinatorRuntime)"
+    EPOCH_KEPT_BY_ACTIVE = "an active coordinator keeps its epoch when its broker leads again (CoordinatorRuntime)"
+
+
+AnyBug = Bug | TransactionBug | CoordinatorBug

@@ -30,6 +30,7 @@ class Settings:
     `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392).
     `min_insync_replicas` is the topic's at the start; with KRaft it can be changed. `replicas_of_partition_0` is the
     number of replicas of the topic's first partition; None: the cluster's partition is the first.
+    `replica_fetch_max_records` stands for `replica.fetch.max.bytes`: a response carries at most so many records.
     `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver that cares only about the
     order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without new records is
     still parked, but its wait ends at once.
@@ -40,6 +41,7 @@ class Settings:
     unclean_leader_election_enable: bool = False
     replica_lag_time_max_ms: int = 10_000
     replica_lag_max_messages: int = 4_000
+    replica_fetch_max_records: int = 2_147_483_647
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1_000
     replica_socket_timeout_ms: int = 30_000

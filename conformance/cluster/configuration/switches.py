@@ -18,7 +18,9 @@ REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665). The model's names have a
 those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
 EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
 MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
-PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and TXN_VERIFY (KIP-890).
+PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and TXN_VERIFY (KIP-890); and those of the group coordinator, which only
+coordinator/ reads: LISTENS_AS_FOLLOWER (KAFKA-20634), FLUSHES_EMPTY_BATCH (KAFKA-20845) and APPENDS_IN_ITS_EPOCH, a
+repair that no release has.
 """
 
 from __future__ import annotations
@@ -147,6 +149,7 @@ class Switches:
     """The rules of one Kafka release, one field per switch. The defaults are those of 0.10. Fact sheet 0.2."""
 
     TRUNC: Truncation = Truncation.HW
+    APPENDS_IN_ITS_EPOCH: bool = False
     ASSIGNED_DIRECTORY_ERASES_ELR: bool = False
     BROKER_STATE_CHECK: BrokerStateCheck = BrokerStateCheck.NONE
     CONFIGURATION_BEFORE_TOPICS: bool = False
@@ -169,6 +172,7 @@ class Switches:
     FAIL_OVER_GIVES_FENCED_SESSIONS: bool = True
     FENCE_RAISES_EPOCH_TWICE: bool = False
     FENCE_TAKES_NEXT_ID: bool = False
+    FLUSHES_EMPTY_BATCH: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     HW_FROM_DIVERGING_RESP: bool = False
@@ -178,6 +182,7 @@ class Switches:
     LAST_KNOWN_LEADER_IS_ACTIVE: bool = True
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     LATE_FETCH_COUNTS: bool = False
+    LISTENS_AS_FOLLOWER: bool = False
     MARKER_ANSWERS_CHECK_EPOCH: bool = False
     MARKER_EPOCH_STRICT: bool = False
     MAXIMAL_ISR: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED

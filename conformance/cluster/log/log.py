@@ -12,7 +12,7 @@ the follower's log start. Source: fact sheet, section 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
@@ -44,6 +44,7 @@ class Log:
         if self._epochs.starts_below(self._log_start_offset):  # the checkpoint of epochs is older than the log start
             self._epochs.truncate_from_start(self._log_start_offset)
         self._producers = ProducerStateManager(switches, bug)
+        self.high_watermark_listeners: list[Callable[[int], None]] = []
         self._rebuild_producers()
 
     @property
@@ -259,5 +260,10 @@ class Log:
             self._set_high_watermark(self._log_start_offset)
 
     def _set_high_watermark(self, offset: int) -> None:
-        self._high_watermark = offset
+        """Move the high watermark, and tell the listeners if it goes up. (Kafka also tells one that goes down or stays,
+        which completes nothing.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
+        """
+        goes_up, self._high_watermark = offset > self._high_watermark, offset
         self._producers.high_watermark_moved(offset)
+        for listener in self.high_watermark_listeners if goes_up else ():
+            listener(offset)

@@ -297,7 +297,7 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
 def test_a_switch_that_does_not_exist_is_refused_in_one_line() -> None:
     with pytest.raises(SwitchError, match=r"^there is no generation 5\.0; the generations are: 0\.8, 0\.10, 0\.11, 2"):
         generation("5.0")
-    with pytest.raises(SwitchError, match=r"^there is no switch HW_WAIT; the switches are: ASSIGNED_DIR"):
+    with pytest.raises(SwitchError, match=r"^there is no switch HW_WAIT; the switches are: APPENDS_IN_"):
         generation("2.1").with_switch("HW_WAIT", "on")
     with pytest.raises(SwitchError, match=r"^TRUNC cannot be KIP1; its values are: HW, KIP101, KIP279, KIP320, ON_F"):
         generation("2.1").with_switch("TRUNC", "KIP1")

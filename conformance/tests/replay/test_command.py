@@ -13,7 +13,7 @@ import pytest
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
@@ -133,8 +133,8 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
     code, out, err = conform(f"replay {written}")
     assert (code, out) == (2, "")
     assert err == (
-        f"conform: {written}: the cluster replays only traces of kafka and transactions without swapped actions; give"
-        " such a trace\n"
+        f"conform: {written}: the cluster replays only traces of kafka, transactions and coordinator without swapped"
+        " actions; give such a trace\n"
     )
 
 
@@ -144,8 +144,8 @@ def test_a_trace_of_ones_own_model_is_refused(conform, tmp_path):
     code, out, err = conform(f"replay {written}")
     assert (code, out) == (2, "")
     assert err == (
-        f"conform: {written}: a trace of the model in mine.py, but only traces of kafka and transactions are"
-        " replayed; compare your system with your model by isrcheck.testing, see docs/api.md\n"
+        f"conform: {written}: a trace of the model in mine.py, but only traces of kafka, transactions and coordinator"
+        " are replayed; compare your system with your model by isrcheck.testing, see docs/api.md\n"
     )
 
 
@@ -260,7 +260,7 @@ def test_coverage_is_reported(conform):
 
 
 def test_every_bug_can_be_named(conform):
-    for model, bugs in (("kafka", Bug), ("transactions", TransactionBug)):
+    for model, bugs in (("kafka", Bug), ("transactions", TransactionBug), ("coordinator", CoordinatorBug)):
         for bug in bugs:
             assert conform(f"replay --model {model} --walks 1 --steps 1 --bug {bug.name.lower()}")[0] in (0, 20)
 
@@ -286,6 +286,28 @@ def test_walks_of_transactions_are_counted_and_a_divergence_is_saved(conform, tm
     )
     assert conform(f"replay {path}")[0] == 0
     assert conform(f"replay {path} --bug marker_lost_with_answer")[0] == 20
+
+
+def test_walks_of_the_coordinator_are_counted_and_a_divergence_is_saved(conform, tmp_path):
+    words = f"replay --model coordinator --walks 2 --protocol 4.0 --out {tmp_path}"
+    assert conform(words) == (
+        0,
+        "2 random walks of coordinator/4.0, 30 steps each: system and model agree after every step\n"
+        "2 of 10 seeded bugs (--bug) cannot show here:\n"
+        "  without two elections: out_of_sync_not_noticed, epoch_kept_by_active\n",
+        "",
+    )
+    assert conform(f"{words} --set elections=2")[1].count("\n") == 1
+    code, out, _ = conform(f"{words} --bug written_taken_for_committed")
+    assert code == 20
+    assert "(coordinator_flushes_batch 1), first in awaited_offset:" in out
+    (path,) = tmp_path.glob("coordinator_*.itf.json")
+    assert conform(f"replay {path}")[0] == 0
+    assert conform(f"replay {path} --logs kept") == (
+        2,
+        "",
+        f"conform: {path}: --logs keeps the logs of brokers, for traces of kafka; leave it out\n",
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- one's own broker

@@ -1,0 +1,91 @@
+"""A cluster whose partition is one of `__consumer_offsets`: each broker has a group coordinator.
+
+In:  the operations of a `Cluster`; write operations of clients; a driver's choice of the coordinators' events.
+Out: what is observed: the brokers, the coordinators, the answers.
+
+Clients and coordinators exchange no messages here: a write is handled when the driver says so, and its answer arrives
+at once. What lies below is Kafka's replication, with a KRaft controller, as in any other cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.bugs import CoordinatorBug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.coordinator.group import GroupRecord, RecordKind
+from isrcheck.conformance.cluster.coordinator.runtime import CoordinatorRuntime
+from isrcheck.conformance.cluster.coordinator.views import CoordinatedView, HandledWrite
+from isrcheck.conformance.cluster.network.messages import Errors
+from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+
+PROMPT = Settings(
+    min_insync_replicas=1,
+    replica_fetch_max_records=1,
+    replica_fetch_wait_max_ms=0,
+    replica_fetch_backoff_ms=0,
+)
+"""A follower fetches one record at a time, and waits for nothing."""
+
+
+class CoordinatedCluster(Cluster):
+    """Brokers with group coordinators. That of broker 0, which leads an empty log, is loaded."""
+
+    def __init__(self, switches: Switches, replicas: int = 2, bug: str | None = None) -> None:
+        super().__init__(switches, Start(replicas=replicas), PROMPT)
+        self._switches = switches
+        self._coordinator_bug = None if bug is None else CoordinatorBug[bug.upper()]
+        self._coordinators = {number: self._started_on(number) for number in self.brokers}
+        self._writes: list[HandledWrite] = []
+        self._answers: dict[int, Errors] = {}
+        self._coordinators[0].handle_event()
+
+    def coordinator_of(self, broker: int) -> CoordinatorRuntime:
+        """The coordinator of a broker's process. Errors: `ClusterError` if none runs."""
+        if not self.process_of(broker):
+            raise ClusterError(f"broker {broker} does not run, so it has no coordinator; restart it first")
+        return self._coordinators[broker]
+
+    def observe_coordinators(self) -> CoordinatedView:
+        """The state of everything, the coordinators included. Changes nothing."""
+        running = [broker for broker in self.brokers if self.process_of(broker)]
+        coordinators = {broker: self._coordinators[broker].observe() for broker in running}
+        writes = tuple(replace(write, answer=self._answers.get(at)) for at, write in enumerate(self._writes))
+        return CoordinatedView(self.observe(), coordinators, writes)
+
+    def write(self, broker: int, kind: RecordKind, name: str) -> None:
+        """The coordinator of a broker handles a write operation with this name. Errors: see `CoordinatorContext`."""
+        number = len(self._writes)
+
+        def respond(error: Errors) -> None:
+            self._answers[number] = error
+
+        self.coordinator_of(broker).write(GroupRecord(kind, name), respond)
+        self._writes.append(HandledWrite(name, kind, broker))
+
+    def move_leadership(self, broker: int) -> None:
+        """An administrator puts a broker first among the replicas, and asks for a preferred election. Errors:
+        `ClusterError` if it leads already.
+        """
+        self.begin_reassignment((broker, *(each for each in self.brokers if each != broker)))
+        self.elect(Election.PREFERRED, broker)
+
+    def deliver(self, number: int) -> None:
+        """Deliver a message; if it is metadata, the coordinator of the broker hears of it. Errors: see `Cluster`."""
+        message = self._network.look(number)
+        super().deliver(number)
+        if isinstance(message.payload, MetadataImage) and isinstance(message.destination, int):
+            self._coordinators[message.destination].metadata_applied()
+
+    def restart(self, broker: int) -> None:
+        """Start a new process, with a coordinator that is not loaded. Errors: see `Cluster`."""
+        super().restart(broker)
+        self._coordinators[broker] = self._started_on(broker)
+
+    def _started_on(self, broker: int) -> CoordinatorRuntime:
+        running = self._broker(broker).running
+        assert running is not None, f"broker {broker} has just been started: this is a defect of the cluster"
+        return CoordinatorRuntime(running.partition, self._switches, self._coordinator_bug)
