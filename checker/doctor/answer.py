@@ -17,7 +17,7 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import NEEDS_ALL_ACKS, is_exposed, is_open
+from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, is_exposed, is_open
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -200,6 +200,12 @@ class Answer:
         acknowledged record come first."""
         shown = [one for one in self.exposures if not one.is_of_disks and one.is_shown]
         return sorted(shown, key=lambda one: not one.loses_records)
+
+    @property
+    def defects_of_partitions(self) -> list[str]:
+        """The numbers of those by which a partition loses an acknowledged record, whatever its clients do."""
+        losing = [one.failure for one in self.exposed if one.loses_records]
+        return [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
 
     @property
     def open_exposures(self) -> list[Exposure]:

@@ -52,7 +52,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "availability": _availability(answer.availability),
         "tolerated_losses_of_brokers": answer.tolerated,
         "beware": [says for _, says in operator_rows(answer.case, answer.cluster)],
-        "coordinators": {label.lower(): says for label, says in coordinator_rows(answer)},
+        "coordinators": {
+            label.lower(): says for label, says in coordinator_rows(answer.cluster, answer.defects_of_partitions)
+        },
         "cluster": _cluster(answer.cluster),
         "case": answer.case.as_object(),
         "findings": {question.text: _finding(found) for question, found in answer.findings.items()},

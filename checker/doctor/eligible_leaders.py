@@ -1,6 +1,6 @@
 """What eligible leader replicas (ELR, KIP-966) ask of operators, and what defects do to the coordinators' own topics.
 
-In:  a `Cluster` and its `Case`, or an `Answer`.
+In:  a `Cluster`, its `Case`, and the numbers of the known defects to which it is exposed.
 Out: lines with their labels, for text.py and as_object.py.
 
 Each line rests on runs of a real cluster and on searches; docs/eligible_leader_replicas.md says which.
@@ -8,16 +8,14 @@ Each line rests on runs of a real cluster and on searches; docs/eligible_leader_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from isrcheck.checker.doctor.answer import Answer
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.least_isr import LEAST_ISR
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA
 from isrcheck.checker.questions.finding import Finding
 
 PAGE = "docs/eligible_leader_replicas.md"
@@ -67,21 +65,19 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
             yield one
 
 
-def coordinator_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    """Yield what the defects by which a partition loses records do to the topics in which coordinators keep what
+def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what `defects`, those by which a partition loses records, do to the topics in which coordinators keep what
     clients committed."""
-    losing = [one.failure for one in answer.exposed if one.loses_records]
-    defects = [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
     if not defects:
         return
     which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
-    if answer.cluster.transactions is not None:
+    if cluster.transactions is not None:
         yield (
             "Transactions",
             f"{which} can lose records of __transaction_state too: a transaction is undone after its client heard that"
             " it is committed",
         )
-    if Role.CONSUMER in answer.cluster.given_roles:
+    if Role.CONSUMER in cluster.given_roles:
         yield (
             "Groups",
             f"{which} can lose records of __consumer_offsets too: offsets go back after the group heard that they are"

@@ -224,7 +224,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if transactions is not None and transactions.only_copy:
         yield "Transactions", f"{transactions.only_copy} lets one broker have the only copy of what committed: {_LOG}"
-    yield from coordinator_rows(answer)
+    yield from coordinator_rows(answer.cluster, answer.defects_of_partitions)
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
