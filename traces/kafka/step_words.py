@@ -227,6 +227,12 @@ PLAIN: Mapping[str, str] = {
     "consumer_finds_nothing": "consumer {consumer} finds nothing new at broker {broker}",
     "consumer_follows_new_leader": "consumer {consumer} learns that broker {leader} leads, and checks its position",
     "consumer_is_out_of_range": "broker {leader} does not have the position of consumer {consumer}, which resets it",
+    "leader_admits_fetch": "broker {leader} finds the fetch of broker {follower} to be of its epoch",
+    "leader_counts_fetch": "broker {leader} counts the fetch of broker {follower}, which it has checked before",
+    "follower_checks_diverging_answer": (
+        "broker {follower} finds the answer to be of its epoch in which broker {leader} says where their logs part"
+    ),
+    "follower_truncates_as_noted": "broker {follower} cuts its log, as the answer says that it has checked before",
     "leader_answers_parked_fetch": "broker {leader} answers the waiting fetch of broker {follower}",
     "leader_deletes_records": "a client deletes everything before offset {offset} at broker {leader}",
     "follower_falls_behind": "broker {follower} no longer counts as caught up with broker {leader}",
