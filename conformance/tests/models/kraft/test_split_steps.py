@@ -39,7 +39,7 @@ COPIED = ("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_ap
 
 @pytest.mark.parametrize("counted", [0, 1])
 def test_a_fetch_that_counts_late_is_the_hole_in_the_repair_of_a_missed_demotion(counted):
-    """8.24 with its repair, 8.41: Partition.fetchRecords, updateFollowerFetchState. Without a fault or a reassignment."""
+    """8.41 without a reassignment: Partition.fetchRecords, updateFollowerFetchState."""
     values = {"preferred_elections": 2, "fencings": 1, "FETCH_IS_SPLIT": 1, "FETCH_COUNTED_IN_ITS_EPOCH": counted}
     one = cluster("3.7", (0, 1, 2), 3, **values)
     one.do(*COPIED, "controller_elects_preferred 2", "controller_fences_leader 2 and elects 0")
