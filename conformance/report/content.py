@@ -163,7 +163,7 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield f"trace show {TRACE}"
         yield f"conform replay {TRACE}"
     else:
-        yield "# Takes the steps of the history again. The executable cluster does not divide them as this history does:"
+        yield "# Takes the steps of the history again. The executable cluster does not divide them so:"
         yield f"trace show {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
