@@ -2,5 +2,5 @@
 
 In:  the library of known failures, whose files hold all texts.
 Out: a page of one screen, the text of an issue, the history as a page, a drawing and a trace, a test, and a script.
-May import: models, and the drawings of traces.
+May import: models, the drawings of traces, and what the executable cluster implements.
 """

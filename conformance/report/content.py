@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from isrcheck.conformance.implemented import MissingMechanismError, switches_of
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
@@ -157,9 +158,13 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
     yield "# Finds the history, and every search that the library has of the failure:"
     yield search_of(report.history)
     yield f"check failures {failure.number}"
-    yield "# Takes the steps of the history again, and replays them on an executable cluster:"
-    yield f"trace show {TRACE}"
-    yield f"conform replay {TRACE}"
+    if is_replayed(report.history.instance):
+        yield "# Takes the steps of the history again, and replays them on an executable cluster:"
+        yield f"trace show {TRACE}"
+        yield f"conform replay {TRACE}"
+    else:
+        yield "# Takes the steps of the history again. The executable cluster does not divide them so:"
+        yield f"trace show {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
     yield from (_search_with_change(report, one) for one in report.searches)
@@ -168,6 +173,15 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield "# Explains the recordings of real clusters; ISRCHECK is the folder with the sources of isrcheck:"
     for one in recordings:
         yield f'conform follow "$ISRCHECK"/{RECORDINGS}/{one.name} --protocol {one.protocol}'
+
+
+def is_replayed(instance: Instance) -> bool:
+    """Whether the executable cluster has the mechanisms of an instance, and so can replay its traces."""
+    try:
+        switches_of(instance)
+    except MissingMechanismError:
+        return False
+    return True
 
 
 def search_of(history: History) -> str:

@@ -119,4 +119,6 @@ def election(timeline: Timeline, broker: int, position: int) -> str:
         return f", electing broker {broker} as the last member of the ISR" if is_last else ""
     if before.unclean_elections_left > after.unclean_elections_left:
         return ""
+    if any(before.controller_isr[r] for r in range(before.replicas)):
+        return f", electing broker {broker}, which joins the ISR by the change that completes the reassignment"
     return f", electing broker {broker} as the last known leader, since ISR and ELR are empty"

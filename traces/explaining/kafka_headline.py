@@ -23,6 +23,7 @@ WRONG: Mapping[str, str] = {
     "offsets_ordered": "the offsets of broker {r} are in the wrong order",
     "committed_agrees": "brokers {a} and {b} hold different committed records at offset {offset}",
     "log_matching": "the logs of brokers {a} and {b} part at offset {below}, unnoticed",
+    "deleted_records_stay_deleted": "broker {r} shows records that a client heard are deleted",
     "low_watermark_is_minimum": "the log of broker {r} starts before what was deleted",
     "leader_in_isr": "broker {r} leads, but is not in the ISR",
     "isr_within_assigned": "broker {r} counts as a member, but is no replica of the partition",

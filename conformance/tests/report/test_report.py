@@ -176,7 +176,12 @@ def test_the_commands_are_commands(name: str, tmp_path: Path, capsys: pytest.Cap
     assert len(checked) == 2 + len(report_in(FAILURES[name]).searches)
     assert main(["report", name, "-o", str(tmp_path / "report")]) == 0
     capsys.readouterr()
-    assert main(["replay", str(tmp_path / "report" / "history.itf.json")]) == 0
+    replays = ["replay", str(tmp_path / "report" / "history.itf.json")]
+    if "conform replay history.itf.json" not in lines:  # the cluster takes a divided step as one event
+        assert name in ("fetch_counts_in_the_next_epoch", "checked_answer_truncates_later")
+        assert main(replays) == 3
+        return
+    assert main(replays) == 0
     steps = report_in(FAILURES[name]).history.depth
     assert f"replayed, {steps} steps; system and model agree after every step" in capsys.readouterr().out
 

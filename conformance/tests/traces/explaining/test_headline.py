@@ -209,6 +209,21 @@ HEADLINES = {
         "power, and is elected, although broker 1 still has it"
     ),
     "last_known_leader_is_down": "Broker 0 is in the ISR, although it is fenced or shuts down: broker 0 starts again",
+    "fetch_counts_in_the_next_epoch": (
+        "An acknowledged record is lost: broker 1 deletes its log, because it is no longer a replica, and is elected, "
+        "although broker 0 still has it"
+    ),
+    "checked_answer_truncates_later": (
+        "A member of the ISR lacks a record that readers have seen: broker 0 cuts it from its log, by an answer that "
+        "it has checked before"
+    ),
+    "applied_change_is_dropped": (
+        "Broker 0 stays out of the ISR for ever: broker 1 fails to apply the metadata up to partition epoch 1, and "
+        "nothing that has to happen changes it"
+    ),
+    "deleted_records_come_back": (
+        "Broker 1 shows records that a client heard are deleted: broker 1 hears that it leads, in epoch 1"
+    ),
     "restart_before_fencing": (
         "An acknowledged record is lost: broker 0 loses it in a loss of power, and is the leader again, although "
         "broker 1 still has it"

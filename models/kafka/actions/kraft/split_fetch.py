@@ -26,7 +26,10 @@ from isrcheck.models.language import NONE, action, require
 
 @action(shows="{leader} from {follower}")
 def leader_admits_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader checks the epoch of a fetch, and reads the records; it does not note yet how far the follower is."""
+    """The leader checks the epoch of a fetch, and reads the records; it does not note yet how far the follower is.
+
+    Kafka: Partition.fetchRecords.
+    """
     require(s.FETCH_IS_SPLIT)
     require(s.admitted_offset[leader][follower] == NONE)
     require(may_fetch(s, follower, leader))
@@ -53,7 +56,10 @@ def may_join_by_former_state(s, leader, follower):
 
 @action(shows="{leader} from {follower}")
 def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader notes the offset of a fetch that it has checked before, whatever it has become in between."""
+    """The leader notes the offset of a fetch that it has checked before, whatever it has become in between.
+
+    Kafka: Partition.updateFollowerFetchState, maybeExpandIsr.
+    """
     require(s.FETCH_IS_SPLIT)
     require(s.admitted_offset[leader][follower] != NONE)
     if presumes_leadership(s, leader) and s.is_of_former_state[leader][follower]:
@@ -72,7 +78,10 @@ def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 @action(shows="{follower} from {leader}")
 def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftReplica):
-    """The follower finds the answer to be of its epoch, and notes what to truncate."""
+    """The follower finds the answer to be of its epoch, and notes what to truncate.
+
+    Kafka: AbstractFetcherThread.processFetchRequest.
+    """
     require(s.DIVERGING_ANSWER_IS_SPLIT)
     require(s.held_epoch[follower] == NONE)
     require(follows(s, follower, leader))
@@ -97,7 +106,11 @@ def held_shared_end_offset(s, follower):
 
 @action(shows="{follower}")
 def follower_truncates_as_noted(s, follower: KraftReplica):
-    """The follower truncates, if it is a follower still or again: nobody looks at the epoch any more."""
+    """The follower truncates, if it is a follower still or again: nobody looks at the epoch again.
+
+    Not modelled: that the thread which fetches from a leader sends it nothing between check and truncation. Kafka:
+    AbstractFetcherThread.truncateOnFetchResponse.
+    """
     require(s.DIVERGING_ANSWER_IS_SPLIT)
     require(s.held_epoch[follower] != NONE)
     if s.leader[follower] != NONE and not presumes_leadership(s, follower):
