@@ -327,7 +327,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert complaint(capsys, "kafak").startswith("no model kafak; did you mean kafka?")
     assert (
         complaint(capsys, "kafka")
-        == "kafka needs --protocol; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.1"
+        == "kafka needs --protocol; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.0, 4.1, 4.3"
     )
     assert (
         complaint(capsys, "kafka/2.1", "--replicas")
