@@ -206,12 +206,13 @@ offsets_ordered = 4
 
 BOUNDS = (
     "replicas=3, records=2, log_size=2, elections=2, partition_changes=0, bounces=1, crashes=1, preferred_elections=0,"
-    " unclean_elections=0, power_losses=0, disk_losses=0, fencings=0, shutdowns=0, reassignments=0, late_fetches=0,"
-    " retries=0, delete_records=0, producer_snapshots=0, transactions=0, acks=all, min_insync_replicas=2,"
-    " enable_idempotence=off, producer_epochs=2, max_in_flight_requests=5, remembered_batches=5,"
-    " flush_interval_messages=0, claimed_failures=LOSS, replica_lag_max_messages=1, isolation_level=read_uncommitted,"
-    " consumers=0, auto_offset_reset=latest, follower_fetching=off, start=ELECTED, start_isr=0, common_records=0,"
-    " brokers_down=0"
+    " unclean_elections=0, power_losses=0, disk_losses=0, fencings=0, shutdowns=0, reassignments=0, min_isr_changes=0,"
+    " unregistrations=0, folder_deletions=0, directory_reports=0, dropped_metadata=0, late_fetches=0, retries=0,"
+    " delete_records=0, producer_snapshots=0, transactions=0, acks=all, min_insync_replicas=2, enable_idempotence=off,"
+    " producer_epochs=2, max_in_flight_requests=5, remembered_batches=5, flush_interval_messages=0,"
+    " claimed_failures=LOSS, replica_lag_max_messages=1, isolation_level=read_uncommitted, consumers=0,"
+    " auto_offset_reset=latest, follower_fetching=off, start=ELECTED, start_isr=0, start_assignment=0,"
+    " replicas_of_partition_0=0, common_records=0, brokers_down=0"
 )
 """The default configuration of the generations up to 2.4."""
 

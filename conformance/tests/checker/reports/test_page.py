@@ -327,7 +327,7 @@ def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
         "\u2717 VIOLATED at step 6 trace file as recorded",
         "\u25b2 PERMITTED at step 2 trace file as recorded",
     ]
-    assert [count[1:] for count in counts_of(tmp_path / "DIR")] == [(44, 0, 0, 24), (44, 0, 0, 26)]
+    assert [count[1:] for count in counts_of(tmp_path / "DIR")] == [(47, 0, 0, 27), (47, 0, 0, 29)]
     assert cases_of(tmp_path / "DIR")["kafka 0.10", "acked_not_lost"] == ("skipped", "VIOLATED at step 6, as recorded")
     run = run_of(tmp_path / "DIR")
     assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
@@ -365,7 +365,7 @@ def test_the_matrix_marks_unsearched_cells(check, record, tmp_path, no_proofs, m
     code, _, _ = check("--bound 3 --report DIR")
     assert code == 130
     assert {row[2] for row in page_of(tmp_path / "DIR").rows[1:]} == {"? UNDECIDED, not searched"}
-    assert counts_of(tmp_path / "DIR")[1] == ("kafka 2.1", 27, 0, 27, 0)
+    assert counts_of(tmp_path / "DIR")[1] == ("kafka 2.1", 30, 0, 30, 0)
 
 
 def test_a_sweep(check, tmp_path):

@@ -77,7 +77,7 @@ Proved for any number of steps (check kafka --protocol 0.10 --prove):
 as recorded: every cell agrees with models/verdicts.toml
 
 To go on:
-  trace show counterexamples/kafka_0.10_acked_not_lost_d7a04f25_1.itf.json  # step by step
+  trace show counterexamples/kafka_0.10_acked_not_lost_d503d3c4_1.itf.json  # step by step
   check --bound 6 --details                                                 # every cell, run and trace
   check doctor server.properties                                            # your own cluster
 """
@@ -109,7 +109,7 @@ def test_a_violation_that_is_not_recorded_is_on_the_screen_and_exits_12(screen):
         "0.11       -    nothing within 6 steps",
     ]
     assert "VIOLATED: a failure was found that is not recorded" in text.splitlines()
-    shown = "To go on:\n  trace show counterexamples/kafka_0.10_isr_is_complete_d7a04f25_1.itf.json "
+    shown = "To go on:\n  trace show counterexamples/kafka_0.10_isr_is_complete_d503d3c4_1.itf.json "
     assert shown in text
     assert "as recorded" not in text
 

@@ -159,7 +159,7 @@ def test_up_to_4_2_a_report_of_a_directory_empties_the_elr(protocol, eligible):
     assert members(one.state.eligible_leader_replicas) == eligible
 
 
-@pytest.mark.parametrize(("unclean", "stop"), [(0, Stop.SHUTDOWN), (1, Stop.CRASH)])
+@pytest.mark.parametrize(("unclean", "stop"), [(0, Stop.SHUTDOWN), (1, Stop.LOSS)])
 def test_a_shutdown_stays_clean_if_the_folder_of_the_replica_is_deleted(unclean, stop):
     """CleanShutdownFileHandler: the file names no logs."""
     one = cluster("4.3", (0, 1), shutdowns=1, folder_deletions=1, common_records=1, DELETED_FOLDER_IS_UNCLEAN=unclean)
