@@ -232,6 +232,18 @@ def test_the_loss_by_a_stale_record_is_told(protocol: str, capsys: pytest.Captur
     assert "It keeps to time: the executable cluster takes the same steps." in told
 
 
+def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    hint = (
+        "The rules are those of 2.4, because no --protocol is given; another is chosen with --protocol,"
+        " from 0.8 to 4.3."
+    )
+    for words in ((), ("--protocol", "2.4")):
+        code, said, _ = checking(main, capsys)("follow", str(KEPT / "stale_record"), *words)
+        assert code == 20
+        assert said.startswith(f"REJECTED at {KEPT / 'stale_record' / 'wire.ndjson'}:683: ")
+        assert (hint in " ".join(said.split())) is (not words)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "steps", "lost"),
