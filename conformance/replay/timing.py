@@ -305,7 +305,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
                 yield max(written), written[max(written)]
             elif in_file is None and wanted <= states[0].high_watermark[broker]:
                 yield -1, wanted
-            elif wanted != in_file:
+            elif in_file is None or wanted != min(in_file, before.log_end_offset[broker]):
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
                     " has not had since it last started; the model allows every value up to its last one"
