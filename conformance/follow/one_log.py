@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import INTERRUPTED, asked_model, complain, gravest, protocol_of, say, values_of
+from isrcheck.conformance.console import (
+    DIVERGED,
+    INTERRUPTED,
+    asked_model,
+    complain,
+    gravest,
+    protocol_of,
+    say,
+    values_of,
+)
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
@@ -30,9 +39,11 @@ from isrcheck.conformance.follow.runs.watch import Progress, Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
+from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
+from isrcheck.traces.lanes.table import wrapped
 
 
 def seconds_left(arguments: argparse.Namespace) -> float | None:
@@ -81,7 +92,7 @@ def _follow_online(path: Path, arguments: argparse.Namespace) -> int:
             announce=line.announce,
         )
     line.clear()
-    say(*tell_online(outcome))
+    say(*tell_online(outcome), *_by_default(arguments, outcome.exit_code))
     return outcome.exit_code
 
 
@@ -110,11 +121,20 @@ def _find_history(path: Path, arguments: argparse.Namespace) -> int:
             why_not_taken=why_not_taken,
         )
     line.clear()
-    say(*tell(outcome))
+    say(*tell(outcome), *_by_default(arguments, outcome.exit_code))
     if arguments.out and isinstance(outcome, Explained):
         kept = folder.write(outcome.trace, arguments.out)
         say(f"written: {kept}; replay it: conform replay {kept}")
     return outcome.exit_code
+
+
+def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
+    """A rejection by the default generation says so: the recording may be one of another Kafka."""
+    if code != DIVERGED or arguments.protocol is not None:
+        return ()
+    generations = list(registry.load("kafka")[0].protocols)
+    choice = f"another is chosen with --protocol, from {generations[0]} to {generations[-1]}"
+    return wrapped(f"The rules are those of {protocol_of(arguments)}, because no --protocol is given; {choice}.")
 
 
 def follow_events(

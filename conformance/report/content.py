@@ -119,12 +119,12 @@ def _test(report: Report) -> Iterator[Text | Listing]:
 
 def _searched(report: Report) -> Iterator[Text | Rows]:
     yield Text(
-        "Every behaviour of the model within the bounds was searched, and none breaks a promise. `exhausted`: no state"
-        " is left, so longer behaviours do not break one either."
+        "Every behaviour of the model within the bounds was searched, and none breaks a promise that the table does not"
+        " name. `exhausted`: no state is left, so longer behaviours do not break one either."
     )
     rows = [
         (
-            one.what,
+            one.what + (f"; breaks {', '.join(f'`{name}`' for name in one.breaks)}" if one.breaks else ""),
             one.protocol,
             f"{one.depth} steps, {'exhausted' if one.exhausted else 'not exhausted'}",
             f"{one.states:,}",
@@ -167,6 +167,8 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield f"trace show {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
+    if any(search.is_without_writes for search in report.searches):
+        yield "# (Every record is there from the beginning, so no write is acknowledged: UNREACHABLE, exit code 10.)"
     yield from (_search_with_change(report, one) for one in report.searches)
     recordings = [recording for one in report.evidence for recording in one.recordings]
     if recordings:

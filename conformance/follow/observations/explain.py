@@ -24,6 +24,7 @@ from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.hints import hint
+from isrcheck.conformance.follow.observations.in_time import Dropped
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
@@ -324,7 +325,7 @@ class _Following:
         script = Script(recording, instance)
 
         def search(
-            memory: int, *, keeps_promises: bool = False, in_time: bool = False, finds_line: bool = False
+            memory: int, *, keeps_promises: bool = False, in_time: Dropped | None = None, finds_line: bool = False
         ) -> ObservationSearch:
             return ObservationSearch(
                 *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
@@ -346,15 +347,19 @@ class _Following:
     def preferred(self, search: Callable[..., ObservationSearch]) -> Explained:
         """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
 
-        def another(*, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
+        def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
             further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
             further.run()
             return further
 
+        def timely(*, keeps_promises: bool) -> Explained | None:
+            tries = (another(keeps_promises=keeps_promises, in_time=dropped) for dropped in Dropped)
+            return next(filter(None, map(self.timely, tries)), None)
+
         assert self.explanation is not None
         found = self.explanation
         if found.untimely:
-            found = self.timely(another(keeps_promises=False, in_time=True)) or found
+            found = timely(keeps_promises=False) or found
         self.explanation = found = found.judged()
         self.is_judged = True
         if found.exit_code == 0:
@@ -364,7 +369,7 @@ class _Following:
             return replace(found, fail_all=second.is_exhausted and not found.recording.is_folded)
         keeping = self.explained(second)
         if keeping.untimely:
-            keeping = self.timely(another(keeps_promises=True, in_time=True)) or keeping
+            keeping = timely(keeps_promises=True) or keeping
         keeping = keeping.judged()
         return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else found
 

@@ -4,12 +4,15 @@ In:  a script, and states with their successors, many at a time.
 Out: a truth value for each successor.
 
 A leader drops the followers that have not caught up for long. It keeps one that is at its log end, so in time it drops
-every follower that lags, and no other. With KRaft it proposes a follower for the ISR if it has read in the metadata
-that this one is active; if the recording has a fault of that follower, it has to have read everything. Both conditions
-are sufficient: the replay (conformance/replay) says whether the cluster can take a path.
+every follower that lags, and no other; or some that lag, if the others have begun to lag later, of which the states
+say nothing. With KRaft it proposes a follower for the ISR if it has read in the metadata that this one is active; if
+the recording has a fault of that follower, it has to have read everything. The replay (conformance/replay) says
+whether the cluster can take a path.
 """
 
 from __future__ import annotations
+
+import enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +25,19 @@ from isrcheck.models.kafka.state.values import AlterPartition
 SHRINKS, FETCHES = "leader_shrinks_isr", "leader_handles_fetch"
 
 
+class Dropped(enum.Enum):
+    """The followers that a leader drops from the ISR in one step: a search in time allows no other step."""
+
+    ALL = "all that lag"
+    SOME = "some that lag"
+
+
 class InTime:
     """The steps of one recording that can be in time."""
 
-    def __init__(self, script: Script, cells: Cells) -> None:
+    def __init__(self, script: Script, cells: Cells, dropped: Dropped) -> None:
         self.cells = cells
+        self.dropped = dropped
         self.replicas = range(cells.instance.configuration.replicas)
         self.has_kraft = has_kraft(script.instance)
         count = len(script.actor)
@@ -49,7 +60,7 @@ class InTime:
         allowed: Truths = np.ones(len(after), bool)
         for leader in self.replicas:
             rows = np.flatnonzero(self.shrinks[steps] == leader)
-            allowed[rows] &= self._drops_all_that_lag(before[parents[rows]], leader, self.removed[steps[rows]])
+            allowed[rows] &= self._drops_those_that_lag(before[parents[rows]], leader, self.removed[steps[rows]])
             if self.has_kraft:
                 rows = np.flatnonzero(self.fetches[steps] == leader)
                 proposes = (self._request(after[rows], leader) != AlterPartition.NONE) & (
@@ -62,7 +73,7 @@ class InTime:
     def _request(self, states: Words, leader: int) -> Numbers:
         return self.cells.column(states, "alter_partition", leader)
 
-    def _drops_all_that_lag(self, states: Words, leader: int, removed: Numbers) -> Truths:
+    def _drops_those_that_lag(self, states: Words, leader: int, removed: Numbers) -> Truths:
         column = self.cells.column
         end = column(states, "log_end_offset", leader)
         are: Truths = np.ones(len(states), bool)
@@ -70,7 +81,8 @@ class InTime:
             if other != leader:
                 lags = column(states, "remote_log_end_offset", leader, other) != end
                 is_member = column(states, "isr", leader, other) == 1
-                are &= ~is_member | (lags == ((removed >> other) & 1 == 1))
+                is_removed = (removed >> other) & 1 == 1
+                are &= ~is_member | (lags == is_removed if self.dropped is Dropped.ALL else lags | ~is_removed)
         return are
 
     def _may_propose(self, states: Words, leader: int, steps: Numbers, stages: Numbers) -> Truths:

@@ -24,7 +24,7 @@ from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claims
 from isrcheck.conformance.follow.observations.foreseen import Foreseen
-from isrcheck.conformance.follow.observations.in_time import InTime
+from isrcheck.conformance.follow.observations.in_time import Dropped, InTime
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
@@ -94,7 +94,7 @@ class ObservationSearch:
         report: Callable[[Progress], None] = lambda progress: None,
         *,
         keeps_promises: bool = False,
-        in_time: bool = False,
+        in_time: Dropped | None = None,
         most_broad: int = MOST_BROAD,
         clears: bool = True,
         finds_line: bool = True,
@@ -113,7 +113,7 @@ class ObservationSearch:
         self.batch = Batch.of(self.room, self.words)
         self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
-        self.in_time = InTime(script, self.cells) if in_time else None
+        self.in_time = InTime(script, self.cells, in_time) if in_time is not None else None
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
         self.keeping = Keeping(instance, kernel) if keeps_promises else None

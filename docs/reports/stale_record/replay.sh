@@ -14,3 +14,4 @@ check kafka --protocol 3.7 --elections 2 --partition-changes 4 --switch EQUAL_PA
 conform follow "$ISRCHECK"/conformance/recordings/wire/stale_record --protocol 3.7
 conform follow "$ISRCHECK"/conformance/recordings/wire/stale_record_three_controllers --protocol 3.7
 conform follow "$ISRCHECK"/conformance/recordings/wire/stale_record_control --protocol 3.7
+conform follow "$ISRCHECK"/conformance/recordings/kafka-4.5/stale_record --protocol 4.3

@@ -15,7 +15,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, failures,
 
 @dataclass(frozen=True)
 class Search:
-    """A search with a repair that broke no promise.
+    """A search with a repair that broke no promise, or only those that `breaks` names.
 
     `what` says in words which repair, and in which bounds; `protocol` and `configuration` are those of the search.
     `states` are the distinct states, `depth` the greatest number of steps to which all of them were judged;
@@ -28,6 +28,12 @@ class Search:
     states: int
     depth: int
     exhausted: bool
+    breaks: tuple[str, ...] = ()
+
+    @property
+    def is_without_writes(self) -> bool:
+        """Whether all records are in every log from the beginning: then the search finds that none is acknowledged."""
+        return self.exhausted and "common_records=" in self.configuration
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def report_of(failure: Failure) -> Report | None:
         cause=paragraph(content.pop("cause")),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
-        searches=tuple(Search(**one) for one in content.pop("search", ())),
+        searches=tuple(map(_search, content.pop("search", ()))),
         evidence=tuple(map(_evidence, content.pop("evidence", ()))),
         **content,  # an unknown key is an error
     )
@@ -110,6 +116,10 @@ def report_of(failure: Failure) -> Report | None:
 def reported() -> Mapping[str, Failure]:
     """Return the failures that have a report, by their names, in the order of their numbers."""
     return {one.name: one for one in failures() if one.report}
+
+
+def _search(content: Mapping[str, Any]) -> Search:
+    return Search(**{**content, "breaks": tuple(content.get("breaks", ()))})
 
 
 def _evidence(content: Mapping[str, Any]) -> Evidence:

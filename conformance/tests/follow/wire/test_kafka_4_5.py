@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -29,6 +30,9 @@ KEPT = RECORDINGS / "kafka-4.5"
 OTHERS = SHARED / "data" / "kafka-4.5-dev"
 """All of them, beside the project; the largest are not kept in it."""
 
+ELIGIBLE = SHARED / "data" / "kafka-4.5-dev-elr"
+"""Runs of 8.24 and 8.25 with eligible leader replicas, beside the project; one of 8.25 is kept in it."""
+
 EXPLICIT = '"unclean.leader.election.enable": false'
 
 
@@ -39,6 +43,13 @@ def recording(name: str) -> Path:
     if not (OTHERS / name).is_dir():
         pytest.skip(f"the recording {name} lies beside the project, in {OTHERS.relative_to(OTHERS.parents[2])}")
     return OTHERS / name
+
+
+def eligible(name: str) -> Path:
+    """The folder of a run with eligible leader replicas."""
+    if not (ELIGIBLE / name).is_dir():
+        pytest.skip(f"the run {name} lies beside the project, in {ELIGIBLE.relative_to(ELIGIBLE.parents[2])}")
+    return ELIGIBLE / name
 
 
 def followed(folder: Path, protocol: str = "4.1") -> Outcome:
@@ -199,6 +210,64 @@ def test_a_record_that_a_log_shows_twice_was_sent_again() -> None:
     assert isinstance(outcome, Explained)
     assert (outcome.trace.length, outcome.exit_code, broken(outcome)) == (58, 0, {"no_duplicates": (PERMITTED, 37)})
     assert outcome.trace.instance.configuration.retries == 1
+
+
+def told_of(folder: Path, protocol: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """What a person reads who types the command: the exit code, and the report on one line."""
+    code, said, _ = checking(main, capsys)("follow", str(folder), "--protocol", protocol)
+    return code, " ".join(said.split())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("protocol", ["4.1", "4.3"])
+def test_the_loss_by_a_stale_record_is_told(protocol: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = told_of(KEPT / "stale_record", protocol, capsys)
+    assert code == 12
+    assert f"is a behaviour of {protocol}, in 22 steps" in told
+    assert (
+        "record PRECIOUS was acknowledged (line 491), and is not in the log any more (line 683): acked_not_lost is"
+        " violated at step 12; before that: kill -9 broker 1 (line 502); not permitted: "
+    ) in told
+    assert "Every path that explains the recording violates a promise" in told
+    assert "It keeps to time: the executable cluster takes the same steps." in told
+
+
+def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    hint = (
+        "The rules are those of 2.4, because no --protocol is given; another is chosen with --protocol,"
+        " from 0.8 to 4.3."
+    )
+    for words in ((), ("--protocol", "2.4")):
+        code, said, _ = checking(main, capsys)("follow", str(KEPT / "stale_record"), *words)
+        assert code == 20
+        assert said.startswith(f"REJECTED at {KEPT / 'stale_record' / 'wire.ndjson'}:683: ")
+        assert (hint in " ".join(said.split())) is (not words)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("name", "steps", "lost"),
+    [
+        ("8.24/md2", 52, (755, 1018)),
+        ("8.24/md3", 52, None),
+        ("8.24/md6", 53, (660, 929)),
+        ("8.24/mdc", 53, (664, 916)),
+        ("8.24/mdctl1", 60, None),
+        ("8.25/sr1", 22, (491, 683)),
+        ("8.25/src", 28, None),
+    ],
+)
+def test_a_run_with_eligible_leader_replicas_is_followed_with_its_loss(
+    name: str, steps: int, lost: tuple[int, int] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`md3` and the controls `mdctl1` and `src` lose nothing: the README of each folder says how often a run did."""
+    code, told = told_of(eligible(name), "4.3", capsys)
+    assert code == (0 if lost is None else 12)
+    assert f"is a behaviour of 4.3, in {steps} steps" in told
+    sentences = re.findall(
+        r"record (\S+) was acknowledged \(line (\d+)\), and is not in the log any more \(line (\d+)\)", told
+    )
+    assert sentences == ([] if lost is None else [("PRECIOUS", *map(str, lost))])
 
 
 def test_a_script_of_the_stale_record_loses_a_record() -> None:
