@@ -48,6 +48,12 @@ class KraftReplicaManager(ReplicaManager):
         """How far this process has read the metadata log; -1 if it has read nothing."""
         return self._metadata.offset
 
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """What this process tells clients, also as no replica of the partition. Kafka: KRaftMetadataCache."""
+        image = self._metadata.image
+        return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
+
     def begin_shutdown(self) -> None:
         """From now on heartbeats ask for a controlled shutdown."""
         self._wants_to_shut_down = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 
 import pytest
 
@@ -130,7 +131,8 @@ def matrix(tmp_path_factory):
 
 def write_counterexamples(run, depth, folder):
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        patched.setattr(matrix_module, "recorded", lambda: [run])
+        # Whether the record is of the model of today, the tests of the matrix ask.
+        patched.setattr(matrix_module, "recorded", lambda: [replace(run, digest=None)])
         patched.setattr(session, "proved", lambda *given, **more: Proofs(stopped="seconds"))  # nothing of them is asked
         assert check(["--bound", str(depth), "--engine", "local", "--out", str(folder)]) == 0
 
