@@ -37,7 +37,8 @@ SINCE_2_8 = (
     *("is_adding", "is_removing", "metadata_adding", "knows_assigned", "knows_adding", "reassignments_left"),
     *("changed_min_isr", "min_isr_position", "min_isr_changes_read", "min_isr_changes_left"),
     *("is_unregistered", "unregistrations_left", "folder_deletions_left", "directory_reports_left"),
-    *("dropped_metadata_left", "answered_deletion"),
+    *("dropped_metadata_left", "answered_deletion", "erases_elr"),
+    *("admitted_offset", "is_of_former_state", "held_epoch", "held_end_offset"),
 )
 """The fields of generations from 2.8 on, and of switches and bounds that are off by default; without those, they have
 no cells, or cells of one value."""

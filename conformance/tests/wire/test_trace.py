@@ -105,6 +105,21 @@ def test_every_other_golden_trace_is_played(name):
         assert (played.divergence, code_of(trace, played)) == (None, DONE)
 
 
+def test_a_partition_without_a_leader_is_what_the_trace_says():
+    """Where a trace says that nobody can lead again, a consumer that reads nothing agrees with it."""
+    trace = golden_trace("kafka_unregistered_broker_stays_eligible")
+    leaderless, unread, read = Played(is_leaderless=True), Played(), Played(reading=Reading((), 0, 0))
+    assert [code_of(trace, each) for each in (leaderless, unread, read)] == [DONE, UNDECIDED, DIVERGED]
+    assert lines_of(trace, leaderless) == [
+        "a new consumer cannot read: no broker leads, although the cluster ran on for a minute without a fault"
+    ]
+    assert lines_of(trace, read)[-1] == (
+        "DIVERGED: the trace leaves the partition without a leader for good, but the new consumer reads"
+    )
+    another = golden_trace("kafka_last_known_leader_is_down")
+    assert code_of(another, leaderless) == UNDECIDED
+
+
 def test_a_producer_with_old_metadata_writes_to_the_former_leader():
     """Both brokers presume leadership; each producer writes where the trace says."""
     steps = ["controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1"]
