@@ -298,14 +298,13 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
                 had, in_file = {}, 0
         elif step and step.action in RESTARTS and step.ordinals[0] == broker:
             wanted, end = step.ordinals[1], before.log_end_offset[broker]
-            written = {
-                found: high_watermark for high_watermark, found in had.items() if min(high_watermark, end) == min(wanted, end)
-            }
+            loaded = min(wanted, end)
+            written = {found: offset for offset, found in had.items() if min(offset, end) == loaded}
             if written:
                 yield max(written), written[max(written)]
             elif in_file is None and wanted <= states[0].high_watermark[broker]:
                 yield -1, wanted
-            elif in_file is None or min(in_file, end) != min(wanted, end):
+            elif in_file is None or min(in_file, end) != loaded:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
                     " has not had since it last started; the model allows every value up to its last one"

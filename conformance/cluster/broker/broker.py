@@ -160,9 +160,7 @@ class Broker:
         self._was_clean = False
 
     def delete_replica(self) -> None:
-        """An operator deletes the folder of the partition. What lies beside it stays: replication-offset-checkpoint,
-        and what the disk tells of the shutdown. Errors: `ClusterError` if a process runs.
-        """
+        """The partition's folder is deleted; the files beside it stay. Errors: `ClusterError` if a process runs."""
         if self._running is not None:
             raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
         high_watermark = self._storage.checkpointed_high_watermark

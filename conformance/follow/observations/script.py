@@ -77,8 +77,8 @@ NEVER = (
     *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
     *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )
-"""Actions that never happen: faults that recordings cannot contain, requests that no client sends, and steps of switches
-that are off in every generation."""
+"""Actions that never happen: faults that recordings cannot contain, requests that no client sends, and what needs
+switches that are off in every generation."""
 
 BROKERS = (Replica, AlteringReplica, KraftReplica)
 """The domains of parameters that are brokers."""

@@ -21,6 +21,7 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
 READ = "broker_applies_metadata"
+DROP = "broker_drops_metadata"
 FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
@@ -74,7 +75,7 @@ class _Reading:
         return found
 
     def _before(self, position: int, step: Step, before: State, after: State) -> dict[int, int]:
-        if step.action == READ:
+        if step.action in (READ, DROP):
             broker, partition_epoch = step.ordinals
             return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
         if step.action == READ_CONFIGURATION:

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, trace_of, walk_of
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, refusal_of, trace_of, walk_of
 from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
+from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.wire.script.played import ClientError, Played
 from isrcheck.conformance.wire.script.player import Player
 from isrcheck.conformance.wire.script.real_consumer import Reading
@@ -97,8 +98,9 @@ OTHERS = [path.stem for path in sorted(golden.FOLDER.glob("kafka*.txt")) if path
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_golden_trace_is_played(name):
     trace = golden_trace(name)
-    if name in IMPOSSIBLE:
-        with pytest.raises(ClientError, match=IMPOSSIBLE[name]):
+    refused = refusal_of(trace)
+    if name in IMPOSSIBLE or refused:
+        with pytest.raises(MissingMechanismError if refused else ClientError, match=refused or IMPOSSIBLE[name]):
             play(trace)
     else:
         played, _ = play(trace)
