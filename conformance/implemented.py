@@ -32,6 +32,15 @@ BUGS = {"kafka": Bug, "transactions": TransactionBug, "coordinator": Coordinator
 OF_THE_OPERATOR = ("LEADER_CHOICE",)
 """The switches that stand for what an operator decides: the order in which the replicas are assigned."""
 
+AS_THE_CLUSTER_DOES = ("DELETION_IS_ANSWERED",)
+"""The switches that only say whether the model has a step for what the cluster does in any case."""
+
+IN_ONE_EVENT = {
+    "FETCH_IS_SPLIT": "a leader of the cluster checks and counts a fetch in one event",
+    "DIVERGING_ANSWER_IS_SPLIT": "a follower of the cluster checks a diverging answer and truncates in one event",
+}
+"""The switches with which the model takes two steps for one event of the cluster."""
+
 OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
 OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_EPOCH_START")
 """The switches that mean something only for an idempotent producer, or for a consumer with a position."""
@@ -71,7 +80,7 @@ def switches_of(instance: Instance) -> Switches:
         *(() if configuration.consumers else OF_CONSUMERS),
     }
     for name, entry in instance.model.entries.items():
-        if not name.isupper() or name in unused or name in OF_THE_OPERATOR:
+        if not name.isupper() or name in (*unused, *OF_THE_OPERATOR, *AS_THE_CLUSTER_DOES, *IN_ONE_EVENT):
             continue
         value = getattr(configuration, name)
         spelled = spell(entry, value)
@@ -86,4 +95,7 @@ def switches_of(instance: Instance) -> Switches:
         raise MissingMechanismError(
             f"the executable cluster lacks {' and '.join(missing)}; it implements {', '.join(GENERATIONS)}"
         )
+    for name, why in IN_ONE_EVENT.items():
+        if getattr(configuration, name):
+            raise MissingMechanismError(f"{name}=on: {why}, so that nothing can happen in between")
     return found

@@ -53,6 +53,7 @@ BROKER_EPOCHS_CHECKED = Need(
     lambda has: has.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH,
 )
 REASSIGNMENTS = Need("reassignments (3.3 or later)", lambda has: has.reassignments > 0)
+MIN_ISR_CHANGES = Need("min_isr_changes (3.3 or later)", lambda has: has.min_isr_changes > 0)
 GATE = Need("HW_MINISR_GATE=on (3.7 or later)", lambda has: has.HW_MINISR_GATE)
 ELIGIBLE_REPLICAS = Need("eligible leader replicas: ELR=on (4.1)", lambda has: has.ELR)
 IDEMPOTENT = Need("an idempotent producer (--set enable_idempotence=on)", lambda has: has.enable_idempotence)
@@ -119,6 +120,14 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
     Bug.LAST_KNOWN_LEADER_TOO_EARLY: (ELIGIBLE_REPLICAS,),
     Bug.REMOVAL_KEEPS_LEADER_EPOCH: (REASSIGNMENTS,),
     Bug.OLD_RECORD_APPLIED: (KRAFT,),
+    Bug.MIN_ISR_OF_ALL_BROKERS: (REASSIGNMENTS, MIN_ISR),
+    Bug.REASSIGNMENT_COMPLETES_EARLY: (REASSIGNMENTS,),
+    Bug.CANCEL_KEEPS_ISR: (REASSIGNMENTS,),
+    Bug.STRANGER_ELECTED: (REASSIGNMENTS, ELIGIBLE_REPLICAS),
+    Bug.REMOVED_REPLICA_KEEPS_LOG: (REASSIGNMENTS,),
+    Bug.STRANGER_COUNTED: (REASSIGNMENTS,),
+    Bug.NEW_MINIMUM_KEEPS_ELR: (MIN_ISR_CHANGES, ELIGIBLE_REPLICAS),
+    Bug.NEW_MINIMUM_NOT_READ: (MIN_ISR_CHANGES,),
     TransactionBug.OLD_COORDINATOR_NOT_FENCED: (FAILOVERS, LATE_MARKERS),
     TransactionBug.GUARD_SURVIVES_MARKER: (VERIFIED,),
     TransactionBug.RECORD_NOT_VERIFIED: (VERIFIED,),
@@ -139,20 +148,20 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
 }
 """What a bug needs to show. A bug without an entry needs nothing that every configuration does not have."""
 
-NOT_IN_THE_MODEL: Mapping[AnyBug, str] = dict.fromkeys(
+OF_ADMINISTRATORS: Mapping[AnyBug, str] = dict.fromkeys(
     (
         *(Bug.MIN_ISR_OF_ALL_BROKERS, Bug.NEW_MINIMUM_KEEPS_ELR, Bug.NEW_MINIMUM_NOT_READ),
         *(Bug.REASSIGNMENT_COMPLETES_EARLY, Bug.CANCEL_KEEPS_ISR, Bug.STRANGER_ELECTED),
         *(Bug.REMOVED_REPLICA_KEEPS_LOG, Bug.STRANGER_COUNTED),
     ),
-    "the model neither reassigns as Kafka does, nor changes min.insync.replicas, nor unregisters brokers",
+    "a recorded run has neither reassignments nor changes of min.insync.replicas",
 )
-"""Bugs of what only the cluster can do. Direct tests show them (tests/cluster/kraft/test_kraft.py)."""
+"""Bugs of what administrators ask for."""
 
 NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
-    **NOT_IN_THE_MODEL,
-    Bug.STALE_FETCHES_COUNTED: (
-        "the model takes no step for a request that is refused, so no trace asks the cluster to refuse one"
+    **dict.fromkeys(
+        (Bug.STALE_FETCHES_COUNTED, Bug.STRANGER_COUNTED, Bug.STRANGER_ELECTED),
+        "the model takes no step for a request that is refused, so no trace asks the cluster to refuse one",
     ),
     Bug.STALE_METADATA_APPLIED: (
         "the model takes no step for an announcement that is ignored, so no trace delivers an old one"
@@ -165,7 +174,7 @@ NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
 """What a driver that takes the model's steps, and nothing else, cannot bring about."""
 
 NEVER_IN_RUNS: Mapping[AnyBug, str] = {
-    **NOT_IN_THE_MODEL,
+    **OF_ADMINISTRATORS,
     Bug.LAG_BY_HIGH_WATERMARK: "it is made for a reader of an open transaction, and a run has no transactions",
     Bug.STALE_EPOCH_ANSWER_APPLIED: (
         "a question about epochs and its answer are one event, at the model's level of atomicity: no answer is ever"

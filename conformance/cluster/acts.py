@@ -136,10 +136,10 @@ def deliver_requests(cluster: Cluster) -> None:
             cluster.deliver(message.number)
 
 
-def deliver_answers(cluster: Cluster) -> None:
-    """Deliver every response in flight to a client."""
+def deliver_answers(cluster: Cluster, held: tuple[type, ...] = ()) -> None:
+    """Deliver every response in flight to a client, but for those of the types `held`."""
     for message in cluster.messages():
-        if isinstance(message.destination, str) and not isinstance(message.payload, AlterIsrRequest):
+        if isinstance(message.destination, str) and not isinstance(message.payload, (AlterIsrRequest, *held)):
             cluster.deliver(message.number)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from isrcheck.conformance.cluster.broker.broker import Broker
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
@@ -30,7 +31,7 @@ class ClientOperations(ABC):
         """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
 
     @abstractmethod
-    def _broker(self, number: int) -> object:
+    def _broker(self, number: int) -> Broker:
         """The broker with this number. Errors: `ClusterError` if there is none."""
 
     @property
@@ -92,6 +93,12 @@ class ClientOperations(ABC):
         """
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
+
+    def check_low_watermark(self, broker: int) -> None:
+        """A leader looks again whether it can answer DeleteRecords, as it does at every fetch of a follower."""
+        running = self._broker(broker).running
+        if running is not None:
+            running.delete_records.try_complete()
 
     def consume(
         self,

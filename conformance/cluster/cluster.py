@@ -108,7 +108,7 @@ class Cluster(ClientOperations, KraftOperations):
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
         """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
         running = self._broker(broker).running
-        return (running.partition.leader, running.partition.leader_epoch) if running else (None, -1)
+        return running.known_leader if running else (None, -1)
 
     def controller_metadata(self) -> LeaderAndIsr:
         """The leader, its epoch and the ISR that the controller has recorded."""

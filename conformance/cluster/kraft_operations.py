@@ -95,6 +95,14 @@ class KraftOperations(ABC):
         self._quorum()
         self._broker(broker).report_directory()
 
+    def fail_to_apply(self, number: int) -> None:
+        """A record of the metadata log reaches a broker, where an exception ends the change of the partition, such as
+        too many open files. Nothing repeats it. Errors: `ClusterError` if it is not in flight, or no process runs.
+        """
+        message = self._network.take(number)
+        assert isinstance(message.payload, MetadataImage)
+        self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
+
     def deliver_together(self, late: int, other: int) -> None:
         """Two fetches of one follower reach its leader, which handles them in two threads: the late one finds that the
         follower may join the ISR, and the other one takes effect before the leader asks the controller.

@@ -21,12 +21,13 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
+from isrcheck.conformance.cluster.network.messages import Acks, DeleteRecordsResponse, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.views import BrokerView
 from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of, system_of
 from isrcheck.conformance.replay.kraft.projection import has_kraft
 from isrcheck.conformance.replay.kraft.steps import KraftSteps
+from isrcheck.conformance.replay.kraft.timing import DROP
 from isrcheck.conformance.replay.projection import (
     Observations,
     Projected,
@@ -124,7 +125,7 @@ class Driver(KraftSteps):
         self.position += 1
         try:
             for broker, offset in self.timing.kraft.reads.get(self.position, {}).items():
-                self.read_metadata(broker, offset)
+                self.read_metadata(broker, offset, is_dropped=step.action == DROP)
             take(*step.ordinals)
             self._between_steps()
         except ClusterError as error:
@@ -153,7 +154,8 @@ class Driver(KraftSteps):
 
     def _between_steps(self) -> None:
         """Deliver responses to clients, give up fetches as the model does, and fire the timers that are due."""
-        acts.deliver_answers(self.cluster)
+        # Where the answer to DeleteRecords is a step of the model, it is held until then.
+        acts.deliver_answers(self.cluster, (DeleteRecordsResponse,) * int(self.configuration.DELETION_IS_ANSWERED))
         self._give_up_fetches()
         self._give_up_proposals()
         self._give_up_late_fetches()
@@ -343,6 +345,18 @@ class Driver(KraftSteps):
     def _leader_deletes_records(self, leader: int, offset: int) -> None:
         self.cluster.delete_records(leader, offset)
         self._deliver_last()
+
+    def _leader_answers_deletion(self, leader: int) -> None:
+        self.cluster.check_low_watermark(leader)
+        told = [one for one in self.cluster.messages() if isinstance(one.payload, DeleteRecordsResponse)]
+        answers = [one for one in told if one.source == leader]
+        if not answers:
+            raise ClusterError(
+                f"broker {leader} answers no DeleteRecords: it has not heard that every live replica has deleted the"
+                " records, or the request went to an earlier leader"
+            )
+        for one in answers:
+            self.cluster.deliver(one.number)
 
     def _leader_handles_fetch(self, leader: int, follower: int) -> None:
         acts.ask(self.cluster, follower, leader)

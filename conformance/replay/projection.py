@@ -375,7 +375,13 @@ class _Projection:
                 self._entry(self.seen.committed.get(o)) if self.transactions else NONE for o in self.offsets
             ),
             "deleted_before": (self.seen.log_start_offset,),
+            "answered_deletion": (self._answered_deletion(),),
         }
+
+    def _answered_deletion(self) -> int:
+        """The offset up to which clients were told that records are deleted, where that is a step of the model."""
+        told = [one.low_watermark for one in self.view.deletes if one is not None and one.error is Errors.NONE]
+        return max(told, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
         """What concerns an idempotent producer; without one, only three variables have cells."""

@@ -297,19 +297,18 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             if state.is_up[broker]:  # it has deleted its log
                 had, in_file = {}, 0
         elif step and step.action in RESTARTS and step.ordinals[0] == broker:
-            wanted, log_end = step.ordinals[1], states[position - 1].log_end_offset[broker]
-            written = {found: high_watermark for high_watermark, found in had.items() if high_watermark == wanted}
-            if wanted == log_end:
-                written |= {found: high_watermark for high_watermark, found in had.items() if high_watermark > wanted}
+            wanted, end = step.ordinals[1], before.log_end_offset[broker]
+            loaded = min(wanted, end)
+            written = {found: offset for offset, found in had.items() if min(offset, end) == loaded}
             if written:
                 yield max(written), written[max(written)]
             elif in_file is None and wanted <= states[0].high_watermark[broker]:
                 yield -1, wanted
-            elif in_file is None or wanted != min(in_file, log_end):
+            elif in_file is None or min(in_file, end) != loaded:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
                     " has not had since it last started; the model allows every value up to its last one"
                 )
-            had, in_file = {}, written[max(written)] if written else wanted
+            had, in_file = {}, written[max(written)] if written else wanted if in_file is None else in_file
         if state.is_up[broker]:
             had[state.high_watermark[broker]] = position

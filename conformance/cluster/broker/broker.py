@@ -160,12 +160,12 @@ class Broker:
         self._was_clean = False
 
     def delete_replica(self) -> None:
-        """An operator deletes the folder of the partition; what the disk tells of the shutdown stays. Errors:
-        `ClusterError` if a process runs.
-        """
+        """The partition's folder is deleted; the files beside it stay. Errors: `ClusterError` if a process runs."""
         if self._running is not None:
             raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
+        high_watermark = self._storage.checkpointed_high_watermark
         self._storage.lose_disk()
+        self._storage.checkpoint_high_watermark(high_watermark)
         self._was_clean &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:

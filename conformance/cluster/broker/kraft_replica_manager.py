@@ -48,6 +48,12 @@ class KraftReplicaManager(ReplicaManager):
         """How far this process has read the metadata log; -1 if it has read nothing."""
         return self._metadata.offset
 
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """What this process tells clients, also as no replica of the partition. Kafka: KRaftMetadataCache."""
+        image = self._metadata.image
+        return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
+
     def begin_shutdown(self) -> None:
         """From now on heartbeats ask for a controlled shutdown."""
         self._wants_to_shut_down = True
@@ -56,11 +62,12 @@ class KraftReplicaManager(ReplicaManager):
         """The heartbeat that this process sends now."""
         return BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
 
-    def apply_metadata(self, image: MetadataImage) -> None:
+    def apply_metadata(self, image: MetadataImage, *, is_dropped: bool = False) -> None:
         """Read the metadata log up to this record; what has changed for the partition is applied as one change, and
         after that a change of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
 
-        An image that this process has passed is ignored.
+        An image that this process has passed is ignored. `is_dropped`: an exception ends the change of the partition;
+        the broker goes on all the same, and does not try again.
         """
         before, partition = self._metadata.image, self._kraft_partition
         if before is not None and image.offset <= before.offset:
@@ -69,7 +76,7 @@ class KraftReplicaManager(ReplicaManager):
         had_log = before is not None and self._fetchers.broker in before.partition.replicas
         if not had_log or self._switches.CONFIGURATION_BEFORE_TOPICS:
             partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with what holds now
-        if before is None or before.partition != image.partition:
+        if not is_dropped and (before is None or before.partition != image.partition):
             self._apply_record(image.partition)
         if self._bug is not Bug.NEW_MINIMUM_NOT_READ:
             partition.take_min_insync_replicas(image.min_insync_replicas)

@@ -51,6 +51,14 @@ class Process:
     delete_records: DeleteRecordsPurgatory
     consumer_requests: ConsumerRequests
 
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """The leader and its epoch, as this process tells them to clients."""
+        manager = self.replica_manager
+        if isinstance(manager, KraftReplicaManager):
+            return manager.known_leader
+        return self.partition.leader, self.partition.leader_epoch
+
     @classmethod
     def of(
         cls,

@@ -72,10 +72,13 @@ NEVER = (
     *("operator_changes_min_insync_replicas", "broker_reads_configuration", "operator_deletes_replica_folder"),
     *("controller_unregisters_broker", "broker_reports_directory"),
     *("broker_drops_metadata", "leader_answers_deletion"),
+    *("leader_admits_fetch", "leader_counts_fetch"),
+    *("follower_checks_diverging_answer", "follower_truncates_as_noted"),
     *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
     *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )
-"""Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
+"""Actions that never happen: faults that recordings cannot contain, requests that no client sends, and what needs
+switches that are off in every generation."""
 
 BROKERS = (Replica, AlteringReplica, KraftReplica)
 """The domains of parameters that are brokers."""

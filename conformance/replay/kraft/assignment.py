@@ -9,7 +9,8 @@ one. Source: fact sheet, section 4.6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import permutations
 
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.models.kafka.state.values import LeaderChoice
@@ -18,6 +19,7 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
 ELECT_WITHOUT = ("controller_fences_leader", "leader_asks_to_shut_down")
+REQUESTS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
 REASSIGNED = (
     "controller_reassigns_without_leader",
     "controller_cancels_without_leader",
@@ -27,22 +29,39 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """The order of the replicas. Raises UntimelyError if there is none."""
+    """The order of the replicas. Raises UntimelyError if there is none.
+
+    An administrator names replicas in this order, too; those that are to be removed come last until they are, and stay
+    there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
+    """
     replicas = range(int(states[0].replicas))
-    later: dict[int, set[int]] = {r: set() for r in replicas}
-    if states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER:
-        later = {r: set(replicas[r + 1 :]) for r in replicas}
+    is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
+    orders = [tuple(replicas)] if is_fixed else [*permutations(replicas)]
+    fitting = {order: [r for r in order if is_assigned(states[0], r)] for order in orders}
     for position, step in enumerate(steps, start=1):
-        elected, others = _elected(step, states[position - 1])
-        if elected is None:
-            continue
-        later[elected] |= others - {elected}
-        if _order_of(later) is None:
+        before, after = states[position - 1], states[position]
+        fitting = {order: _assigned_by(step, order, assigned, after) for order, assigned in fitting.items()}
+        elected, others = _elected(step, before)
+        if elected is not None:
+            fitting = {
+                order: assigned
+                for order, assigned in fitting.items()
+                if next((r for r in assigned if r in {elected, *others}), None) == elected
+            }
+        if not fitting:
             raise UntimelyError(
                 f"step {position} elects broker {elected}, but Kafka takes the first valid replica in the order of the"
                 " assignment, and an earlier election needs another order; the model elects any valid one"
             )
-    return _order_of(later) or tuple(replicas)
+    return next(iter(fitting))
+
+
+def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], after: State) -> list[int]:
+    """The replicas as they are assigned after a step, in order."""
+    if step.action in REQUESTS:
+        target = [r for r in order if step.ordinals[0] >> r & 1]
+        assigned = [*target, *(r for r in assigned if r not in target)]
+    return [r for r in assigned if is_assigned(after, r)]
 
 
 def is_valid(state: State, broker: int, leaving: int = NONE) -> bool:
@@ -59,7 +78,7 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects by the order, and the brokers that have to come after it."""
+    """The broker that a step elects by the order, and those that Kafka would have elected if they came first."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -87,16 +106,3 @@ def _stays(step: Step, before: State, broker: int) -> bool:
 def is_active(state: State, broker: int) -> bool:
     """Whether a broker is neither fenced nor shuts down."""
     return not state.is_fenced[broker] and not state.is_shutting_down[broker]
-
-
-def _order_of(later: dict[int, set[int]]) -> tuple[int, ...] | None:
-    order = tuple(_sorted(later))
-    return order if len(order) == len(later) else None
-
-
-def _sorted(later: dict[int, set[int]]) -> Iterator[int]:
-    """The brokers, each before those that have to come later, as far as that is possible."""
-    left = set(later)
-    while free := [r for r in sorted(left) if not any(r in later[other] for other in left - {r})]:
-        yield free[0]
-        left.remove(free[0])

@@ -23,8 +23,10 @@ class KraftSteps:
     configuration: Any
     assignment: tuple[int, ...]
 
-    def read_metadata(self, broker: int, offset: int) -> None:
-        """A broker reads the metadata log up to an offset, and tells the controller. Raises ClusterError."""
+    def read_metadata(self, broker: int, offset: int, *, is_dropped: bool = False) -> None:
+        """A broker reads the metadata log up to an offset, and tells the controller; `is_dropped`: it fails to apply
+        what it has read. Raises ClusterError.
+        """
         told = [one for one in self.cluster.messages() if one.destination == broker and _offset_of(one) is not None]
         found = [one for one in told if _offset_of(one) == offset]
         if not found:
@@ -32,7 +34,7 @@ class KraftSteps:
         for one in told:
             if one.number < found[0].number:
                 self.cluster.drop(one.number)
-        self.cluster.deliver(found[0].number)
+        (self.cluster.fail_to_apply if is_dropped else self.cluster.deliver)(found[0].number)
         if self.cluster.metadata_log()[-1].brokers[broker].is_active:
             self._beat(broker)
 
@@ -56,6 +58,8 @@ class KraftSteps:
 
     def _broker_applies_metadata(self, broker: int, partition_epoch: int) -> None:
         """The broker has read the log before the step (timing.py)."""
+
+    _broker_drops_metadata = _broker_applies_metadata
 
     def _controller_fences_broker(self, broker: int) -> None:
         self.cluster.end_session(broker)

@@ -21,6 +21,7 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
 READ = "broker_applies_metadata"
+DROP = "broker_drops_metadata"
 FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
@@ -59,6 +60,8 @@ class _Reading:
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
             wanted = self._before(position, step, before, after)
+            for broker, offset in wanted.items():
+                self._must_not_pass_configuration(position, step, broker, offset, after)
             found[position] = {broker: offset for broker, offset in wanted.items() if offset != self.read[broker]}
             self.read |= found[position]
             if step.action in CRASH_WHILE_FETCHING:
@@ -72,7 +75,7 @@ class _Reading:
         return found
 
     def _before(self, position: int, step: Step, before: State, after: State) -> dict[int, int]:
-        if step.action == READ:
+        if step.action in (READ, DROP):
             broker, partition_epoch = step.ordinals
             return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
         if step.action == READ_CONFIGURATION:
@@ -87,6 +90,16 @@ class _Reading:
         if step.action == STOP:
             return self._before_stop(position, step.ordinals[0], before)
         return {}
+
+    def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
+        """A broker reads the metadata log in order. In the model, it reads a change of min.insync.replicas in a step of
+        its own, or with a record of the partition.
+        """
+        if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
+            raise UntimelyError(
+                f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
+                " is behind a change of min.insync.replicas, which it has not read in the trace"
+            )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
         """The leader has to have read that the follower is active, and since 3.5 that the process which has fetched is

@@ -240,7 +240,9 @@ def test_a_diverging_walk_is_saved_with_the_command_that_replays_it(conform, tmp
     assert (code, err) == (20, "")
     path = out.partition(":")[0]
     assert path.startswith("counterexamples/kafka_2.1_behaviour_")
-    assert re.search(r"diverges after step \d+ \(leader_answers_parked_fetch . to .\)", out)
+    # A follower that begins anew gives its parked fetch up, and the leader answers it.
+    answers = "leader_answers_parked_fetch . to .|broker_becomes_follower . in epoch ."
+    assert re.search(rf"diverges after step \d+ \(({answers})\)", out)
     command = json.loads(Path(path).read_text(encoding="utf-8"))["#meta"]["isrcheck"]["command"]
     assert command.startswith("conform replay --walks 1 --seed ")
     again = conform(command.removeprefix("conform "))
@@ -333,7 +335,7 @@ def test_a_mistake_in_the_worked_example_is_found(conform, tmp_path):
     )
     assert wrong != text
     (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
-    code, out, _ = conform(f"replay --driver mine.py --walks 200 {TWO_REPLICAS}")
+    code, out, _ = conform(f"replay --driver mine.py --walks 50 --seed 200 {TWO_REPLICAS}")
     assert code == 20
     assert "first in high_watermark:" in out
 

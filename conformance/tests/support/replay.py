@@ -11,6 +11,7 @@ import pytest
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
 from isrcheck.conformance.cluster.configuration.generations import GENERATIONS as SWITCHES
+from isrcheck.conformance.implemented import IN_ONE_EVENT
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.walks import Enabled, walk
@@ -131,6 +132,13 @@ def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trac
     instance = instance_of(protocol, tuple(values.items()))
     initial = len(instance.initial_states) - 1
     return behaviour(instance, initial, [read_step(instance, step) for step in steps], None, "", None)
+
+
+def refusal_of(trace: Trace) -> str | None:
+    """What the cluster says of a trace that takes two steps for one of its events; None if it has no such steps."""
+    configuration = trace.instance.configuration
+    split = [f"{name}=on: {why}" for name, why in IN_ONE_EVENT.items() if getattr(configuration, name)]
+    return f"{split[0]}, so that nothing can happen in between" if split else None
 
 
 def must_replay(trace: Trace, what: object = "") -> Driver:

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, trace_of, walk_of
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, refusal_of, trace_of, walk_of
 from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
+from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.wire.script.played import ClientError, Played
 from isrcheck.conformance.wire.script.player import Player
 from isrcheck.conformance.wire.script.real_consumer import Reading
@@ -97,12 +98,28 @@ OTHERS = [path.stem for path in sorted(golden.FOLDER.glob("kafka*.txt")) if path
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_golden_trace_is_played(name):
     trace = golden_trace(name)
-    if name in IMPOSSIBLE:
-        with pytest.raises(ClientError, match=IMPOSSIBLE[name]):
+    refused = refusal_of(trace)
+    if name in IMPOSSIBLE or refused:
+        with pytest.raises(MissingMechanismError if refused else ClientError, match=refused or IMPOSSIBLE[name]):
             play(trace)
     else:
         played, _ = play(trace)
         assert (played.divergence, code_of(trace, played)) == (None, DONE)
+
+
+def test_a_partition_without_a_leader_is_what_the_trace_says():
+    """Where a trace says that nobody can lead again, a consumer that reads nothing agrees with it."""
+    trace = golden_trace("kafka_unregistered_broker_stays_eligible")
+    leaderless, unread, read = Played(is_leaderless=True), Played(), Played(reading=Reading((), 0, 0))
+    assert [code_of(trace, each) for each in (leaderless, unread, read)] == [DONE, UNDECIDED, DIVERGED]
+    assert lines_of(trace, leaderless) == [
+        "a new consumer cannot read: no broker leads, although the cluster ran on for a minute without a fault"
+    ]
+    assert lines_of(trace, read)[-1] == (
+        "DIVERGED: the trace leaves the partition without a leader for good, but the new consumer reads"
+    )
+    another = golden_trace("kafka_last_known_leader_is_down")
+    assert code_of(another, leaderless) == UNDECIDED
 
 
 def test_a_producer_with_old_metadata_writes_to_the_former_leader():

@@ -29,13 +29,15 @@ class Played:
 
     `told` maps each record to what its producer was told, and after which step; `ended` maps each transaction whose
     producer was told that it is committed or aborted to that step. `reading` and `committed` are what new consumers
-    read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed. `consumed` has, for
-    each consumer with a position, the offset and the value of every record that it has read, in order.
+    read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed; `is_leaderless`: the
+    partition had no leader then. `consumed` has, for each consumer with a position, the offset and the value of every
+    record that it has read, in order.
     """
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
     ended: dict[int, int] = field(default_factory=dict)
     reading: Reading | None = None
     committed: Reading | None = None
+    is_leaderless: bool = False
     consumed: list[list[tuple[int, str]]] = field(default_factory=list)
     divergence: Divergence | None = None

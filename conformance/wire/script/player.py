@@ -121,6 +121,7 @@ class Player:
             now[0] += 1
             self._write_markers()
             pump.run()
+        self._played.is_leaderless = self._cluster.controller_metadata().leader is None
         stage.pump, stage.expected = pump, None
         await server.follow()
 

@@ -24,6 +24,8 @@ from isrcheck.traces.format.trace import Trace
 def lines_of(trace: Trace, played: Played) -> list[str]:
     """The report on a trace that was played to its end."""
     reading = played.reading
+    if reading is None and _is_leaderless_as_said(trace, played):
+        return ["a new consumer cannot read: no broker leads, although the cluster ran on for a minute without a fault"]
     if reading is None:
         return ["UNDECIDED: the new consumer could not read: the partition has no leader that answers"]
     read = reading.values
@@ -100,8 +102,17 @@ def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[st
 def code_of(trace: Trace, played: Played) -> int:
     """The exit code for a trace that was played to its end."""
     if played.reading is None:
-        return UNDECIDED
+        return DONE if _is_leaderless_as_said(trace, played) else UNDECIDED
     return DIVERGED if _contradictions(trace, played) else DONE
+
+
+def _waits_for_nobody(trace: Trace) -> bool:
+    """Whether the trace claims that no broker can end the wait of a partition without a leader."""
+    return trace.property_name == "leaderless_partition_awaits_a_broker" and trace.verdict is not None
+
+
+def _is_leaderless_as_said(trace: Trace, played: Played) -> bool:
+    return _waits_for_nobody(trace) and played.is_leaderless
 
 
 def _contradictions(trace: Trace, played: Played) -> list[str]:
@@ -121,6 +132,8 @@ def _contradictions(trace: Trace, played: Played) -> list[str]:
     is_lost = trace.property_name == "acked_not_lost" and trace.verdict is not None
     if is_lost and played.reading and _acknowledged(trace) - _deleted(trace) <= {*played.reading.values}:
         found.append("DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one")
+    if _waits_for_nobody(trace) and played.reading:
+        found.append("DIVERGED: the trace leaves the partition without a leader for good, but the new consumer reads")
     last = State(trace.instance, trace.states[-1])
     for consumer, read in enumerate(played.consumed):
         entries = {offset: last.consumed_record[consumer][offset] for offset in range(last.log_size)}

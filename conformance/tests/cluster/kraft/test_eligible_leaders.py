@@ -295,8 +295,15 @@ def test_only_the_folder_of_a_stopped_broker_is_deleted() -> None:
     with pytest.raises(ClusterError, match="broker 1 runs; shut it down before the folder of its replica is deleted"):
         cluster.delete_replica(1)
     stop(cluster, 1)
+    cluster.delete_replica(1)
+    assert view_of(cluster, 1).has_stopped_cleanly
+    assert view_of(cluster, 1).checkpointed_high_watermark == len(RECORDS)  # the file is not in the folder
+    cluster.end_session(1)
+    cluster.restart(1)
+    assert view_of(cluster, 1).high_watermark == 0  # it does not exceed the log
     cluster.lose_disk(1)
     assert not view_of(cluster, 1).has_stopped_cleanly
+    assert view_of(cluster, 1).checkpointed_high_watermark == 0
 
 
 # C11
