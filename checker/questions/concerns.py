@@ -27,6 +27,10 @@ NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
 LOSSES = ("power_losses", "disk_losses")
 """The budgets of faults that lose data: what they break is said beside the answer."""
 
+BESIDE_THE_CLUSTER = ("DELETION_IS_ANSWERED", "DIVERGING_ANSWER_IS_SPLIT", "FETCH_IS_SPLIT", "dropped_metadata")
+"""What histories set that no generation has: an answer of its own to a request, a step in two, an exception. No setting
+of a cluster decides whether it happens, so it is no question about a cluster; `check failures` searches it."""
+
 GENERATION = ("protocol", "switches")
 TOPIC = (*GENERATION, "acks", "replication_factor", "min_insync_replicas")
 PRODUCER = ("enable_idempotence", "retries", "max_in_flight_requests", "numbering")
@@ -105,6 +109,8 @@ def concerns(case: Case, failure: Failure) -> bool:
     if history is None:
         return True
     entries = _entries(failure)
+    if not entries.keys().isdisjoint(BESIDE_THE_CLUSTER):
+        return False
     return (
         (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")
         and ("enable_idempotence" not in entries or (case.enable_idempotence and case.has_record_epochs))
