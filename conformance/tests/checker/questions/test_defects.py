@@ -56,11 +56,11 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
         "missed_demotion",
         "stale_record",
         "new_incarnation",
-        *(named_by(number) for number in f"8.27 8.28 8.29 {MORE_OF_ELR} 8.38".split()),
+        *(named_by(number) for number in f"8.27 8.28 8.29 {MORE_OF_ELR} 8.38 8.44".split()),
         "buffer_is_reused_in_flight",
     ]
     # Without acks=all nothing is promised of a record; that somebody leads the partition is.
-    without_promises = [named_by(number) for number in ("8.28", "8.32", "8.36", "8.37")]
+    without_promises = [named_by(number) for number in ("8.28", "8.32", "8.36")]
     assert names(Case("4.1", acks="1", enable_idempotence=False), "4.1") == [
         *without_promises,
         "buffer_is_reused_in_flight",
@@ -215,7 +215,7 @@ def test_the_protocol_of_a_cluster_decides_as_well_as_its_release(case, release,
     assert (name in names(case, release)) == is_named
 
 
-OF_KRAFT = {"8.9b", "8.25", "8.37", "8.40"}
+OF_KRAFT = {"8.9b", "8.25", "8.40", "8.41", "8.42", "8.43"}
 """The failures of clusters without ZooKeeper, whatever their features are."""
 
 
