@@ -181,6 +181,10 @@ HEADLINES = {
         "An acknowledged record is lost: broker 0 deletes its log, because it is no longer a replica, and is "
         "elected, although brokers 1 and 2 still have it"
     ),
+    "replica_is_removed_below_the_minimum": (
+        "An acknowledged record is lost: broker 2 deletes its log, because it is no longer a replica, and is "
+        "elected, although brokers 0 and 1 still have it"
+    ),
     "cancelled_reassignment_leaves_a_stranger": (
         "An acknowledged record is lost: broker 2 deletes its log, because it is no longer a replica, and is "
         "elected, although brokers 0 and 1 still have it"
