@@ -31,8 +31,9 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
     """The order of the replicas. Raises UntimelyError if there is none.
 
-    An administrator names replicas in this order, too; those that are to be removed come last until they are, and stay
-    there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
+    An administrator names replicas in this order, too; those that are to be removed come last until they are, by
+    number, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
+    PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
     is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
@@ -60,7 +61,7 @@ def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], af
     """The replicas as they are assigned after a step, in order."""
     if step.action in REQUESTS:
         target = [r for r in order if step.ordinals[0] >> r & 1]
-        assigned = [*target, *(r for r in assigned if r not in target)]
+        assigned = [*target, *sorted({*assigned} - {*target})]
     return [r for r in assigned if is_assigned(after, r)]
 
 

@@ -7,7 +7,8 @@ from the cluster alone: what producers were told, what its logs hold, what a con
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
+from functools import partial
 from itertools import combinations
 
 import pytest
@@ -16,9 +17,11 @@ from conformance.tests.support.golden import steps_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.implemented import BUGS
 from isrcheck.conformance.replay.compare import replay
-from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.driver import Driver, cells_of
 from isrcheck.conformance.replay.on_cluster import OnCluster
+from isrcheck.conformance.replay.projection import payload_of
 from isrcheck.conformance.replay.walks import with_step
 from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.models.run import State
@@ -27,13 +30,14 @@ from isrcheck.traces.format.trace import Trace
 IN_TWO_STEPS = ("fetch_counts_in_the_next_epoch", "checked_answer_truncates_later")
 """Histories with something between two steps that are one event of the cluster; their golden traces are refused."""
 
-OF_PRODUCERS = ("producer_id_is_given_twice", "buffer_is_reused_in_flight")
-"""Histories of the model exactly_once, of which there is no executable system."""
-
-LEFT_OUT = ("isr_change_pending_for_ever", "high_watermark_after_a_shrink", *IN_TWO_STEPS, *OF_PRODUCERS)
+LEFT_OUT = ("isr_change_pending_for_ever", "high_watermark_after_a_shrink", *IN_TWO_STEPS)
 """A small model has no system; and the cluster looks at the high watermark after each shrink (KAFKA-13091)."""
 
-HISTORIES = {one.name: one.history for one in failures() if one.history is not None and one.name not in LEFT_OUT}
+HISTORIES = {
+    one.name: one.history
+    for one in failures()
+    if one.history is not None and one.name not in LEFT_OUT and one.history.model.removesuffix("_liveness") in BUGS
+}
 HEARS = ("broker_becomes_leader", "broker_applies_metadata")
 """The steps in which an elected leader hears of its election."""
 
@@ -51,26 +55,24 @@ def payloads(broker: BrokerView) -> list[str]:
     return [one.payload for one in broker.log if one.control is None]
 
 
-Promised = Mapping[str, int]
-"""Records with their offsets, -1 if a producer was told none."""
+def promised(view: ClusterView) -> dict[str, int]:
+    """The records that producers may rely on, with their offsets, -1 if a producer was told none."""
+    return {
+        one.payload: one.offset for _, sent in view.sent for one in sent if one.is_acknowledged or one.acks is Acks.NONE
+    }
 
 
-def held_at_first(driver: Driver) -> Promised:
-    """The records with which a trace begins: all of them were acknowledged before."""
-    return {one.payload: one.offset for one in leader_of(driver.cluster.observe()).log}
+def common(trace: Trace) -> dict[str, int]:
+    """The records that were acknowledged before the first step, with their offsets."""
+    return {payload_of(record): record for record in range(cells_of(trace.instance, trace.states[0], "next_record")[0])}
 
 
-def promised(view: ClusterView, before: Promised) -> Promised:
-    """The records that producers may rely on; `before`: those with which the trace began."""
-    sent = [one for _, each in view.sent for one in each]
-    return {**before, **{one.payload: one.offset for one in sent if one.is_acknowledged or one.acks is Acks.NONE}}
-
-
-def loses(view: ClusterView, before: Promised) -> bool:
-    """The leader of record runs, and has lost a record that was promised."""
+def loses(view: ClusterView, before: Collection[str] = ()) -> bool:
+    """The leader of record runs, and has lost a record that was promised, also before the first step."""
     leader = view.controller.leader
-    told = promised(view, before)
-    return leader is not None and view.brokers[leader].is_up and bool(told.keys() - payloads(leader_of(view)))
+    if leader is None or not view.brokers[leader].is_up:
+        return False
+    return bool({*promised(view), *before} - {*payloads(leader_of(view))})
 
 
 def leader_of(view: ClusterView) -> BrokerView:
@@ -78,15 +80,15 @@ def leader_of(view: ClusterView) -> BrokerView:
     return view.brokers[view.controller.leader]
 
 
-def misses(view: ClusterView, before: Promised) -> bool:
+def misses(view: ClusterView) -> bool:
     """A member of the ISR lacks a record that consumers can read, or could before it was removed, elsewhere."""
-    readable = set(promised(view, before))
+    readable = set(promised(view))
     for broker in view.brokers:
         readable |= {one.payload for one in broker.log if one.offset < (broker.high_watermark or 0)}
     return any(readable - set(payloads(view.brokers[member])) for member in view.controller.isr)
 
 
-def commits_differently(view: ClusterView, _: Promised) -> bool:
+def commits_differently(view: ClusterView) -> bool:
     """Two logs have different records at one offset below both high watermarks."""
     return any(
         (left.payload, left.leader_epoch) != (right.payload, right.leader_epoch)
@@ -96,7 +98,7 @@ def commits_differently(view: ClusterView, _: Promised) -> bool:
     )
 
 
-def mismatches(view: ClusterView, _: Promised) -> bool:
+def mismatches(view: ClusterView) -> bool:
     """Two logs have an entry of the same offset and epoch, and differ there or before."""
     return any(
         left.leader_epoch == right.leader_epoch and payloads(one)[: position + 1] != payloads(other)[: position + 1]
@@ -105,12 +107,12 @@ def mismatches(view: ClusterView, _: Promised) -> bool:
     )
 
 
-def repeats(view: ClusterView, _: Promised) -> bool:
+def repeats(view: ClusterView) -> bool:
     """A log holds a record twice."""
     return any(max(Counter(payloads(broker)).values(), default=0) > 1 for broker in view.brokers)
 
 
-def reorders(view: ClusterView, _: Promised) -> bool:
+def reorders(view: ClusterView) -> bool:
     """A log holds records in another order than that in which they were sent."""
     sent = [one.payload for _, each in view.sent for one in each]
     for broker in view.brokers:
@@ -120,7 +122,7 @@ def reorders(view: ClusterView, _: Promised) -> bool:
     return False
 
 
-SHOWN: dict[str, Callable[[ClusterView, Promised], bool]] = {
+SHOWN: dict[str, Callable[[ClusterView], bool]] = {
     "acked_not_lost": loses,
     "tolerates_claimed_failures": loses,
     "isr_is_complete": misses,
@@ -146,11 +148,13 @@ BROKEN = [
 def test_the_cluster_shows_the_failure_after_the_last_step_and_not_before(name):
     trace, driver = steps_of(HISTORIES[name]), Driver()
     shown = SHOWN[HISTORIES[name].property_name]
+    if shown is loses:
+        shown = partial(loses, before=common(trace))
     driver.begin(trace)
-    before, found = held_at_first(driver), []
+    found = []
     for step in trace.steps:
         driver.take(step)
-        found.append(shown(driver.cluster.observe(), before))
+        found.append(shown(driver.cluster.observe()))
     assert found == [False] * (trace.length - 1) + [True]
 
 
@@ -164,7 +168,7 @@ def test_a_record_is_acknowledged_that_no_log_ever_held():
     for step in trace.steps:
         driver.take(step)
         held |= {payload for broker in driver.cluster.observe().brokers for payload in payloads(broker)}
-    assert len(promised(driver.cluster.observe(), {}).keys() - held) == 1
+    assert len(promised(driver.cluster.observe()).keys() - held) == 1
 
 
 # ----------------------------------------------------------------------------------------------- what clients are told
@@ -194,10 +198,8 @@ def test_clients_see_the_loss_at_the_new_leader(name):
     """
     driver = Driver()
     trace = with_the_leader_informed(steps_of(HISTORIES[name]))
-    driver.begin(trace)
-    before = held_at_first(driver)
     assert replay(trace, driver) is None
-    cluster, told = driver.cluster, promised(driver.cluster.observe(), before)
+    cluster, told = driver.cluster, {**common(trace), **promised(driver.cluster.observe())}
     leader = leader_of(cluster.observe()).number
     lost = told.keys() - payloads(leader_of(cluster.observe()))
     assert lost

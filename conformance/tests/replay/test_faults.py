@@ -52,16 +52,26 @@ ALTER_ISR = {
     *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost", "follower_truncates"),
     "follower_takes_high_watermark_first",
 }
-REMOVED = {"controller_removes_replica"}
+REASSIGNED_AT_ONCE = {"controller_begins_reassignment", "controller_reassigns_without_leader"}
 BROKERS = {
     *("controller_fences_broker", "controller_fences_leader", "controller_fences_last_leader"),
     *("controller_unfences_broker", "broker_applies_metadata", "broker_asks_to_shut_down", "broker_shuts_down"),
     *("leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
-    *REMOVED,
+    *REASSIGNED_AT_ONCE,
     *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches", "late_fetch_is_lost"),
 }
-NOT_REASSIGNED = MappingProxyType({**EVERY_KRAFT_FAULT, "reassignments": 0})
-"""The model of 4.1 takes a removed replica out of the ELR, and a reassignment waits for nobody, unlike Kafka."""
+REASSIGNED = MappingProxyType({"reassignments": 3, "partition_changes": 10, "elections": 6, "crashes": 2})
+REASSIGNMENTS = {
+    *(*REASSIGNED_AT_ONCE, "controller_completes_reassignment", "controller_cancels_reassignment"),
+}
+ADMINISTERED = MappingProxyType(
+    {**REASSIGNED, "records": 2, "log_size": 2, "fencings": 2, "shutdowns": 2, "min_isr_changes": 2}
+    | {"unregistrations": 1, "folder_deletions": 1, "directory_reports": 1, "dropped_metadata": 1}
+)
+ADMINISTRATORS = {
+    *("operator_changes_min_insync_replicas", "broker_reads_configuration", "controller_unregisters_broker"),
+    *("broker_drops_metadata", "controller_begins_reassignment", "controller_reassigns_without_leader"),
+}
 LATE_FETCHES = MappingProxyType(
     {"late_fetches": 2, "crashes": 2, "disk_losses": 1, "fencings": 1, "partition_changes": 8, "elections": 4}
 )
@@ -71,7 +81,7 @@ CLIENTS = {
 }
 
 
-KRAFT_IN_CI = [("3.3", EVERY_KRAFT_FAULT), ("4.1", NOT_REASSIGNED), ("4.1", SESSIONS), ("3.5", LATE_FETCHES)]
+KRAFT_IN_CI = [("3.3", EVERY_KRAFT_FAULT), ("4.1", REASSIGNED), ("4.1", SESSIONS), ("3.5", LATE_FETCHES)]
 """The configurations with KRaft that `make test-exhaustive` runs; `make verify` runs the others."""
 
 SEEDS = [range(35), recorded(range(35, 150))]
@@ -95,7 +105,11 @@ SEEDS = [range(35), recorded(range(35, 150))]
                 ("3.3", EVERY_KRAFT_FAULT, FAULTS | ALTER_ISR | BROKERS),
                 ("3.5", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
                 ("3.7", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
-                ("4.1", NOT_REASSIGNED, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | (BROKERS - REMOVED)),
+                ("4.1", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                ("4.1", REASSIGNED, REASSIGNMENTS),
+                ("4.3", REASSIGNED, REASSIGNMENTS),
+                ("4.1", ADMINISTERED, ADMINISTRATORS | {"broker_reports_directory"}),
+                ("4.3", ADMINISTERED, ADMINISTRATORS),
                 ("4.1", SESSIONS, {"controller_fences_last_leader", "broker_shuts_down"}),
                 ("3.3", LATE_FETCHES, {"leader_handles_late_fetch"}),
                 ("3.5", LATE_FETCHES, {"late_fetch_is_lost"}),

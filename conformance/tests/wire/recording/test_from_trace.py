@@ -96,3 +96,28 @@ def test_brokers_and_the_controller_can_have_other_names():
 def test_bad_names_are_one_line(words, line, capfd):
     assert conform(["script", "any", *words]) == USAGE
     assert capfd.readouterr() == ("", f"conform: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "acts"),
+    [
+        (
+            "kafka_reassignment_through_an_eligible_stranger",
+            [
+                "assign the partition to brokers 2,3: kafka-reassign-partitions --execute",
+                "assign the partition to brokers 1: kafka-reassign-partitions --execute",
+            ],
+        ),
+        (
+            "kafka_changed_minimum_forgets_who_may_lead",
+            ["set min.insync.replicas=1 for the topic: kafka-configs --alter"],
+        ),
+        (
+            "kafka_unregistered_broker_stays_eligible",
+            ["unregister broker 2: kafka-cluster unregister --id 2"],
+        ),
+    ],
+)
+def test_an_operators_act_is_told_with_its_command(name, acts):
+    lines = script_of(trace_of(name), Names(1))
+    assert [line for line in lines if "kafka-" in line] == [f"#   now: {act}" for act in acts]

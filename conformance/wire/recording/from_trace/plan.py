@@ -48,7 +48,10 @@ LEADERS: Mapping[str, int] = {
 }
 """Steps that show which broker leads, with its position among the arguments."""
 
-LEARNED = ("broker_becomes_leader", "broker_becomes_follower", "broker_applies_metadata")
+LEARNED = (
+    *("broker_becomes_leader", "broker_becomes_follower", "broker_applies_metadata"),
+    "broker_reads_configuration",
+)
 
 DONE_BY_HAND: Mapping[str, str] = {
     "producer_appends": "send a new record to broker {0}",
@@ -74,9 +77,25 @@ DONE_BY_HAND: Mapping[str, str] = {
     "broker_loses_disk": "kill -9 broker {0}, delete its log directory, and start it",
     "leader_shrinks_isr": "wait until leader {0} removes a follower (replica.lag.time.max.ms)",
     "leader_deletes_records": "delete records: kafka-delete-records",
+    "leader_answers_deletion": "wait until kafka-delete-records returns",
+    "last_leader_asks_to_shut_down": "stop broker {0} (SIGTERM)",
+    "controller_begins_reassignment": "assign the partition to brokers {0}: kafka-reassign-partitions --execute",
+    "controller_reassigns_without_leader": "assign the partition to brokers {0}: kafka-reassign-partitions --execute",
+    "controller_cancels_reassignment": "cancel the reassignment: kafka-reassign-partitions --cancel",
+    "controller_cancels_without_leader": "cancel the reassignment: kafka-reassign-partitions --cancel",
+    "operator_changes_min_insync_replicas": "set min.insync.replicas={0} for the topic: kafka-configs --alter",
+    "controller_unregisters_broker": "unregister broker {0}: kafka-cluster unregister --id {0}",
+    "operator_deletes_replica_folder": "delete the partition's folder in the log directory of broker {0}",
+    "broker_reports_directory": (
+        "move the replica of broker {0} to another log directory: kafka-reassign-partitions with log_dirs"
+    ),
     "consumer_fetches": "let a consumer read from broker {1}",
 }
 """What a person does, with the places of the arguments."""
+
+OF_REPLICAS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
+OF_A_VALUE = ("operator_changes_min_insync_replicas",)
+"""Steps whose first argument is a set of brokers, or a number."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +157,22 @@ class _Script:
         brokers = self._names.brokers(step)
         if rule is None:
             told = DONE_BY_HAND.get(step.action, "wait until this has happened; nothing is held for it")
-            yield f"#   now: {told.format(*brokers)}"
+            yield f"#   now: {told.format(*self._words(step))}"
         elif step.action == "response_is_lost":
             yield f"#   now: wait until broker {brokers[0]} gives up the answer that line {numbers[rule]} holds"
             yield "#   (its replica.socket.timeout.ms; the recording says `dropped`)"
         else:
             yield f"#   pass {numbers[rule]}"
+
+    def _words(self, step: Step) -> list[str]:
+        """The arguments of a step, as a person writes them."""
+        first, *others = [*map(str, self._names.brokers(step)), ""]
+        if step.action in OF_A_VALUE:
+            first = str(step.ordinals[0])
+        elif step.action in OF_REPLICAS:
+            there = range(self._trace.instance.configuration.replicas)
+            first = ",".join(str(self._names.first_broker + r) for r in there if step.ordinals[0] >> r & 1)
+        return [first, *others]
 
     def _rule(self, step: Step) -> str | None:
         """What the message of a step is held by; None if the step is no arrival of a message that the proxy sees."""
@@ -154,7 +183,10 @@ class _Script:
         if step.action in LEARNED:
             metadata = f"response fetch from {controller} to broker {brokers[0]}"
             return metadata if self._has_kraft else f"leader_and_isr to broker {brokers[0]}"
-        if step.action == "controller_handles_alter_partition" and self._has_kraft:
+        if (
+            step.action in ("controller_handles_alter_partition", "controller_completes_reassignment")
+            and self._has_kraft
+        ):
             return f"alter_partition from broker {brokers[0]} to {controller}"
         if step.action == "leader_hears_answer" and self._has_kraft:
             return f"response alter_partition from {controller} to broker {brokers[0]}"
