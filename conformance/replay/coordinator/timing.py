@@ -5,8 +5,9 @@ Out: why no cluster follows it, or None.
 
 A follower's fetch tells the leader how far it has come, unless their logs diverge, and the leader advances its high
 watermark at once as far as all have come. The model's leader may wait, and knows what a follower has that has yet to
-cut its log. A coordinator of Kafka fails to load a log in which a record of a consumer group, or another conversion,
-comes behind a conversion; the model's loads it.
+cut its log. A follower takes a high watermark of its leader that is lower than its own; the model's keeps its own.
+Kafka's coordinator fails to load a log in which a record of a consumer group, or another conversion, comes behind a
+conversion; the model's loads it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ def why_no_cluster_follows(trace: Trace) -> str | None:
         fetches: tuple[int, ...] = ()
         if step.action == FETCHES:
             fetches = step.ordinals
+            if before.high_watermark[fetches[0]] > before.high_watermark[leader]:
+                return (
+                    f"in step {position}, broker {fetches[0]} fetches from a leader with a lower high watermark, and"
+                    " keeps its own; a follower of a cluster takes its leader's"
+                )
         elif step.action == ADVANCES:
             fetches = tuple(follower for follower in replicas if not _diverges(before, follower))
         known |= {(leader, follower): before.log_end_offset[follower] for follower in fetches}
