@@ -177,7 +177,7 @@ def test_what_needs_every_state_does_not_go_with_symmetry(values, says):
 def test_models_and_instances_are_printed_in_a_few_words(counter):
     assert repr(isrcheck.load(counter)) == "<Model counter: 1 actions, 1 properties>"
     kafka = isrcheck.load("kafka")
-    assert repr(kafka).startswith("<Model kafka: 62 actions, 43 properties, protocols 0.8, 0.10, 0.11, 2.0, ")
+    assert repr(kafka).startswith("<Model kafka: 76 actions, 46 properties, protocols 0.8, 0.10, 0.11, 2.0, ")
     assert repr(kafka.instance("2.1")) == "<Instance of kafka/2.1: default configuration>"
     assert repr(kafka.instance("2.1", {"acks": 1, "replicas": 2})) == "<Instance of kafka/2.1: replicas=2, acks=1>"
     swapped = kafka.instance("2.1", {}, {"broker_becomes_follower": "2.0"})

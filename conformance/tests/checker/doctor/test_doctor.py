@@ -122,7 +122,7 @@ def test_settings_that_allow_a_loss(ask):
     ("release", "settings", "change", "numbers"),
     [
         ("2.3", "acks=1", "acks=all", "8.24"),
-        ("4.1", "acks=1", "acks=all", "8.24, 8.25, 8.27, 8.29, 8.31, 8.33, 8.35"),
+        ("4.1", "acks=1", "acks=all", "8.24, 8.25, 8.27, 8.29, 8.31, 8.33, 8.35, 8.44"),
         ("4.1", "acks=all\nunclean.leader.election.enable=true", "unclean.leader.election.enable=false", None),
     ],
 )
@@ -500,8 +500,8 @@ def test_defects_without_a_line_of_their_own_have_their_label(ask, fake, monkeyp
     )
     _, text, _ = ask("--topic t --producer p --kafka-version 4.1", t=DURABLE, p="acks=all\n")
     assert labelled(text)["Defect"] == [
-        "14 known defects (8.22b, 8.22c, 8.22d, 8.24, 8.25, 8.27, 8.28, 8.29, 8.31, 8.32, 8.33, 8.35, 8.36, 12.8);"
-        " --details shows all"
+        "15 known defects (8.22b, 8.22c, 8.22d, 8.24, 8.25, 8.27, 8.28, 8.29, 8.31, 8.32, 8.33, 8.35, 8.36, 8.44,"
+        " 12.8); --details shows all"
     ]
 
 

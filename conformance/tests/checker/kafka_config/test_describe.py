@@ -707,7 +707,7 @@ def test_the_features_of_a_cluster_decide_its_generation() -> None:
 def test_the_features_of_a_cluster_decide_the_generation_of_its_transactions() -> None:
     level = "Feature: transaction.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 2\tFinalizedVersionLevel: {}\t"
     features = FEATURES.replace("3.5-IV2", "4.1-IV1") + level + "Epoch: 12\n"
-    for number, protocol in ((0, "3.7"), (1, "3.7"), (2, "4.1")):
+    for number, protocol in ((0, "3.8"), (1, "3.8"), (2, "4.1")):
         found = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t").transactions
         assert found is not None
         assert found.protocol == protocol

@@ -29,12 +29,15 @@ NUMBERED = (("CLIENT_BUMPS_EPOCH", "on"), ("PRODUCER_STATE_KEPT", "on"))
 OF_OPERATORS = (
     ("CHANGED_MIN_ISR_ERASES", "ELR"),
     ("DELETED_FOLDER_IS_UNCLEAN", "on"),
+    ("DELETION_AWAITS_ELIGIBLE", "on"),
     ("ELR_WITHIN_REPLICAS", "on"),
+    ("EXPAND_LOG_START", "on"),
+    ("FETCH_COUNTED_IN_ITS_EPOCH", "on"),
     ("MIN_ISR_OF_OWN_REPLICAS", "on"),
     ("RAISED_MIN_ISR_AWAITS_BROKERS", "on"),
     ("UNREGISTERED_LEAVES_ELR", "on"),
 )
-"""The repairs of mistakes about operators' acts: a search without such an act is without them."""
+"""The repairs of mistakes of mechanisms that a search can be without, such as an operator's act."""
 
 WRITTEN = tuple(sorted((*NUMBERED, *OF_OPERATORS, ("EPOCH_ENTRY_AT_END_DROPPED", "on"), POSITION, REELECTED)))
 

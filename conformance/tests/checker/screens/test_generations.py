@@ -235,7 +235,7 @@ def cells():
 
 def test_every_recorded_violation_has_a_cause():
     found = cells()
-    assert len(found) == 63
+    assert len(found) == 67
     assert [(record.title, name) for record, name in found if name not in record.causes] == []
     names = {one.name for one in failures()}
     others = {cause for record, _ in found for cause in record.causes.values()} - names
