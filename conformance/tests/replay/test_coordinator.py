@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from conformance.tests.support import golden
+from conformance.tests.support.replay import must_agree
 from isrcheck.conformance.cluster.configuration.bugs import CoordinatorBug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Errors
@@ -82,16 +83,9 @@ def trace_of(steps: tuple[str, ...], protocol: str = "4.0", **values: int) -> Tr
     return behaviour(instance, 0, [golden.read_step(instance, step) for step in steps], None, "", None)
 
 
-def must_replay(trace: Trace) -> None:
-    divergence = replay(trace, OnCluster())
-    if divergence is not None:
-        steps = [trace.instance.spell_step(step) for step in trace.steps[: divergence.position]]
-        pytest.fail("\n".join(["; ".join(steps), *divergence.lines(trace)]))
-
-
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_cluster_agrees_with_a_golden_trace(name: str) -> None:
-    must_replay(golden_trace(name))
+    must_agree(golden_trace(name), OnCluster())
 
 
 @pytest.mark.parametrize("protocol", MODEL.protocols)
@@ -99,13 +93,13 @@ def test_the_cluster_agrees_with_random_walks(protocol: str) -> None:
     other = MODEL.instance(protocol, CONFIGURATIONS[protocol])
     walks = [walk(other, seed, STEPS) for seed in range(WALKS)] + [walk_of(protocol, seed) for seed in range(WALKS)]
     for trace in walks:
-        must_replay(trace)
+        must_agree(trace, OnCluster())
     assert len({step.action for trace in walks for step in trace.steps}) == EVERY_ACTION == len(MODEL.actions)
 
 
 def test_the_cluster_agrees_with_walks_of_a_share_coordinator() -> None:
     for seed in range(WALKS):
-        must_replay(walk(MODEL.instance("4.0", {"service": 1, "elections": 2}), seed, STEPS))
+        must_agree(walk(MODEL.instance("4.0", {"service": 1, "elections": 2}), seed, STEPS), OnCluster())
 
 
 @pytest.mark.parametrize("bug", CoordinatorBug, ids=lambda bug: bug.name)
@@ -115,7 +109,7 @@ def test_a_seeded_bug_is_seen(bug: CoordinatorBug) -> None:
         trace = golden_trace(where)
     else:
         trace = trace_of(where) if where == BEYOND_WRITTEN else walk_of(*where)
-    must_replay(trace)
+    must_agree(trace, OnCluster())
     assert unmet(bug, trace.instance.configuration) is None
     divergence = replay(trace, OnCluster(bug.name.lower()))
     assert divergence is not None
@@ -235,7 +229,7 @@ def test_a_trace_in_which_the_model_is_coarser_is_not_replayed(steps: tuple[str,
     with pytest.raises(UntimelyError) as caught:
         replay(trace_of(steps, protocol, replicas=2 + (steps == KEEPS)), OnCluster())
     assert str(caught.value).startswith(why)
-    must_replay(trace_of(steps[:-1], protocol, replicas=2 + (steps == KEEPS)))
+    must_agree(trace_of(steps[:-1], protocol, replicas=2 + (steps == KEEPS)), OnCluster())
 
 
 def test_a_bug_of_another_system_is_refused() -> None:

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from conformance.tests.support import golden
+from conformance.tests.support.replay import must_agree
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.compare import replay
@@ -75,16 +76,9 @@ def walk_of(protocol: str, seed: int) -> Trace:
     return walk(MODEL.instance(protocol, EVERY_FAULT), seed, STEPS)
 
 
-def must_replay(trace: Trace) -> None:
-    divergence = replay(trace, OnCluster())
-    if divergence is not None:
-        steps = [trace.instance.spell_step(step) for step in trace.steps[: divergence.position]]
-        pytest.fail("\n".join(["; ".join(steps), *divergence.lines(trace)]))
-
-
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_system_agrees_with_a_golden_trace(name: str) -> None:
-    must_replay(golden_trace(name))
+    must_agree(golden_trace(name), OnCluster())
 
 
 @pytest.mark.parametrize("protocol", MODEL.protocols)
@@ -92,7 +86,7 @@ def test_the_system_agrees_with_random_walks(protocol: str) -> None:
     other = MODEL.instance(protocol, EVERY_FAULT | CONFIGURATIONS[protocol])
     walks = [walk(other, seed, STEPS) for seed in range(WALKS)] + [walk_of(protocol, seed) for seed in range(WALKS)]
     for trace in walks:
-        must_replay(trace)
+        must_agree(trace, OnCluster())
     taken = {step.action for trace in walks for step in trace.steps}
     assert len(taken) == TAKEN[protocol]
     assert {"producer_commits", "producer_learns_of_abort", "coordinator_fails_over_after_append"} <= taken
@@ -132,7 +126,7 @@ def test_a_producer_whose_transaction_was_ended_by_another_request_learns_of_it_
         with pytest.raises(UntimelyError, match=r"^in step 20, producer 0 learns of an outcome .* CONCURRENT_TRANS"):
             replay(trace, OnCluster())
     else:
-        must_replay(trace)
+        must_agree(trace, OnCluster())
 
 
 FENCED = (
@@ -159,5 +153,5 @@ def test_a_fenced_producer_that_asks_for_an_epoch_aborts_an_ongoing_transaction(
             behaviour(instance, 0, spelled, None, "", None)
         return
     trace = behaviour(instance, 0, spelled, None, "", None)
-    must_replay(trace)
+    must_agree(trace, OnCluster())
     assert State(instance, trace.states[-1]).pending_state == TransactionState.PREPARE_ABORT

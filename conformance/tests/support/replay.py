@@ -14,6 +14,7 @@ from isrcheck.conformance.cluster.configuration.generations import GENERATIONS a
 from isrcheck.conformance.implemented import IN_ONE_EVENT
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.system import System
 from isrcheck.conformance.replay.walks import Enabled, walk
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -143,8 +144,12 @@ def refusal_of(trace: Trace) -> str | None:
 
 def must_replay(trace: Trace, what: object = "") -> Driver:
     driver = Driver()
-    divergence = replay(trace, driver)
+    must_agree(trace, driver, what)
+    return driver
+
+
+def must_agree(trace: Trace, system: System, what: object = "") -> None:
+    divergence = replay(trace, system)
     if divergence is not None:
         steps = [trace.instance.spell_step(step) for step in trace.steps[: divergence.position]]
         pytest.fail("\n".join([str(what), "; ".join(steps), *divergence.lines(trace)]))
-    return driver

@@ -133,7 +133,7 @@ def test_a_release_that_is_not_there_yet_is_told() -> None:
 
 
 def test_how_a_cluster_came_to_eligible_leader_replicas_is_told() -> None:
-    """An upgrade of every feature turns them on, one of metadata.version alone does not (KAFKA-21426)."""
+    """An upgrade of every feature turns them on, one of metadata.version alone does not (FeatureCommand)."""
     says = (
         "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with"
         " kafka-features upgrade --release-version; give the output of kafka-features describe, or"
