@@ -95,7 +95,7 @@ def test_configurations_stay_within_their_entries(lamps):
 def test_every_protocol_is_drawn_and_nothing_contradicts_it():
     protocols = set()
 
-    @settings(max_examples=100, derandomize=True, database=None, deadline=None)
+    @settings(max_examples=200, derandomize=True, database=None, deadline=None)
     @given(configurations(isrcheck.load("kafka"), **SMALL))
     def draw(instance):
         protocols.add(instance.protocol.name)

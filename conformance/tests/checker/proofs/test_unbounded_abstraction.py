@@ -97,9 +97,10 @@ def test_the_abstraction_has_the_same_layout_for_every_size() -> None:
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
     by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
-    by_epoch |= {"metadata_leader_epoch", "metadata_partition_epoch", "metadata_assigned"}
+    by_epoch |= {"metadata_leader_epoch", "metadata_partition_epoch", "metadata_assigned", "metadata_adding"}
+    by_change = {"changed_min_isr", "min_isr_position", "erases_elr"}
     of_clients = {"log_producer_epoch", "response_producer_epoch", "deleted_record", "consumed_record"}
-    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch | of_clients
+    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch | by_change | of_clients
     assert abstraction.layouts["high_watermark"].high == OPEN
     assert abstraction.layouts["leader"].high == 2
 

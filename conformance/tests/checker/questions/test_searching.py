@@ -18,7 +18,7 @@ from isrcheck.models.kafka import MODEL
 
 LOSS = Question(Topic.LOSS)
 DURABLE = {"min_insync_replicas": 2}
-LOST_WITH_ACKS_1 = {**dict.fromkeys(MODEL.protocols, 2), **dict.fromkeys(("3.3", "3.5", "3.7", "4.1"), 3)}
+LOST_WITH_ACKS_1 = {**dict.fromkeys(MODEL.protocols, 2), **dict.fromkeys(("3.3", "3.5", "3.7", "4.0", "4.1", "4.3"), 3)}
 
 
 def reached(finding: Finding) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from conformance.tests.checker.compile.test_kernel import Wish, drawn, protocols_of, wishes
+from conformance.tests.checker.compile.test_kernel import Wish, drawn, legal_shapes, protocols_of, wishes
 from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, witnesses
 from conformance.tests.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
@@ -48,4 +48,4 @@ def test_spark_finds_the_same_in_every_generation(local_spark, protocol, mode):
         if mode is Mode.SEARCH:
             assert everything(there) == everything(here)
 
-    drawn(EXAMPLES)(given(wishes("kafka", protocol))(agree))()
+    drawn(EXAMPLES)(given(wishes("kafka", protocol, legal_shapes("kafka", protocol)))(agree))()

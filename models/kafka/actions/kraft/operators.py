@@ -53,7 +53,7 @@ def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
     """
     require(s.min_isr_changes > 0)
     require(s.min_isr_changes_left > 0)
-    require(minimum > 0)
+    require(0 < minimum <= s.replicas)
     require(not (forgets_eligible_replicas(s) or forgets_last_known_leader(s)) or may_change_record(s))
     require(not elects_last_known_leader(s) or may_change_leader(s))
     for change in range(s.min_isr_changes):

@@ -81,7 +81,9 @@ def start_broker(s, broker, checkpoint):
         s.metadata_position[broker] = s.controller_partition_epoch
         s.stopped_by[broker] = Stop.CRASH  # without a meaning while the broker runs
         if s.min_isr_changes > 0:
-            s.min_isr_changes_read[broker] = sum(1 for c in range(s.min_isr_changes) if s.changed_min_isr[c] > 0)
+            for change in range(s.min_isr_changes):
+                if s.changed_min_isr[change] > 0:
+                    s.min_isr_changes_read[broker] = change + 1
     if s.controller_leader == broker:
         adopt_controllers_isr(s, broker)
         begin_to_lead(s, broker)
