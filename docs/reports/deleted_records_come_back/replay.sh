@@ -6,5 +6,4 @@ check failures 8.37
 trace show history.itf.json
 conform replay history.itf.json
 # The searches with the change:
-# (Every record is there from the beginning, so no write is acknowledged: UNREACHABLE, exit code 10.)
 check kafka --protocol 4.3 --replicas 2 --records 2 --log-size 2 --crashes 0 --fencings 1 --shutdowns 1 --delete-records 1 --set start_isr=3 --set common_records=1 --switch EQUAL_PARTITION_EPOCH_REPLACES=off --switch EQUAL_PARTITION_EPOCH_ASSIGNS=on --switch EXPAND_LOG_START=on --switch DELETION_IS_ANSWERED=on --switch DELETION_AWAITS_ELIGIBLE=on --switch REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off --details
