@@ -17,11 +17,12 @@ from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, loses_data, losses_to_survive, named
+from isrcheck.checker.questions.concerns import defects_of, loses_data, losses_to_survive
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
+from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages.errors import UsageError
 
 LOSS = Question(Topic.LOSS)

@@ -26,13 +26,12 @@ from isrcheck.checker.questions.concerns import (
     defects_of,
     is_in,
     loses_data,
-    named,
 )
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.session.formatting import counted, table
-from isrcheck.models.kafka.failures.catalogue import Failure, pairs
+from isrcheck.models.kafka.failures.catalogue import Failure, named, pairs
 
 MOST_LINES = 15
 """The most lines after the first one, without --details, and beside those that say what is assumed."""

@@ -15,7 +15,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, pairs
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, named, pairs
 
 KAFKA, LIVENESS, SCENARIOS = "kafka", "kafka_liveness", "kafka_scenarios"
 TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
@@ -28,8 +28,9 @@ LOSSES = ("power_losses", "disk_losses")
 """The budgets of faults that lose data: what they break is said beside the answer."""
 
 BESIDE_THE_CLUSTER = ("DELETION_IS_ANSWERED", "DIVERGING_ANSWER_IS_SPLIT", "FETCH_IS_SPLIT", "dropped_metadata")
-"""What histories set that no generation has: an answer of its own to a request, a step in two, an exception. No setting
-of a cluster decides whether it happens, so it is no question about a cluster; `check failures` searches it."""
+"""The entries of steps that no generation has by itself: the answer to DeleteRecords, a truncation or a fetch in two
+steps, metadata that a broker fails to apply. No setting of a cluster decides whether they happen, so a failure that
+needs one of them is no question about a cluster; `check failures` searches it."""
 
 GENERATION = ("protocol", "switches")
 TOPIC = (*GENERATION, "acks", "replication_factor", "min_insync_replicas")
@@ -47,12 +48,6 @@ READ = {
     Topic.SURVIVES: (*GENERATION, "replication_factor", "min_insync_replicas"),
 }
 """The settings that the searches of a question read: the others make no difference."""
-
-
-@cache
-def named(name: str) -> Failure:
-    """The known failure with this name. Raises StopIteration if there is none."""
-    return next(one for one in failures() if one.name == name)
 
 
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:

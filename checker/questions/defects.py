@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, loses_data, named
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, loses_data
 from isrcheck.checker.questions.finding import History as Known
 from isrcheck.checker.questions.generations import effective, family, isolated, numbers
 from isrcheck.checker.questions.history import trace_of
@@ -20,7 +20,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import simplified, sizes
 from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of, with_replicas
 from isrcheck.models import registry
-from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, pairs
+from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, named, pairs
 from isrcheck.models.language.model import Instance, Model, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.explaining.rarity import rarity

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from isrcheck.checker.questions.case import WITH_ELR, Case
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.models.kafka.failures.catalogue import failures, pairs
+from isrcheck.models.kafka.failures.catalogue import named, pairs
 
 WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
 """The generations in which the leader writes the ISR itself."""
@@ -30,8 +30,8 @@ LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
 KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
 """The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
 
-REPAIRED_BESIDES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "RESPONSE_EPOCH_MATCHED")
-"""The mistakes that releases of one generation have or have not."""
+VARYING_MISTAKES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "RESPONSE_EPOCH_MATCHED")
+"""The mistakes in which releases of the same generation differ."""
 
 NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
 """The questions about a generation as it is."""
@@ -94,11 +94,10 @@ def _without_operators(case: Case, question: Question) -> Case:
 def _one_defect(case: Case, question: Question) -> Case:
     if question.topic is not Topic.DEFECT:
         return case
-    failure = next(one for one in failures() if one.name == question.name)
-    own = {name for one in failure.changes for name in pairs(one.change)}
+    own = {name for one in named(question.name).changes for name in pairs(one.change)}
     if "protocol" in own:
         return case
-    return replace(case, switches=_without(case, [name for name in REPAIRED_BESIDES if name not in own]))
+    return replace(case, switches=_without(case, [name for name in VARYING_MISTAKES if name not in own]))
 
 
 def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:

@@ -167,7 +167,7 @@ def _reports_directory(context: StepContext) -> Events:
 
 
 def _forgets(context: StepContext) -> str:
-    """What the controller forgets in this step of those that may lead besides the ISR, as the end of a sentence."""
+    """Which eligible leaders outside the ISR this step makes the controller forget, as the end of a sentence."""
     before, after = known_by_controller(context.before), known_by_controller(context.after)
     names = {"elr": "the ELR", "last": "the last known leader"}
     found = [name for sign, name in names.items() if sign in before and sign not in after]

@@ -14,9 +14,9 @@ from isrcheck.checker.atlas.pages.content import Column, Line
 from isrcheck.checker.atlas.pages.proofs import Histories, Searches
 from isrcheck.checker.atlas.pages.rows import Cell, Mark
 from isrcheck.checker.atlas.pages.words import NONE_KNOWN, NOT_RECORDED, available, exposures, said, said_of, survived
-from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.models.kafka.failures.catalogue import named
 
 Asked = Mapping[Question, Finding | None]
 

@@ -11,10 +11,9 @@ from pathlib import PurePosixPath
 
 from isrcheck.checker.atlas.pages.proofs import INDEX
 from isrcheck.checker.failures.pages import page_of
-from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.history import trace_of
-from isrcheck.models.kafka.failures.catalogue import Change, Failure
+from isrcheck.models.kafka.failures.catalogue import Change, Failure, named
 from isrcheck.traces.format.trace import Trace
 
 DEFECTS = "defects"

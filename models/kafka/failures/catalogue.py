@@ -153,6 +153,12 @@ def failures() -> tuple[Failure, ...]:
     return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda one: _position(one.number)))
 
 
+@cache
+def named(name: str) -> Failure:
+    """The known failure with this name. Raises StopIteration if there is none."""
+    return next(one for one in failures() if one.name == name)
+
+
 def refusal(word: str) -> str:
     """Say that no known failure is called so, which names are like it, and how all of them are listed."""
     names = dict.fromkeys(name for one in failures() for name in (one.number, one.name, *one.known_as))

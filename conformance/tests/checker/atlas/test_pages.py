@@ -35,8 +35,8 @@ from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, s
 from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
 from isrcheck.checker.atlas.pages.words import Grave, Words
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages.errors import UsageError
 
 

@@ -20,7 +20,7 @@ from isrcheck.checker.kafka_config.cluster import read_clusters
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import named
+from isrcheck.models.kafka.failures.catalogue import named
 
 DURABLE = "min.insync.replicas=2\nreplication.factor=3\n"
 HEADER = "Topic: t\tTopicId: x\tPartitionCount: {}\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"

@@ -11,7 +11,7 @@ from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, is_in, loses_data, named
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, is_in, loses_data
 from isrcheck.checker.questions.defects import bounds_for, searches_of_defect
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import mistakes
@@ -21,7 +21,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS
 from isrcheck.models import registry
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
 from isrcheck.models.language.model import parse
 
 DURABLE = {"min_insync_replicas": 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import loses_data, named
+from isrcheck.checker.questions.concerns import loses_data
 from isrcheck.checker.questions.generations import (
     Family,
     Mistake,
@@ -17,6 +17,7 @@ from isrcheck.checker.questions.generations import (
     repaired,
 )
 from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.kafka.state.values import BrokerStateCheck, Truncation, UnknownProducer
 
 REELECTED = ("REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER", "off")

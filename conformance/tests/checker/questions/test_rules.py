@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions import defects, rules, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, defects_of, key_of, named, read_by, why_unasked
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, defects_of, key_of, read_by, why_unasked
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import isolated, numbers, repaired
 from isrcheck.checker.questions.planning import asked_of, planned
@@ -31,7 +31,7 @@ from isrcheck.checker.questions.rules import (
 )
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.failures.catalogue import failures, pairs
+from isrcheck.models.kafka.failures.catalogue import failures, named, pairs
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
 WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)
@@ -156,7 +156,7 @@ DEFECTS = [one for one in failures() if one.history is not None and one.history.
 
 @pytest.mark.parametrize("failure", DEFECTS, ids=lambda one: one.name)
 def test_a_defect_is_searched_with_the_same_rules_where_other_mistakes_differ(failure):
-    """The rule REPAIRED_BESIDES: the instance is the same whether a release has the other mistakes or not."""
+    """The rule VARYING_MISTAKES: the instance is the same whether a release has the other mistakes or not."""
     question, shared = Question(Topic.DEFECT, name=failure.name), 0
     for cluster in clusters():
         plain, instead = cluster.case, simplified(cluster.case, question)
