@@ -7,6 +7,7 @@ from isrcheck.models.kafka.state.broker.log import raise_log_start
 from isrcheck.models.kafka.state.broker.roles import (
     clear_fetch,
     is_controllers_leader,
+    is_known_replica,
     is_live,
     may_fetch,
     presumes_leadership,
@@ -141,9 +142,11 @@ def is_eligible(s, r):
 
 def delays_deletion(s, leader, r):
     """The low watermark, the least log start of the replicas that count, depends on the replica. Kafka counts the live
-    ones (Partition.lowWatermarkIfLeader).
+    ones among those that the leader knows (Partition.lowWatermarkIfLeader).
     """
-    return is_live(s, r) or (s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r)))
+    return (is_live(s, r) and is_known_replica(s, leader, r)) or (
+        s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r))
+    )
 
 
 @action(shows="at {leader}")

@@ -67,7 +67,7 @@ def elects_cleanly_with_kraft(configuration):
         and configuration.directory_reports == 0
         and configuration.dropped_metadata == 0
         and configuration.replicas_of_partition_0 == 0
-        and configuration.LAST_KNOWN_LEADER_IS_ACTIVE
+        and (configuration.LAST_KNOWN_LEADER_IS_ACTIVE or not configuration.ELR)
         and configuration.late_fetches == 0
     )
 

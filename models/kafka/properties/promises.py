@@ -376,8 +376,12 @@ def leader_knows_the_reassignment(s):
     )
 
 
+def data_was_given_up_or_deleted(s):
+    return data_was_given_up(s) or s.folder_deletions_left < s.folder_deletions
+
+
 @always(
-    permitted=data_was_given_up,
+    permitted=data_was_given_up_or_deleted,
     applies=lambda c: alters_partitions(c) and c.MAXIMAL_ISR == MaximalIsr.COMMITTED_AND_PROPOSED,
 )
 def high_watermark_within_maximal_isr(s):

@@ -2,7 +2,7 @@
 
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
 from isrcheck.models.kafka.actions.kraft.metadata import delete_replica
-from isrcheck.models.kafka.state.broker.assignment import complete_overdue, removes_overdue
+from isrcheck.models.kafka.state.broker.assignment import end_overdue, removes_overdue
 from isrcheck.models.kafka.state.broker.lifecycle import register_new_process, start_broker, stop_broker
 from isrcheck.models.kafka.state.broker.log import note_flush
 from isrcheck.models.kafka.state.broker.record import (
@@ -40,8 +40,8 @@ def begin_shutdown(s, broker):
 
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
-    """A broker announces its shutdown, and leaves the ISR, unless it is its last member; the leader stays. Kafka:
-    ReplicationControlManager.handleBrokerInControlledShutdown.
+    """A broker that leads other partitions announces its shutdown, and leaves the ISR, unless it is its last member;
+    the leader stays. Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
@@ -87,12 +87,12 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 def broker_shuts_down(s, broker: KraftReplica):
     """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
 
-    A broker that is fenced may stop at once, also if it has not announced anything. Everything is flushed, and the
-    restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
+    A broker that leads no partition, or is fenced, stops at once, and has announced nothing. Everything is flushed, and
+    the restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
     handleBrokerFenced.
     """
     require(s.is_up[broker])
-    require(s.is_shutting_down[broker] or (s.is_fenced[broker] and s.shutdowns_left > 0))
+    require(s.is_shutting_down[broker] or s.shutdowns_left > 0)
     require(not replaces_leader(s, broker))
     require(
         all(
@@ -149,20 +149,19 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
 
 @action(shows="{broker}")
 def broker_reports_directory(s, broker: KraftReplica):
-    """A broker with several log directories says in which of them its replica is (AssignReplicasToDirs). Up to 4.2 the
-    change is built as if ELR were off, which empties the ELR. Kafka:
+    """A broker with several log directories says in which of them its replica is (AssignReplicasToDirs); it may be
+    fenced. Up to 4.2 the change is built as if ELR were off, which empties the ELR. Kafka:
     ReplicationControlManager.handleAssignReplicasToDirs.
     """
     require(s.directory_reports > 0)
     require(s.directory_reports_left > 0)
     require(s.ASSIGNED_DIRECTORY_ERASES_ELR)
     require(s.is_up[broker])
-    require(is_active(s, broker))
     require(is_assigned(s, broker))
     require(has_active_leader(s))
     require(may_change_leader(s) if removes_overdue(s) else may_change_record(s))
     s.directory_reports_left -= 1
-    complete_overdue(s)
+    end_overdue(s, s.controller_leader)
     for r in range(s.replicas):
         s.eligible_leader_replicas[r] = False
     announce_record(s, s.controller_leader, False)

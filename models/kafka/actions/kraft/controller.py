@@ -4,6 +4,7 @@ A broker that is down can be elected, as long as its session has not expired. Ea
 partition epoch, which brokers read in order of the metadata log (metadata.py).
 """
 
+from isrcheck.models.kafka.state.broker.assignment import end_overdue, is_overdue, is_removed_overdue
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
@@ -17,7 +18,7 @@ from isrcheck.models.kafka.state.broker.record import (
     nobody_is_valid,
     replaces_leader,
 )
-from isrcheck.models.kafka.state.broker.registration import last_known_leader_waits
+from isrcheck.models.kafka.state.broker.registration import last_known_leader_waits, renew_record
 from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
 
@@ -110,6 +111,11 @@ def can_lead_alone(s, broker):
     )
 
 
+def changes_leaderless_record(s, broker):
+    """The controller looks at a partition without a leader when this broker is unfenced, and finds something to do."""
+    return s.controller_leader == NONE and (can_lead_alone(s, broker) or last_known_leader_waits(s) or is_overdue(s))
+
+
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
     """The broker has caught up with its registration; a partition without a leader gets it as its leader, if it is
@@ -118,12 +124,14 @@ def controller_unfences_broker(s, broker: KraftReplica):
     require(s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_shutting_down[broker])
-    require(not (can_lead_alone(s, broker) or last_known_leader_waits(s)) or may_change_leader(s))
+    require(not changes_leaderless_record(s, broker) or may_change_leader(s))
     s.is_fenced[broker] = False
     if can_lead_alone(s, broker):
-        announce_record(s, broker, False)
+        renew_record(s, broker)
     elif last_known_leader_waits(s):
-        announce_record(s, s.last_known_leader, False)
+        renew_record(s, s.last_known_leader)
+    elif changes_leaderless_record(s, broker):
+        renew_record(s, NONE)
 
 
 @action
@@ -134,9 +142,10 @@ def controller_elects_preferred(s, elected: Replica):
     require(elected != s.controller_leader)
     require(s.controller_isr[elected])
     require(is_active(s, elected))
+    require(not is_removed_overdue(s, elected))
     require(may_change_leader(s))
     s.preferred_elections_left -= 1
-    announce_record(s, elected, False)
+    renew_record(s, elected)
 
 
 @action
@@ -149,9 +158,11 @@ def controller_elects_unclean(s, elected: Replica):
     require(s.controller_leader == NONE)
     require(is_assigned(s, elected))
     require(is_active(s, elected))
+    require(not is_removed_overdue(s, elected))
     require(nobody_is_valid(s, NONE))
     require(may_change_leader(s))
     s.unclean_elections_left -= 1
+    end_overdue(s, elected)
     for r in range(s.replicas):
         s.controller_isr[r] = r == elected
         s.eligible_leader_replicas[r] = False

@@ -87,6 +87,11 @@ def is_new_replica(s, broker):
     return s.reassignments > 0 and s.leader[broker] == NONE
 
 
+def is_unread(s, broker, partition_epoch):
+    """The metadata log has this record, and the broker, which runs, has not read as far."""
+    return s.is_up[broker] and s.metadata_position[broker] < partition_epoch <= s.controller_partition_epoch
+
+
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
     """A broker applies a later record, and may skip those before it: they reach it as one change.
@@ -94,9 +99,7 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
     In a new leader epoch it begins to lead or to follow; in the same one, a leader adopts the ISR, and a follower goes
     on. Kafka: TopicDelta.localChanges, Partition.makeLeader, makeFollower.
     """
-    require(s.is_up[broker])
-    require(s.metadata_position[broker] < partition_epoch)
-    require(partition_epoch <= s.controller_partition_epoch)
+    require(is_unread(s, broker, partition_epoch))
     if s.CONFIGURATION_BEFORE_TOPICS:
         read_configurations_before(s, broker, partition_epoch)
     if s.reassignments > 0 and not s.metadata_assigned[partition_epoch][broker]:
@@ -149,9 +152,7 @@ def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement
     """
     require(s.dropped_metadata > 0)
     require(s.dropped_metadata_left > 0)
-    require(s.is_up[broker])
-    require(s.metadata_position[broker] < partition_epoch)
-    require(partition_epoch <= s.controller_partition_epoch)
+    require(is_unread(s, broker, partition_epoch))
     s.dropped_metadata_left -= 1
     read_configurations_before(s, broker, partition_epoch)
     s.metadata_position[broker] = partition_epoch

@@ -132,13 +132,19 @@ def is_overdue(s):
     )
 
 
+def is_removed_overdue(s, r):
+    """The next change of the record removes the broker from the partition."""
+    return is_overdue(s) and s.is_removing[r]
+
+
 def removes_overdue(s):
-    return is_overdue(s) and any(s.is_removing[r] for r in range(s.replicas))
+    return any(is_removed_overdue(s, r) for r in range(s.replicas))
 
 
-def complete_overdue(s):
-    """Complete it; the leader stays, in a new epoch if replicas are removed."""
-    if removes_overdue(s):
+def end_overdue(s, elected):
+    """Complete an overdue reassignment in a record with this leader; one that stays enters a new epoch if replicas are
+    removed."""
+    if removes_overdue(s) and elected == s.controller_leader:
         s.controller_epoch += 1
     if is_overdue(s):
         remove_replicas(s)

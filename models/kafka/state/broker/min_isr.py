@@ -3,14 +3,21 @@ read it. Both limit it by a number of replicas.
 """
 
 
-def known_min_insync_replicas(s, broker):
-    """min.insync.replicas as far as the broker has read the metadata log."""
-    known = s.min_insync_replicas
+def min_insync_replicas_after(s, changes):
+    """min.insync.replicas after so many changes."""
+    minimum = s.min_insync_replicas
     if s.min_isr_changes > 0:
         for change in range(s.min_isr_changes):
-            if change < s.min_isr_changes_read[broker]:
-                known = s.changed_min_isr[change]
-    return known
+            if change < changes:
+                minimum = s.changed_min_isr[change]
+    return minimum
+
+
+def known_min_insync_replicas(s, broker):
+    """min.insync.replicas as far as the broker has read the metadata log."""
+    return (
+        min_insync_replicas_after(s, s.min_isr_changes_read[broker]) if s.min_isr_changes > 0 else s.min_insync_replicas
+    )
 
 
 def known_replicas(s, leader):
@@ -27,15 +34,11 @@ def effective_min_insync_replicas(s, leader):
 def present_min_insync_replicas(s):
     """min.insync.replicas by the last record of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, at most what
     every running broker knows."""
-    present = s.min_insync_replicas
-    if s.min_isr_changes > 0:
-        for change in range(s.min_isr_changes):
-            if s.changed_min_isr[change] > 0:
-                present = s.changed_min_isr[change]
-        if s.RAISED_MIN_ISR_AWAITS_BROKERS:
-            for r in range(s.replicas):
-                if s.is_up[r]:
-                    present = min(present, known_min_insync_replicas(s, r))
+    present = min_insync_replicas_after(s, s.min_isr_changes - s.min_isr_changes_left)
+    if s.RAISED_MIN_ISR_AWAITS_BROKERS:
+        for r in range(s.replicas):
+            if s.is_up[r]:
+                present = min(present, known_min_insync_replicas(s, r))
     return present
 
 

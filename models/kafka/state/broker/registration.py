@@ -1,6 +1,6 @@
 """Whom the controller still trusts when a broker registers anew, or is unregistered: ELR and last known leader."""
 
-from isrcheck.models.kafka.state.broker.assignment import complete_overdue, removes_overdue
+from isrcheck.models.kafka.state.broker.assignment import end_overdue, removes_overdue
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     controllers_min_insync_replicas,
@@ -67,9 +67,10 @@ def leave_elr(s, broker):
 
 
 def renew_record(s, elected):
-    """Write a record with the ISR as it is: what has changed meanwhile counts for the ELR, and for a reassignment."""
+    """Write a record with this leader, and the ISR as it is: what has changed meanwhile counts for the ELR, and for a
+    reassignment."""
     minimum = controllers_min_insync_replicas(s)
-    complete_overdue(s)
+    end_overdue(s, elected)
     keep_eligible_below(s, minimum, members_without(s, NONE))
     keep_members_out_of_elr(s)
     announce_record(s, elected, False)
