@@ -57,9 +57,12 @@ class KraftOperations(ABC):
         self._broker(broker)
         self._quorum().fence(broker)
 
-    def begin_shutdown(self, broker: int) -> None:
-        """An operator shuts a broker down: its heartbeats ask for it from now on. Errors: `ClusterError`."""
+    def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
+        """An operator shuts a broker down: its heartbeats ask for it from now on. One that leads no partition, neither
+        this nor others, stops with the first; otherwise its leaderships move first. Errors: `ClusterError`.
+        """
         self._broker(broker).kraft.begin_shutdown()
+        self._quorum().give_other_leaderships(broker, leads=leads_others)
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
         """An administrator assigns the partition to these replicas, in this order. Errors: `ClusterError`."""

@@ -74,7 +74,7 @@ class KraftSteps:
         self._beat(broker)
 
     def _broker_asks_to_shut_down(self, broker: int) -> None:
-        self.cluster.begin_shutdown(broker)
+        self.cluster.begin_shutdown(broker, leads_others=True)
         self._beat(broker)
 
     def _leader_asks_to_shut_down(self, broker: int, elected: int) -> None:
@@ -83,7 +83,7 @@ class KraftSteps:
     _last_leader_asks_to_shut_down = _broker_asks_to_shut_down
 
     def _broker_shuts_down(self, broker: int) -> None:
-        self.cluster.begin_shutdown(broker)  # which a fenced broker has not told before
+        self.cluster.begin_shutdown(broker)  # unless it has begun before
         self._beat(broker)
 
     def _controller_begins_reassignment(self, target: int) -> None:

@@ -10,19 +10,15 @@ Each broker reads as late as it can: the log only grows, so that it can read on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of
-from isrcheck.conformance.replay.kraft.metadata_log import RESTART, SHUT_DOWN, STOP, UNFENCE, Metadata, MetadataLog
-from isrcheck.models.kafka.state.broker import assignment
+from isrcheck.conformance.replay.kraft.metadata_log import RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch
-from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
-
-is_overdue: Callable[[State], bool] = assignment.is_overdue
 
 READ = "broker_applies_metadata"
 DROP = "broker_drops_metadata"
@@ -30,7 +26,7 @@ FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
 READ_CONFIGURATION = "broker_reads_configuration"
-TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION, UNFENCE)
+TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
 """The actions whose steps a cluster with KRaft can take only with suitable timing."""
 
 
@@ -63,7 +59,6 @@ class _Reading:
         found = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
-            _must_not_be_overdue(position, step, before)
             wanted = self._before(position, step, before, after)
             for broker, offset in wanted.items():
                 self._must_not_pass_configuration(position, step, broker, offset, after)
@@ -129,8 +124,9 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers have to tell that they have read what the shutdown has changed, unless it is fenced."""
-        if before.is_fenced[broker]:
+        """The active brokers have to tell that they have read what the shutdown has changed, unless the broker stops at
+        once."""
+        if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         found, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
         for other in range(before.replicas):
@@ -142,18 +138,6 @@ class _Reading:
                     )
                 found[other] = least
         return found
-
-
-def _must_not_be_overdue(position: int, step: Step, before: State) -> None:
-    """An unclean election can make a reassignment complete, which the next change of the record finds. The model leaves
-    this out where a broker is unfenced. Kafka: ReplicationControlManager.handleBrokerUnfenced, which looks at every
-    partition without a leader, and PartitionChangeBuilder.completeReassignmentIfNeeded.
-    """
-    if step.action == UNFENCE and before.controller_leader == NONE and is_overdue(before):
-        raise UntimelyError(
-            f"step {position} unfences a broker while the partition has no leader, and an unclean election has"
-            " completed its reassignment; Kafka's controller ends it now, the model later"
-        )
 
 
 def _proposes(step: Step, before: State, after: State) -> bool:

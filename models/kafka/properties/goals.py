@@ -15,6 +15,11 @@ def can_commit(configuration):
     return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
 
 
+def can_write(configuration):
+    """Not every record is one that all replicas hold from the start."""
+    return configuration.records > configuration.common_records
+
+
 def can_lose_a_broker(configuration):
     """The controller can give up on a broker: with ZooKeeper on any, with KRaft if a session can expire."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
@@ -34,7 +39,7 @@ def can_fail_over(configuration):
     )
 
 
-@sometimes(applies=lambda c: c.records > c.common_records)
+@sometimes(applies=can_write)
 def a_write_is_acknowledged(before, after):
     return any(after.acknowledged[record] and not before.acknowledged[record] for record in range(before.records))
 
@@ -59,7 +64,7 @@ def a_new_leader_takes_over(s):
     return any(presumes_leadership(s, r) and s.leader_epoch[r] > 0 for r in range(s.replicas))
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and can_fail_over(configuration))
+@sometimes(applies=lambda c: can_write(c) and can_commit(c) and can_fail_over(c))
 def a_follower_truncates(before, after):
     return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
 
@@ -95,7 +100,9 @@ def a_follower_joins_the_isr(before, after, taken):
 
 
 @sometimes(
-    applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1 and (c.records > 1 or can_lose_a_broker(c))
+    applies=lambda c: (
+        can_write(c) and c.acks == Acks.ALL and c.min_insync_replicas > 1 and (c.records > 1 or can_lose_a_broker(c))
+    )
 )
 def a_producer_is_refused(before, after, taken):
     """A leader refuses a produce request with NOT_ENOUGH_REPLICAS, before anything is appended."""

@@ -59,6 +59,7 @@ class QuorumController:
         self._settings = settings
         self._switches = switches
         self._states = BrokerStates(self._brokers)
+        self._lead_others: set[int] = set()
         partition = PartitionRegistration(start.assigned, start.leader, 0, start.in_sync)
         brokers = tuple(BrokerRegistration(1) for _ in self._brokers)
         first = MetadataImage(0, partition, brokers, settings.min_insync_replicas)
@@ -148,6 +149,9 @@ class QuorumController:
         if not request.wants_to_shut_down:
             return False
         if not registered.in_controlled_shutdown:
+            if not self._has_leaderships(broker):
+                self._fence(broker)
+                return True
             self._log.write_broker(broker, replace(registered, in_controlled_shutdown=True))
             self.replication.remove_from_isr(broker)
             self._states.begin_shutdown(broker, self.image.offset)
@@ -156,6 +160,14 @@ class QuorumController:
         if may_stop := self._states.may_stop(broker, active):
             self._fence(broker)
         return may_stop
+
+    def _has_leaderships(self, broker: int) -> bool:
+        """Whether the broker leads any partition. Kafka: BrokersToIsrs.hasLeaderships."""
+        return self.leader == broker or broker in self._lead_others
+
+    def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
+        """Whether the broker leads partitions that are not in the cluster, until its shutdown moves them."""
+        (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers
 

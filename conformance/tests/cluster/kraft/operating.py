@@ -56,8 +56,9 @@ def beat(cluster: Cluster, broker: int) -> None:
 
 
 def stop(cluster: Cluster, broker: int) -> None:
-    """A controlled shutdown, to its end (SIGTERM); the others read the metadata log."""
-    cluster.begin_shutdown(broker)
+    """A controlled shutdown of a broker that leads other partitions, to its end (SIGTERM); the others read the metadata
+    log."""
+    cluster.begin_shutdown(broker, leads_others=True)
     beat(cluster, broker)
     for other in cluster.brokers:
         if cluster.is_running(other):

@@ -193,7 +193,7 @@ def a_precious_record(protocol: str = "4.3", *, is_early: bool = False) -> Clust
     assert acknowledged(cluster) == ()
     if not is_early:
         cluster.change_min_insync_replicas(2)
-    cluster.begin_shutdown(1)
+    cluster.begin_shutdown(1, leads_others=True)
     cluster.fire(1, TimerKind.HEARTBEAT)
     cluster.deliver(cluster.messages()[-1].number)
     return cluster
@@ -387,7 +387,7 @@ def test_since_4_1_a_new_controller_gives_fenced_brokers_no_session(protocol: st
 
 def test_a_new_controller_forgets_for_whom_a_shutdown_waits() -> None:
     cluster = cluster_of("4.3", PAIR)
-    cluster.begin_shutdown(1)
+    cluster.begin_shutdown(1, leads_others=True)
     for is_up in (True, True):
         cluster.fire(1, TimerKind.HEARTBEAT)
         cluster.deliver(cluster.messages()[-1].number)

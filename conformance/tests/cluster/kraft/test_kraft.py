@@ -151,6 +151,17 @@ def test_a_broker_stops_when_the_others_have_read_of_its_shutdown() -> None:
     assert view_of(cluster, 0).has_stopped_cleanly
 
 
+@pytest.mark.parametrize("leads_others", [False, True])
+def test_a_broker_that_leads_nothing_stops_at_once(leads_others: bool) -> None:
+    """Kafka: BrokerHeartbeatManager.calculateNextBrokerState."""
+    cluster = Cluster("3.7", settings=PROMPT)
+    cluster.begin_shutdown(1, leads_others=leads_others)
+    beat(cluster, 1)
+    assert leader_and_isr(cluster) == (0, [0, 2])
+    assert view_of(cluster, 1).is_up is leads_others
+    assert cluster.metadata_log()[-1].brokers[1].is_fenced is not leads_others
+
+
 def test_members_below_min_isr_stay_eligible() -> None:
     """KIP-966: the last leader is elected only if nobody is eligible; an unclean shutdown ends eligibility."""
     cluster = Cluster("4.1", settings=PROMPT)
