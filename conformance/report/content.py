@@ -167,8 +167,6 @@ def _script(failure: Failure, report: Report) -> Iterator[str]:
         yield f"trace show {TRACE}"
     if report.searches:
         yield "# The searches with the change:"
-    if any(search.is_without_writes for search in report.searches):
-        yield "# (Every record is there from the beginning, so no write is acknowledged: UNREACHABLE, exit code 10.)"
     yield from (_search_with_change(report, one) for one in report.searches)
     recordings = [recording for one in report.evidence for recording in one.recordings]
     if recordings:

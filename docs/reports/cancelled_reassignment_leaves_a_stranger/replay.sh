@@ -6,5 +6,4 @@ check failures 8.31
 trace show history.itf.json
 conform replay history.itf.json
 # The searches with the change:
-# (Every record is there from the beginning, so no write is acknowledged: UNREACHABLE, exit code 10.)
 check kafka --protocol 4.1 --elections 2 --partition-changes 5 --crashes 0 --fencings 1 --reassignments 3 --set start_isr=1 --set start_assignment=3 --set common_records=1 --switch ELR_WITHIN_REPLICAS=on --switch EQUAL_PARTITION_EPOCH_REPLACES=off --switch EQUAL_PARTITION_EPOCH_ASSIGNS=on --switch REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off --details

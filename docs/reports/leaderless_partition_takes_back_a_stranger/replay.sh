@@ -6,5 +6,4 @@ check failures 8.29
 trace show history.itf.json
 conform replay history.itf.json
 # The searches with the change:
-# (Every record is there from the beginning, so no write is acknowledged: UNREACHABLE, exit code 10.)
 check kafka --protocol 4.3 --replicas 2 --elections 3 --partition-changes 4 --crashes 0 --fencings 2 --reassignments 2 --set start_isr=3 --set common_records=1 --switch ELR_WITHIN_REPLICAS=on --switch EQUAL_PARTITION_EPOCH_REPLACES=off --switch EQUAL_PARTITION_EPOCH_ASSIGNS=on --switch REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off --details

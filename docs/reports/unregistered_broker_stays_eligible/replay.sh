@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds the history, and every search that the library has of the failure:
-check kafka --protocol 4.3 --bound 6 --replicas 2 --shutdowns 1 --set unregistrations=1 --set start_isr=3 --switch EQUAL_PARTITION_EPOCH_REPLACES=off --switch EQUAL_PARTITION_EPOCH_ASSIGNS=on --switch REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off --details
+check kafka --protocol 4.3 --bound 5 --replicas 2 --shutdowns 1 --set unregistrations=1 --set start_isr=3 --switch EQUAL_PARTITION_EPOCH_REPLACES=off --switch EQUAL_PARTITION_EPOCH_ASSIGNS=on --switch REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off --details
 check failures 8.36
 # Takes the steps of the history again, and replays them on an executable cluster:
 trace show history.itf.json

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, history_of, pairs, paragraph
+from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, history_of, paragraph
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,6 @@ class Search:
     depth: int
     exhausted: bool
     breaks: tuple[str, ...] = ()
-
-    @property
-    def is_without_writes(self) -> bool:
-        """Whether all records are in every log from the beginning: then the search finds that none is acknowledged."""
-        entries = pairs(self.configuration)
-        return self.exhausted and int(entries.get("common_records", 0)) >= int(entries.get("records", 1))
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,12 @@ def loses_eligibility(s, broker):
     return is_unclean(s, broker) and (s.controller_isr[broker] or s.eligible_leader_replicas[broker])
 
 
+def leads_while_fenced(s, broker):
+    """4.0 elected it as the last known leader while it was down; when it registers it is fenced once more, and does not
+    lead any longer. Up to 3.9, a leader that restarts keeps its leadership."""
+    return s.controller_leader == broker and s.is_fenced[broker] and not s.RESTART_BEFORE_FENCING
+
+
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
@@ -137,9 +143,14 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     require(s.stopped_by[broker] != Stop.SHUTDOWN or checkpoint == s.high_watermark[broker])
     require(s.is_fenced[broker] or s.RESTART_BEFORE_FENCING)
     require(not is_out_of_service(s, broker))
-    require(not loses_eligibility(s, broker) or may_leave_elr(s, broker))
+    require(not leads_while_fenced(s, broker) or may_change_leader(s))
+    require(leads_while_fenced(s, broker) or not loses_eligibility(s, broker) or may_leave_elr(s, broker))
     register_new_process(s, broker)
-    if loses_eligibility(s, broker):
+    if leads_while_fenced(s, broker):
+        leave_leaderless(s, broker)
+        if is_unclean(s, broker):
+            s.eligible_leader_replicas[broker] = False
+    elif loses_eligibility(s, broker):
         leave_elr(s, broker)
     s.is_fenced[broker] = True
     start_broker(s, broker, checkpoint)

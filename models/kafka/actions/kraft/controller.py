@@ -160,6 +160,7 @@ def controller_elects_unclean(s, elected: Replica):
     require(is_active(s, elected))
     require(not is_removed_overdue(s, elected))
     require(nobody_is_valid(s, NONE))
+    require(not last_known_leader_waits(s) or elected == s.last_known_leader)
     require(may_change_leader(s))
     s.unclean_elections_left -= 1
     end_overdue(s, elected)

@@ -35,10 +35,10 @@ def last_known_leader_is_next(s, leaving):
 
 
 def last_known_leader_waits(s):
-    """A report of a directory has emptied the ELR, and elected nobody: the last known leader is elected when the
-    controller looks at the partition again."""
+    """A report of a directory, or in 4.0 the registration of a leader that was elected while it was down, has emptied
+    the ELR, and elected nobody: the last known leader is elected when the controller looks at the partition again."""
     return (
-        s.directory_reports > 0
+        (s.directory_reports > 0 or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
         and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
         and last_known_leader_is_next(s, NONE)
     )
