@@ -14,7 +14,8 @@ from pathlib import Path as File
 from typing import Any
 
 import isrcheck
-from conformance.tests.support.symbolic import compare_all
+from conformance.tests.support.compared.representation import representation_differs
+from conformance.tests.support.compared.symbolic import compare_all
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.disk.engine import explore_on_disk
@@ -497,7 +498,7 @@ def _endless(who: str, found: Exploration, loops: FairLoops, *, is_judged: bool)
 
 
 def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> None:
-    """Compare isrcheck.models.run in reached and in random states: every step and every property."""
+    """Compare isrcheck.models.run and the representation in reached and in random states: every step and property."""
     chance = random.Random(len(plain.paths))
     properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
     asked = [one for one in (*system.properties, *system.endless, *system.lemmas) if one.applies]
@@ -507,6 +508,9 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
     of_states = [one for one in asked if not one.of_steps]
     of_steps = [one for one in asked if one.of_steps]
     for cells in states:
+        differs = representation_differs(instance, cells)
+        if differs is not None:
+            raise Disagreement("representation", differs)
         for one in of_states:
             said = _answer(run.holds, instance, properties[one.name], cells)
             _same(said, _answer(system.ask, one, [cells], None), one, cells)

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
-from conformance.tests.support.compiled import enabled_steps
+from conformance.tests.support.compared.compiled import enabled_steps
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
@@ -113,7 +113,7 @@ def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
 
 
 MACHINE = """
-from conformance.tests.support.compiled import enabled_steps
+from conformance.tests.support.compared.compiled import enabled_steps
 from conformance.tests.support.state_machines import machine_of
 from isrcheck.models import registry
 

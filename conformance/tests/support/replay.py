@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from conformance.tests.support.compiled import enabled_steps
+from conformance.tests.support.compared.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
 from isrcheck.conformance.cluster.configuration.generations import GENERATIONS as SWITCHES
 from isrcheck.conformance.implemented import IN_ONE_EVENT

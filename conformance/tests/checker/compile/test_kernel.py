@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from conformance.tests.checker.compile.shapes import SHAPES
 from conformance.tests.sampling import sampled
-from conformance.tests.support.compiled import NOTHING, Compiled, Seen
+from conformance.tests.support.compared.compiled import NOTHING, Compiled, Seen
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
 from isrcheck.checker.compile.lower import lower

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.symbolic import states_of
+from conformance.tests.support.compared.symbolic import states_of
 from conformance.tests.support.unbounded_abstraction import Projection
 from isrcheck.checker.proofs.abstract_evaluator import OPEN
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction

@@ -37,7 +37,7 @@ from conformance.tests.models.language.test_language import (
     write,
 )
 from conformance.tests.sampling import recorded, sampled
-from conformance.tests.support.symbolic import Compared, compare_all, states_of
+from conformance.tests.support.compared.symbolic import Compared, compare_all, states_of
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
 from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
 from conformance.tests.sampling import sampled
-from conformance.tests.support.symbolic import compare_all
+from conformance.tests.support.compared.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction

@@ -1,0 +1,7 @@
+"""The representation of a model's functions that every engine reads.
+
+In:  functions of the modelling language, as models/language/reader.py has checked them.
+Out: `Routine`s: trees of the closed list of nodes in nodes.py, in which every name is resolved; how to go through them
+     (walking.py), and what they mean (interpreter.py).
+May import: language.
+"""

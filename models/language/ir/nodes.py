@@ -1,0 +1,408 @@
+"""The nodes of the representation: a closed list of expressions and statements.
+
+In:  nothing; models/language/ir/building.py makes them.
+Out: `Routine`, the representation of one function, and the classes of its nodes.
+
+A name is resolved once: a variable is an object, and two variables of one name are two objects. Fields and entries are
+named by text, because a model has one state and one configuration. Nodes are compared by identity, so that an analysis
+can keep what it finds by node. The meaning of each node is that of the Python from which it is made
+(models/language/ir/interpreter.py has it in a few lines); expressions have no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from isrcheck.models.language.declare import Domain, Mark, Subset
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where something is written: lines and columns are counted from 1; the last column is included."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Role(Enum):
+    """What a variable holds."""
+
+    STATE = "a state: `s`, `before` or `after`"
+    SUBSET = "a subset of a domain, which can only be asked for its elements"
+    TAKEN = "the action that was taken"
+    NUMBER = "a number or a truth value"
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A parameter, a local, or the variable of a loop or a generator. As in Python, each name that a function assigns
+    is one variable of the function, and the variables of a generator are its own."""
+
+    name: str
+    role: Role = Role.NUMBER
+    domain: type[Domain] | type[Subset] | None = None
+    """The domain that annotates a parameter of an action; of a subset, its class."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """A part of a function."""
+
+    span: Span
+
+
+# ------------------------------------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Node):
+    """A number or a truth value, perhaps that of a member of an enumeration, or of a name of the module."""
+
+    value: int
+    enumeration: type[IntEnum] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Local(Node):
+    """The value of a variable. As an argument of a call it can be a state, a subset or the taken action."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, eq=False)
+class Setting(Node):
+    """The value of an entry of the configuration."""
+
+    entry: str
+
+
+@dataclass(frozen=True, eq=False)
+class Size(Node):
+    """The number of elements of a domain."""
+
+    domain: type[Domain]
+
+
+@dataclass(frozen=True, eq=False)
+class Cell(Node):
+    """A cell of a field of a state. An index outside the field's domain is an error."""
+
+    state: Variable
+    field: str
+    indices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Element(Node):
+    """Whether a subset has an element. An element outside its domain is an error."""
+
+    subset: Variable
+    index: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class IsTaken(Node):
+    """Whether the step took this action."""
+
+    taken: Variable
+    action: str
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Node):
+    """Whether an expression is 0."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class And(Node):
+    """The first part that is 0, else the last; the parts after it are not evaluated."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Or(Node):
+    """The first part that is not 0, else the last; the parts after it are not evaluated."""
+
+    parts: tuple[Expression, ...]
+
+
+class Sign(Enum):
+    """A comparison of two numbers."""
+
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+@dataclass(frozen=True, eq=False)
+class Compare(Node):
+    """A comparison of two numbers. A chain, `a < b < c`, is a conjunction of comparisons."""
+
+    left: Expression
+    sign: Sign
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Among(Node):
+    """Whether a number is one of several, all of which are evaluated: `x in (a, b)`."""
+
+    element: Expression
+    choices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Negative(Node):
+    """A number with the other sign."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Term(Node):
+    """A term of a sum; one `is_subtracted` counts with the other sign."""
+
+    value: Expression
+    is_subtracted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Node):
+    """A sum of two or more terms."""
+
+    terms: tuple[Term, ...]
+
+
+class Operation(Enum):
+    """The other operations on two numbers. Division rounds down; its divisor is at least 1."""
+
+    TIMES = "*"
+    DIVIDED_BY = "//"
+    MODULO = "%"
+
+
+@dataclass(frozen=True, eq=False)
+class Arithmetic(Node):
+    """A product, a quotient or a remainder."""
+
+    left: Expression
+    operation: Operation
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Option(Node):
+    """A value, and the condition under which it is chosen."""
+
+    condition: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Choose(Node):
+    """The value of the first option whose condition is true, else the last value: `a if x else b if y else c`."""
+
+    options: tuple[Option, ...]
+    otherwise: Expression
+
+
+class Extreme(Enum):
+    """Which of several numbers."""
+
+    LEAST = "min"
+    GREATEST = "max"
+
+
+@dataclass(frozen=True, eq=False)
+class Extremum(Node):
+    """The least or the greatest of two or more numbers."""
+
+    extreme: Extreme
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Range(Node):
+    """The numbers from `first` to one below `end`, in ascending order."""
+
+    first: Expression
+    end: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Generator(Node):
+    """A variable that takes the numbers of a range for which all conditions are true. Range and conditions can use the
+    variables of the generators before it, and the conditions its own."""
+
+    variable: Variable
+    range: Range
+    conditions: tuple[Expression, ...]
+
+
+class Gathering(Enum):
+    """What is made of the values of a fold."""
+
+    ALL = "all"
+    ANY = "any"
+    SUM = "sum"
+    LEAST = "min"
+    GREATEST = "max"
+
+
+@dataclass(frozen=True, eq=False)
+class Fold(Node):
+    """The values of `body` for all values of the generators' variables, gathered into one. ALL and ANY stop at the
+    first value that decides. LEAST and GREATEST of no value are the `default`, which they have unless the generators
+    always have a value."""
+
+    gathering: Gathering
+    generators: tuple[Generator, ...]
+    body: Expression
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Node):
+    """The call of a helper: its value, or as a statement (`Do`) its effect."""
+
+    routine: Routine
+    arguments: tuple[Expression, ...]
+
+
+Expression = (
+    Constant
+    | Local
+    | Setting
+    | Size
+    | Cell
+    | Element
+    | IsTaken
+    | Not
+    | And
+    | Or
+    | Compare
+    | Among
+    | Negative
+    | Sum
+    | Arithmetic
+    | Choose
+    | Extremum
+    | Fold
+    | Call
+)
+
+
+# -------------------------------------------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, eq=False)
+class Assign(Node):
+    """A local gets a value."""
+
+    variable: Variable
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Store(Node):
+    """A cell of the state gets a value. One outside the range of the field is an error."""
+
+    cell: Cell
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Case(Node):
+    """Statements, and the condition under which they are executed."""
+
+    condition: Expression
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch(Node):
+    """The statements of the first case whose condition is true, else the last ones: `if`, `elif`, `else`."""
+
+    cases: tuple[Case, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Node):
+    """Statements for each number of a range, which is evaluated once."""
+
+    variable: Variable
+    range: Range
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Require(Node):
+    """A guard: if it is false, the action is not enabled."""
+
+    condition: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Return(Node):
+    """The value of a helper or a property."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Do(Node):
+    """The call of a helper that writes to the state."""
+
+    call: Call
+
+
+Statement = Assign | Store | Branch | Loop | Require | Return | Do
+
+
+@dataclass(eq=False)
+class Routine:
+    """A function: an action, a property or a helper."""
+
+    name: str
+    span: Span
+    documentation: str
+    parameters: tuple[Variable, ...]
+    body: tuple[Statement, ...] = ()
+    returns_value: bool = False
+    writes: frozenset[str] = frozenset()
+    """The fields that it, or what it calls, writes."""
+    reads: frozenset[str] = frozenset()
+    mark: Mark | None = field(default=None, repr=False)
+
+    @property
+    def arguments(self) -> tuple[Variable, ...]:
+        """The parameters that are not states."""
+        return tuple(one for one in self.parameters if one.role is not Role.STATE)
+
+    @property
+    def states(self) -> tuple[Variable, ...]:
+        """The parameters that are states."""
+        return tuple(one for one in self.parameters if one.role is Role.STATE)
+
+    @property
+    def guards(self) -> Iterator[Require]:
+        """The guards at the beginning of an action."""
+        for statement in self.body:
+            if not isinstance(statement, Require):
+                return
+            yield statement

@@ -1,0 +1,72 @@
+"""Ways through the representation, so that no engine has a recursion of its own over the parts of a node.
+
+In:  a node.
+Out: its parts, all nodes in it, a value computed from those of its parts, or the node with other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from isrcheck.models.language.ir.nodes import Assign, Call, Loop, Node, Routine, Statement, Variable
+
+Value = TypeVar("Value")
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The nodes of which a node consists, in the order of the text."""
+    for value in vars(node).values():
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Node):
+                yield one
+
+
+def visit(nodes: Iterable[Node]) -> Iterator[Node]:
+    """These nodes and all nodes in them, each before its parts; not those of called functions."""
+    waiting = list(nodes)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += list(parts(node))[::-1]
+
+
+def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
+    """The value of a node, computed from the node and the values of its parts."""
+    return value(node, [fold(part, value) for part in parts(node)])
+
+
+def rewrite(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with each node in it, and then the node itself, replaced by what `change` makes of it. A node in which
+    nothing changes stays the same object."""
+    rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
+    changes = {name: value for name, value in rewritten.items() if value is not getattr(node, name)}
+    return change(replace(node, **changes) if changes else node)
+
+
+def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
+    """A part of a node, or several in a tuple, rewritten; anything else as it is."""
+    if isinstance(value, Node):
+        return rewrite(value, change)
+    if isinstance(value, tuple):
+        changed = tuple(_rewritten(one, change) for one in value)
+        return value if all(one is other for one, other in zip(changed, value, strict=True)) else changed
+    return value
+
+
+def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
+    """These functions and all that they call, each once."""
+    seen: set[Routine] = set()
+    waiting = list(roots)
+    while waiting:
+        routine = waiting.pop()
+        if routine not in seen:
+            seen.add(routine)
+            waiting += [node.routine for node in visit(routine.body) if isinstance(node, Call)]
+            yield routine
+
+
+def assigned(statements: Iterable[Statement]) -> set[Variable]:
+    """The variables of a function that statements assign, also as the variables of loops."""
+    return {node.variable for node in visit(statements) if isinstance(node, Assign | Loop)}
