@@ -17,6 +17,7 @@ from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.model import Instance, nearest
 from isrcheck.models.language.reader import FunctionReader, Reader
 from isrcheck.models.language.syntax import Function, with_callees
+from isrcheck.models.language.text.source_text import Source
 from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
@@ -127,7 +128,7 @@ class _ExpressionReader(FunctionReader):
     ) -> None:
         self.text = text.strip()
         self.ambiguous = ambiguous
-        super().__init__(reader, python, definition)
+        super().__init__(reader, python, (definition, Source(f"<{NAME}>", self.text.encode())))
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
         raise LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")

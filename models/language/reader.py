@@ -49,7 +49,7 @@ from isrcheck.models.language.text.chains import alternatives, branches, summand
 from isrcheck.models.language.text.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from isrcheck.models.language.text.plain import members_of, plain
 from isrcheck.models.language.text.sealed import sealed
-from isrcheck.models.language.text.source_text import written
+from isrcheck.models.language.text.source_text import Source, written
 from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
@@ -91,14 +91,19 @@ class Reader:
 
 
 class FunctionReader:
-    """Checks one function, whose text is read from its file or given as `definition`; it has one method per statement
-    and expression."""
+    """Checks one function, whose text is read from its file, or comes as a definition with its source; it has one
+    method per statement and expression."""
 
-    def __init__(self, reader: Reader, python: types.FunctionType, definition: ast.FunctionDef | None = None) -> None:
+    def __init__(
+        self, reader: Reader, python: types.FunctionType, given: tuple[ast.FunctionDef, Source] | None = None
+    ) -> None:
         self.reader = reader
         self.vocabulary = reader.vocabulary
         self.names = reader.names_of(python)
-        definition, code = (definition, python.__code__) if definition is not None else written(python)
+        if given is None:
+            definition, code, source = written(python)
+        else:
+            (definition, source), code = given, python.__code__
         mark = mark_of(python)
         self.kind = mark.kind if mark else None
         if self.kind is Kind.INITIAL:
@@ -116,6 +121,7 @@ class FunctionReader:
             body,
             body,
             documentation,
+            source,
             mark=mark,
             names=self.names,
         )

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from isrcheck.models.language.declare import Contents, Domain, Group, Mark, Subset
+from isrcheck.models.language.text.source_text import Source
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """The statements: assignment, += and -= to a local or a cell, if/elif/else, for over numbers, return, a call."""
@@ -94,6 +95,8 @@ class Function:
     written: list[ast.stmt]
     """The body as it is written."""
     documentation: str
+    source: Source
+    """The file in which it is written."""
     constants: dict[str, int | bool] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     actions: dict[str, str] = field(default_factory=dict)

@@ -93,7 +93,7 @@ class _Building:
         function = self.function
         return Routine(
             function.name,
-            Span(function.path, function.line, 1, function.line, 1),
+            Span(function.source, function.line, 0, function.line, 0),
             function.documentation,
             self.parameters,
             self.block(function.body),
@@ -108,7 +108,7 @@ class _Building:
         node = getattr(node, "origin", node)
         line, column = getattr(node, "lineno", self.function.line), getattr(node, "col_offset", 0)
         end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
-        return Span(self.function.path, line, column + 1, end_line or line, end_column or column + 1)
+        return Span(self.function.source, line, column, end_line or line, end_column or column)
 
     # --------------------------------------------------------------------------------------------------- statements
 

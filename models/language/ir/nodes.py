@@ -16,17 +16,34 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from isrcheck.models.language.declare import Domain, Mark, Subset
+from isrcheck.models.language.text.source_text import Source
+from isrcheck.models.language.text.spelling import respelled, shortened
 
 
 @dataclass(frozen=True)
 class Span:
-    """Where something is written: lines and columns are counted from 1; the last column is included."""
+    """Where something is written: lines are counted from 1, columns in bytes of UTF-8 from 0, as by Python's parser."""
 
-    path: str
+    source: Source = field(repr=False)
     line: int
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE."""
+        return f"{self.source.path}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """What is written there, in one line and without comments."""
+        return respelled(self.source.between(self.line, self.column, self.end_line, self.end_column))
+
+    @property
+    def shown(self) -> str:
+        """The same, shortened for a message."""
+        return shortened(self.text)
 
 
 class Role(Enum):

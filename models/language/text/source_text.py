@@ -13,6 +13,9 @@ import __future__
 
 import ast
 import inspect
+import io
+import re
+import tokenize
 import types
 from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
@@ -28,12 +31,34 @@ Place = tuple[str, int]
 """The position of a function in its file: its name, and its first line, including decorators."""
 
 
-class Text:
+class Source:
+    """What is written in a file, or what a user typed."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        self.path = path
+        self._content = content
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._content).readline)
+        text = self._content.decode(encoding).removeprefix("\ufeff")
+        return [line.encode() for line in re.split("\r\n|\r|\n", text)]
+
+    def between(self, line: int, column: int, end_line: int, end_column: int) -> str:
+        """What is written between two places: lines from 1, columns in bytes of UTF-8 from 0, as Python's parser counts
+        them."""
+        lines = self._lines[line - 1 : end_line]
+        lines[-1] = lines[-1][:end_column]
+        lines[0] = lines[0][column:]
+        return b"\n".join(lines).decode()
+
+
+class Text(Source):
     """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
 
     def __init__(self, path: str, content: bytes) -> None:
         # Bytes, so that a declared encoding is respected.
-        self.path = path
+        super().__init__(path, content)
         self.tree = ast.parse(content, path)
         self._codes: dict[int, dict[Place, types.CodeType]] = {}
 
@@ -117,8 +142,9 @@ def _names_bound(line: ast.stmt) -> set[str]:
     return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
 
 
-def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType]:
-    """Return the definition of a function and its compiled code. Raises LanguageError if Python runs other code."""
+def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
+    """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python runs
+    other code."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
@@ -146,4 +172,4 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
         raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
-    return definition, text.code(place, code.co_flags & FUTURE)
+    return definition, text.code(place, code.co_flags & FUTURE), text

@@ -7,6 +7,7 @@ Out: its text in one line, in full or shortened for a message.
 from __future__ import annotations
 
 import ast
+import textwrap
 from typing import Any
 
 from isrcheck.models.language.text.chains import alternatives, summands
@@ -23,9 +24,23 @@ def spelled(node: ast.AST) -> str:
     return ast.unparse(_shallow(node))
 
 
+def respelled(text: str) -> str:
+    """Return the text of an expression or a statement as `ast.unparse` writes it: in one line, without comments."""
+    try:
+        node: ast.AST = ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:
+        (node,) = ast.parse(textwrap.dedent(text)).body
+    return spelled(node)
+
+
 def shown(node: ast.AST) -> str:
     """Return the text of an expression in one line, shortened in the middle if it is long."""
-    text = " ".join(spelled(node).split())
+    return shortened(spelled(node))
+
+
+def shortened(text: str) -> str:
+    """Return a text in one line, shortened in the middle if it is long."""
+    text = " ".join(text.split())
     half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 
