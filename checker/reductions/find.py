@@ -22,7 +22,7 @@ import numpy as np
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
+from isrcheck.checker.reductions.sorts import Sort, Sorts
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
@@ -117,10 +117,7 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
     With `declared`, only domains that the model declares as symmetric count. Raises LanguageError if such a domain is
     not symmetric, and UsageError, with the reasons, if `declared` is false and no domain is.
     """
-    try:
-        sorts = Sorts(instance)
-    except UnknownConstructError as error:
-        raise LanguageError(f"{error}; leave symmetry out for this model") from None
+    sorts = Sorts(instance)
     for domain, reason in sorts.asymmetric.items():
         if domain.symmetric:
             raise LanguageError(
@@ -140,8 +137,8 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
         raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
     sources = instance.model.sources
     places = frozenset(
-        (sources.get(path, path), comparison.lineno, comparison.col_offset)
-        for comparison, path in sorts.unordered.items()
+        (sources.get(one.span.source.path, one.span.source.path), one.span.line, one.span.column)
+        for one in sorts.unordered
     )
     return Symmetry(tuple(blocks), found.sizes, found.cells, tuple(_arguments(instance, chosen)), places)
 

@@ -1,6 +1,6 @@
 """Whether the order of a loop's iterations matters.
 
-In:  a `for` loop, and the accesses to cells in its body, those of the called helpers included.
+In:  a loop, and the accesses to cells in its body, those of the called helpers included.
 Out: reasons why the order may matter; none if it surely does not.
 
 The order does not matter if, for each field that the body writes, one of these is true, and likewise for each local
@@ -11,18 +11,31 @@ always with the same sign, so that neither its end nor whether it leaves its ran
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isrcheck.models.language.syntax import EXTREMA, Function, stored
+from isrcheck.models.language.ir.nodes import (
+    Assign,
+    Constant,
+    Expression,
+    Extremum,
+    Generator,
+    Local,
+    Loop,
+    Return,
+    Span,
+    Sum,
+    Term,
+    Variable,
+)
+from isrcheck.models.language.ir.walking import assigned, visit
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A variable, or a local, with a value of some sort; `is_stable` if only the loop or the call gives it a value. Two
-    variables of one name are two bindings."""
+    """A variable while it has a value of some sort; `is_stable` if only the loop or the call gives it a value. A
+    variable of two loops has a binding in each."""
 
     value: Any
     is_stable: bool
@@ -31,16 +44,16 @@ class Binding:
 @dataclass(frozen=True)
 class Access:
     """One access to cells of a field. `origins` are the bindings of the indices that are plain names (None: others),
-    `mode` is read, write or add; `said` is the written value, if it is a constant or a plain name, or the sign of what
-    is added."""
+    `mode` is read, write or add; `said` is the written value, if it is a constant or a plain name, or whether what is
+    added is subtracted."""
 
     field: str
     origins: tuple[Any, ...]
     mode: str
     said: Any
-    node: ast.AST
+    span: Span
 
-    def seen_from(self, origins: Mapping[Binding, Binding | None], call: ast.AST) -> Access:
+    def seen_from(self, origins: Mapping[Binding, Binding | None], call: Span) -> Access:
         """The same access as the caller of the function sees it, given the origins of its arguments."""
 
         def outer(one: Any) -> Any:
@@ -49,46 +62,38 @@ class Access:
         said = self.said
         if isinstance(said, Binding):
             said = outer(said)
-        return replace(self, origins=tuple(map(outer, self.origins)), said=said, node=call)
+        return replace(self, origins=tuple(map(outer, self.origins)), said=said, span=call)
 
 
-def origin(expression: ast.expr, known: Mapping[str, Binding]) -> Binding | None:
+Bindings = Mapping[Variable, Binding]
+
+
+def origin(expression: Expression, known: Bindings) -> Binding | None:
     """The binding of an expression that is a name to which nothing assigns; None for any other expression."""
-    binding = known.get(expression.id) if isinstance(expression, ast.Name) else None
+    binding = known.get(expression.variable) if isinstance(expression, Local) else None
     return binding if binding is not None and binding.is_stable else None
 
 
-def invariant(expression: ast.expr, number: int | None, known: Mapping[str, Binding]) -> Any:
+def invariant(expression: Expression, number: int | None, known: Bindings) -> Any:
     """What is known of a written value: a number, the binding of a name, or None."""
     return number if number is not None else origin(expression, known)
 
 
-def assigned(body: Iterable[ast.stmt]) -> set[str]:
-    """The names to which statements, or those inside them, give values: also as variables of loops."""
-    return {name for statement in body for name in stored(statement)}
-
-
-def faults(
-    loop: ast.For,
-    function: Function,
-    variable: Binding,
-    accesses: Sequence[Access],
-    before: Mapping[str, Binding],
-    outer: set[int],
-) -> Iterator[tuple[str, ast.AST | None]]:
-    """Reasons why the order of iterations of a loop in `function` may matter, each with its place; `outer` are the ids
-    of bindings that exist outside the loop, `before` the locals that have a value before it."""
-    for node in ast.walk(loop):
-        if isinstance(node, ast.Return):
-            yield "returns from a loop over elements: which one comes first decides", node
+def faults(loop: Loop, variable: Binding, accesses: Sequence[Access], before: Bindings) -> Iterator[tuple[str, Span]]:
+    """Reasons why the order of iterations of a loop may matter, each with its place; `before` are the bindings that
+    exist outside the loop."""
+    for node in visit(loop.body):
+        if isinstance(node, Return):
+            yield "returns from a loop over elements: which one comes first decides", node.span
+    outer = set(before.values())
     for name in sorted({one.field for one in accesses if one.mode != "read"}):
         those = [one for one in accesses if one.field == name]
         if not (_is_private(those, variable) or _is_same(those, outer) or _is_sum(those)):
-            where = next(one.node for one in those if one.mode != "read")
+            where = next(one.span for one in those if one.mode != "read")
             yield f"the order of this loop's elements decides what {name} becomes", where
-    for name in sorted(assigned(loop.body) & set(before)):
-        if not _is_commutative(name, loop, function):
-            yield f"the order of this loop's elements decides what {name} becomes", loop
+    for local in sorted(assigned(loop.body) & before.keys(), key=lambda one: one.name):
+        if not _is_commutative(local, loop):
+            yield f"the order of this loop's elements decides what {local.name} becomes", loop.span
 
 
 def _is_private(those: Iterable[Access], variable: Binding) -> bool:
@@ -99,9 +104,9 @@ def _is_private(those: Iterable[Access], variable: Binding) -> bool:
     return bool(common) and variable.is_stable
 
 
-def _is_same(those: Sequence[Access], outer: set[int]) -> bool:
+def _is_same(those: Sequence[Access], outer: Collection[Binding]) -> bool:
     first = those[0].said
-    is_invariant = isinstance(first, int) or (isinstance(first, Binding) and id(first) in outer)
+    is_invariant = isinstance(first, int) or (isinstance(first, Binding) and first in outer)
     return is_invariant and all(one.mode == "write" and one.said == first for one in those)
 
 
@@ -109,31 +114,25 @@ def _is_sum(those: Sequence[Access]) -> bool:
     return those[0].said is not None and all(one.mode == "add" and one.said == those[0].said for one in those)
 
 
-def _is_commutative(name: str, loop: ast.For, function: Function) -> bool:
+def _is_commutative(local: Variable, loop: Loop) -> bool:
     """Whether the body only adds to a local, or only lowers it (`x = min(x, e)`) or raises it, or only assigns one
     constant to it, and does not read it otherwise."""
     ways: list[Any] = []
     reads = 0
-    for node in ast.walk(loop):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            reads += 1
-        if (
-            isinstance(node, ast.For | ast.comprehension)
-            and isinstance(node.target, ast.Name)
-            and node.target.id == name
-        ):
-            return False
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
-            match node.value:
-                case ast.Constant(value=int(value)):
-                    ways.append(value)
-                case ast.Call(args=[ast.Name(id=known), _]) as call if (
-                    known == name and function.builtin(call) in EXTREMA
-                ):
-                    ways.append(function.builtin(call))
-                    reads -= 1
-                case _:
-                    return False
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-            ways.append("sum")
+    for node in visit(loop.body):
+        match node:
+            case Local(variable) if variable is local:
+                reads += 1
+            case Loop(variable) | Generator(variable) if variable is local:
+                return False
+            case Assign(variable, Constant(value)) if variable is local:
+                ways.append(value)
+            case Assign(variable, Extremum(extreme, (Local(first), _))) if variable is local and first is local:
+                ways.append(extreme)
+                reads -= 1
+            case Assign(variable, Sum((Term(Local(first), False), *_))) if variable is local and first is local:
+                ways.append(Sum)
+                reads -= 1
+            case Assign(variable) if variable is local:
+                return False
     return reads == 0 and len(set(ways)) == 1

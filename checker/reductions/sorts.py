@@ -20,25 +20,56 @@ repeated without reduction. A `require` in a loop would be another exception, an
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, assert_never
 
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
-from isrcheck.checker.reductions.reads import COMPARE
-from isrcheck.checker.reductions.values import Constant, Node, Value
+from isrcheck.checker.reductions.values import Known, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.interpreter import SIGNS, Argument, Interpreter
+from isrcheck.models.language.ir.nodes import (
+    Among,
+    And,
+    Arithmetic,
+    Assign,
+    Branch,
+    Call,
+    Cell,
+    Choose,
+    Compare,
+    Constant,
+    Do,
+    Element,
+    Expression,
+    Extreme,
+    Extremum,
+    Fold,
+    Gathering,
+    IsTaken,
+    Local,
+    Loop,
+    Negative,
+    Not,
+    Or,
+    Range,
+    Require,
+    Return,
+    Role,
+    Routine,
+    Setting,
+    Sign,
+    Size,
+    Span,
+    Statement,
+    Store,
+    Sum,
+)
+from isrcheck.models.language.ir.walking import assigned, increase
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import EXTREMA, FOLDS, SIZE, TAKEN, Function, Parameter
-from isrcheck.models.language.text.chains import alternatives, branches, summands
-from isrcheck.models.language.text.spelling import shown
-from isrcheck.models.run import State
-
-
-class UnknownConstructError(Exception):
-    """The language has a construct that this analysis does not know; the text says where."""
+from isrcheck.models.language.syntax import Function, Parameter
 
 
 @dataclass(frozen=True)
@@ -64,8 +95,9 @@ class Sorts:
         self.instance = instance
         self.domains: dict[type[Domain], Node] = {}
         self.values: dict[str, Node | None] = {}
-        self.functions: dict[Function, _Reading] = {}
-        self.unordered: dict[ast.Compare, str] = {}
+        self.routines: dict[Routine, _Reading] = {}
+        self.unordered: set[Compare] = set()
+        """The comparisons of elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
         for name, declared in instance.model.fields.items():
             for domain in declared.over:
                 self.domain(domain)
@@ -88,11 +120,15 @@ class Sorts:
         return self.domains.setdefault(domain, Node({domain}))
 
     def function(self, function: Function) -> _Reading:
-        """What is known of a function, which is read once."""
-        if function not in self.functions:
-            self.functions[function] = reading = _Reading(self, function)
-            reading.read()
-        return self.functions[function]
+        """What is known of a function."""
+        return self.routine(routine_of(function))
+
+    def routine(self, routine: Routine) -> _Reading:
+        """What is known of a routine, which is read once."""
+        if routine not in self.routines:
+            self.routines[routine] = reading = _Reading(self, routine)
+            reading.block(routine.body)
+        return self.routines[routine]
 
     def _read(self) -> None:
         instance = self.instance
@@ -101,10 +137,10 @@ class Sorts:
             if function is None:
                 continue
             reading = self.function(function)
-            for parameter, one in zip(function.arguments, action.parameters, strict=True):
+            for parameter, one in zip(reading.routine.arguments, action.parameters, strict=True):
                 for domain in (parameter.domain, one.domain):
                     if domain is not None and not issubclass(domain, Subset):
-                        reading.locals[parameter.name].value.join(self.domain(domain))
+                        reading.locals[parameter].value.join(self.domain(domain))
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
         # What ends or bounds a search has to respect the permutations, too.
@@ -149,247 +185,212 @@ class Sorts:
 
 
 class _Reading:
-    """Reads one function: unifies the sorts of its values, and notes what it does with the state."""
+    """Reads one routine: unifies the sorts of its values, and notes what it does with the state."""
 
-    def __init__(self, sorts: Sorts, function: Function) -> None:
+    def __init__(self, sorts: Sorts, routine: Routine) -> None:
         self.sorts = sorts
-        self.function = function
+        self.routine = routine
         self.result = Node()
         self.accesses: list[Access] = []
         self.loops: list[Node] = []
-        self.locals: dict[str, Binding] = {}
-        for parameter in function.parameters:
-            if not parameter.is_state and parameter.name != TAKEN and not parameter.is_subset:
-                self.locals[parameter.name] = Binding(Node(), parameter.name not in function.stores)
+        changed = assigned(routine.body)
+        self.locals = {
+            parameter: Binding(Node(), parameter not in changed)
+            for parameter in routine.arguments
+            if parameter.role is Role.NUMBER
+        }
 
-    def read(self) -> None:
-        """Read the whole function."""
-        self.block(self.function.body)
-
-    def place(self, node: ast.AST) -> str:
-        return f"{self.function.path}:{getattr(node, 'lineno', self.function.line)}"
-
-    def fault(self, value: Value, node: ast.AST, what: str) -> None:
+    def fault(self, value: Value, span: Span, what: str) -> None:
         """Note that elements of the value's sort are told apart."""
         if isinstance(value, Node):
-            value.root().faults.append(f"{self.place(node)}: in {self.function.name}: {what}")
+            value.root().faults.append(f"{span.place}: in {self.routine.name}: {what}")
 
-    def unify(self, left: Value, right: Value, node: ast.AST) -> None:
+    def unify(self, left: Value, right: Value, span: Span) -> None:
         """Say that two values are compared, or that one is stored where the other one is read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
-        elif isinstance(left, Constant) and isinstance(right, Node):
+        elif isinstance(left, Known) and isinstance(right, Node):
             right.root().fixed.add(left.number)
-        elif isinstance(left, Node) and isinstance(right, Constant):
+        elif isinstance(left, Node) and isinstance(right, Known):
             left.root().fixed.add(right.number)
-        else:
-            self.fault(left or right, node, f"`{shown(node)}` uses a computed number as an element")
+        elif isinstance(left or right, Node):
+            self.fault(left or right, span, f"`{span.shown}` uses a computed number as an element")
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Sequence[ast.stmt]) -> bool:
+    def block(self, statements: Iterable[Statement]) -> bool:
         """Read statements in order, up to one that always returns; whether there is such a one."""
-        for statement in statements:
-            method = getattr(self, f"statement_{type(statement).__name__}", None)
-            if method is None:
-                self.refuse(statement)
-            if method(statement):
+        return any(map(self.statement, statements))
+
+    def statement(self, statement: Statement) -> bool:
+        match statement:
+            case Assign(variable, value):
+                binding = self.locals.setdefault(variable, Binding(Node(), is_stable=False))
+                self.unify(binding.value, self.value(value), value.span)
+            case Store():
+                self.store(statement)
+            case Branch(cases, otherwise):
+                ended = True
+                for case in cases:
+                    test = self.truth(case.condition)
+                    if test is not False:
+                        ended = self.block(case.body) and ended
+                    if test is True:
+                        return ended
+                return self.block(otherwise) and ended
+            case Loop():
+                self.loop(statement)
+            case Require(condition):
+                for node in self.loops:
+                    what = "`require` in a loop: the first element decides; write require(all(...))"
+                    self.fault(node, statement.span, what)
+                return self.truth(condition) is False
+            case Return(value):
+                self.unify(self.result, self.value(value), value.span)
                 return True
+            case Do(call):
+                self.call(call)
+            case _:
+                assert_never(statement)
         return False
 
-    def refuse(self, node: ast.AST) -> NoReturn:
-        raise UnknownConstructError(f"{self.place(node)}: `{shown(node)}` is not analysed")
+    def store(self, statement: Store) -> None:
+        total, span = increase(statement), statement.span
+        if total is None:
+            value = self.value(statement.value)
+            said = loops.invariant(statement.value, value.number if isinstance(value, Known) else None, self.locals)
+            self.unify(self.cell(statement.cell, "write", said), value, statement.value.span)
+            return
+        signs = set()
+        for term in total.terms[1:]:
+            value = self.value(term.value)
+            self.fault(value, span, "arithmetic with an element")
+            signs.add(term.is_subtracted if isinstance(value, Known) and value.number >= 0 else None)
+        sign = {True: "subtract", False: "add", None: None}[signs.pop()] if len(signs) == 1 else None
+        self.fault(self.cell(statement.cell, "add", sign), span, "arithmetic with an element")
 
-    def statement_Pass(self, statement: ast.Pass) -> bool:
-        return False
-
-    def statement_Assign(self, statement: ast.Assign) -> bool:
-        target = statement.targets[0]
-        value = self.value(statement.value)
-        if isinstance(target, ast.Name):
-            binding = self.locals.setdefault(target.id, Binding(Node(), is_stable=False))
-            self.unify(binding.value, value, statement.value)
-            return False
-        said = loops.invariant(statement.value, value.number if isinstance(value, Constant) else None, self.locals)
-        self.unify(self.cell(target, "write", said), value, statement.value)
-        return False
-
-    def statement_AugAssign(self, statement: ast.AugAssign) -> bool:
-        value = self.value(statement.value)
-        self.fault(value, statement, "arithmetic with an element")
-        if isinstance(statement.target, ast.Name):
-            self.fault(self.locals[statement.target.id].value, statement, "arithmetic with an element")
-            return False
-        sign = type(statement.op).__name__ if isinstance(value, Constant) and value.number >= 0 else None
-        self.fault(self.cell(statement.target, "add", sign), statement, "arithmetic with an element")
-        return False
-
-    def statement_If(self, statement: ast.If) -> bool:
-        tests, otherwise = branches(statement)
-        ended = True
-        for one in tests:
-            test = self.truth(one.test)
-            if test is not False:
-                ended = self.block(one.body) and ended
-            if test is True:
-                return ended
-        return self.block(otherwise) and ended
-
-    def statement_For(self, statement: ast.For) -> bool:
-        if not isinstance(statement.target, ast.Name):
-            self.refuse(statement.target)
-        node = self.loop_variable(statement.target, statement.iter)
-        name, known = statement.target.id, dict(self.locals)
-        if name in known:
-            self.unify(node, known[name].value, statement)
-            self.fault(node, statement, f"after this loop, `{name}` is the last element")
-        self.locals[name] = binding = Binding(node, name not in loops.assigned(statement.body))
-        first = len(self.accesses)
+    def loop(self, loop: Loop) -> None:
+        variable, known, first = loop.variable, dict(self.locals), len(self.accesses)
+        node = self.iterated(loop.range, loop.span)
+        if variable in known:
+            self.unify(node, known[variable].value, loop.span)
+            self.fault(node, loop.span, f"after this loop, `{variable.name}` is the last element")
+        self.locals[variable] = binding = Binding(node, variable not in assigned(loop.body))
         self.loops.append(node)
-        self.block(statement.body)
+        self.block(loop.body)
         self.loops.pop()
-        outer = set(map(id, known.values()))
-        for what, where in loops.faults(statement, self.function, binding, self.accesses[first:], known, outer):
-            self.fault(node, where if where is not None else statement, what)
+        for what, where in loops.faults(loop, binding, self.accesses[first:], known):
+            self.fault(node, where, what)
         self.locals = known
-        return False
-
-    def statement_Return(self, statement: ast.Return) -> bool:
-        assert statement.value is not None
-        self.unify(self.result, self.value(statement.value), statement.value)
-        return True
-
-    def statement_Expr(self, statement: ast.Expr) -> bool:
-        call = statement.value
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            self.refuse(statement.value)
-        if self.function.builtin(call):  # require(...)
-            for node in self.loops:
-                self.fault(node, call, "`require` in a loop: the first element decides; write require(all(...))")
-            return self.truth(call.args[0]) is False
-        self.call(call)
-        return False
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def truth(self, expression: ast.expr) -> bool | None:
+    def truth(self, expression: Expression) -> bool | None:
         """Read a condition; its value if the configuration determines it."""
         value = self.value(expression)
-        if isinstance(value, Constant):
+        if isinstance(value, Known):
             return bool(value.number)
         if isinstance(value, Node):
             value.root().fixed.add(0)
         return None
 
-    def value(self, expression: ast.expr) -> Value:
-        method = getattr(self, f"value_{type(expression).__name__}", None)
-        if method is None:
-            self.refuse(expression)
-        found: Value = method(expression)
-        return found
+    def value(self, expression: Expression) -> Value:
+        span = expression.span
+        match expression:
+            case Constant(number):
+                return Known(int(number))
+            case Local(variable):
+                found: Value = self.locals[variable].value
+                return found
+            case Setting(entry):
+                return Known(int(getattr(self.sorts.instance.configuration, entry)))
+            case Size(domain):
+                return Known(self.sorts.instance.size_of(domain))
+            case Cell():
+                return self.cell(expression, "read", None)
+            case Element(subset, index):
+                assert subset.domain is not None and issubclass(subset.domain, Subset)
+                self.unify(self.sorts.domain(subset.domain.of), self.value(index), index.span)
+            case IsTaken():
+                pass
+            case Not(operand):
+                test = self.truth(operand)
+                return None if test is None else Known(not test)
+            case And(parts):
+                return self.decided(parts, False)
+            case Or(parts):
+                return self.decided(parts, True)
+            case Compare():
+                return self.comparison(expression)
+            case Among(element, choices):
+                left = self.value(element)
+                for choice in choices:
+                    self.unify(left, self.value(choice), span)
+            case Negative(operand):
+                value = self.computed([operand], f"`{span.shown}` is arithmetic with an element", span)
+                return None if value is None else Known(-value[0])
+            case Sum(terms):
+                what = f"`{span.shown}` is arithmetic with an element"
+                numbers = self.computed([term.value for term in terms], what, span)
+                if numbers is not None:
+                    signs = (-1 if term.is_subtracted else 1 for term in terms)
+                    return Known(sum(sign * number for sign, number in zip(signs, numbers, strict=True)))
+            case Arithmetic(one, _, other):
+                self.computed([one, other], f"`{span.shown}` is arithmetic with an element", span)
+            case Extremum(extreme, parts):
+                numbers = self.computed(parts, f"`{span.shown}` orders elements", span)
+                return None if numbers is None else Known((min if extreme is Extreme.LEAST else max)(numbers))
+            case Choose():
+                return self.chosen(expression)
+            case Fold():
+                self.fold(expression)
+            case Call():
+                return self.call(expression)
+            case _:
+                assert_never(expression)
+        return None
 
-    def value_Constant(self, expression: ast.Constant) -> Value:
-        if not isinstance(expression.value, int):
-            self.refuse(expression)
-        return Constant(int(expression.value))
-
-    def value_Name(self, expression: ast.Name) -> Value:
-        if expression.id in self.locals:
-            found: Value = self.locals[expression.id].value
-            return found
-        if expression.id not in self.function.constants:
-            self.refuse(expression)
-        return Constant(int(self.function.constants[expression.id]))
-
-    def value_Attribute(self, expression: ast.Attribute) -> Value:
-        member = self.function.member(expression)
-        if member is not None:
-            return Constant(int(member))
-        if expression.attr in self.sorts.instance.model.entries:
-            return Constant(int(getattr(self.sorts.instance.configuration, expression.attr)))
-        return self.cell(expression, "read", None)
-
-    def value_Subscript(self, expression: ast.Subscript) -> Value:
-        if isinstance(expression.value, ast.Name):  # of a subset
-            parameter = next((p for p in self.function.parameters if p.name == expression.value.id), None)
-            if parameter is None or parameter.domain is None or not issubclass(parameter.domain, Subset):
-                self.refuse(expression)
-            self.unify(self.sorts.domain(parameter.domain.of), self.value(expression.slice), expression.slice)
-            return None
-        return self.cell(expression, "read", None)
-
-    def value_BinOp(self, expression: ast.BinOp) -> Value:
-        values = []
-        if isinstance(expression.op, ast.Add | ast.Sub):
-            first, rest = summands(expression)
-            values = [self.value(first), *(self.value(term) for _, term in rest)]
-            if all(isinstance(value, Constant) for value in values):
-                total = values[0].number  # type: ignore[union-attr]
-                for (sign, _), value in zip(rest, values[1:], strict=True):
-                    total += value.number if isinstance(sign, ast.Add) else -value.number  # type: ignore[union-attr]
-                return Constant(total)
-        else:
-            values = [self.value(expression.left), self.value(expression.right)]
+    def computed(self, parts: Sequence[Expression], what: str, span: Span) -> list[int] | None:
+        """Read numbers that are computed with, which elements must not be; the numbers, if all are determined."""
+        values = [self.value(part) for part in parts]
         for value in values:
-            self.fault(value, expression, f"`{shown(expression)}` is arithmetic with an element")
-        return None
+            self.fault(value, span, what)
+        numbers = [value.number for value in values if isinstance(value, Known)]
+        return numbers if len(numbers) == len(values) else None
 
-    def value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
-        if isinstance(expression.op, ast.Not):
-            test = self.truth(expression.operand)
-            return None if test is None else Constant(not test)
-        value = self.value(expression.operand)
-        self.fault(value, expression, f"`{shown(expression)}` is arithmetic with an element")
-        return Constant(-value.number) if isinstance(value, Constant) else None
-
-    def value_BoolOp(self, expression: ast.BoolOp) -> Value:
-        decides = isinstance(expression.op, ast.Or)
+    def decided(self, parts: Sequence[Expression], decides: bool) -> Value:
+        """`and`, `or`: the first value that decides, else the last: `0 or 2` is 2."""
         known, value = True, None
-        for one in expression.values:
-            value = self.value(one)
-            self.fault(value, one, f"`{shown(one)}` is an element that is used as a truth value")
-            known = known and isinstance(value, Constant)
-            if isinstance(value, Constant) and bool(value.number) == decides:
+        for part in parts:
+            value = self.value(part)
+            self.fault(value, part.span, f"`{part.span.shown}` is an element that is used as a truth value")
+            known = known and isinstance(value, Known)
+            if isinstance(value, Known) and bool(value.number) == decides:
                 break  # what comes before is evaluated, what comes after is not
-        return value if known else None  # the first value that decides, else the last: `0 or 2` is 2
+        return value if known else None
 
-    def value_Compare(self, expression: ast.Compare) -> Value:
-        if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
-            return None
-        if isinstance(expression.comparators[0], ast.Tuple):  # x in (a, b)
-            left = self.value(expression.left)
-            for element in expression.comparators[0].elts:
-                self.unify(left, self.value(element), expression)
-            return None
-        values = [self.value(one) for one in (expression.left, *expression.comparators)]
-        results = []
-        for sign, left, right in zip(expression.ops, values[:-1], values[1:], strict=True):
-            if isinstance(left, Constant) and isinstance(right, Constant):
-                results.append(COMPARE[type(sign)](left.number, right.number))
-            elif type(sign) in (ast.Eq, ast.NotEq):
-                self.unify(left, right, expression)
-            elif type(sign) in COMPARE and expression not in self.sorts.unordered:
-                for one in (left, right):
-                    self.fault(one, expression, f"`{shown(expression)}` orders elements")
-            elif type(sign) not in COMPARE:
-                self.refuse(expression)
-            else:
-                self.unify(left, right, expression)
-        if len(results) == len(expression.ops):
-            return Constant(all(results))
+    def comparison(self, comparison: Compare) -> Value:
+        left, right = self.value(comparison.left), self.value(comparison.right)
+        if isinstance(left, Known) and isinstance(right, Known):
+            return Known(SIGNS[comparison.sign](left.number, right.number))
+        is_order = comparison.sign not in (Sign.EQUAL, Sign.NOT_EQUAL)
+        if is_order and comparison not in self.sorts.unordered:
+            for one in (left, right):
+                self.fault(one, comparison.span, f"`{comparison.span.shown}` orders elements")
+        else:
+            self.unify(left, right, comparison.span)
         return None
 
-    def value_IfExp(self, expression: ast.IfExp) -> Value:
-        pairs_, last = alternatives(expression)
-        found: list[tuple[Value, ast.expr]] = []
-        for test, value in pairs_:
-            known = self.truth(test)
+    def chosen(self, expression: Choose) -> Value:
+        found: list[tuple[Value, Span]] = []
+        for option in expression.options:
+            known = self.truth(option.condition)
             if known is not False:
-                found.append((self.value(value), value))
+                found.append((self.value(option.value), option.value.span))
             if known is True:
                 break
         else:
-            found.append((self.value(last), last))
+            found.append((self.value(expression.otherwise), expression.otherwise.span))
         if len(found) == 1:
             return found[0][0]
         into = Node()
@@ -397,94 +398,59 @@ class _Reading:
             self.unify(into, one, where)
         return into
 
-    def value_Call(self, call: ast.Call) -> Value:
-        name = self.function.builtin(call)
-        if self.function.callee(call) is not None:
-            return self.call(call)
-        if name in FOLDS and len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp):
-            return self.fold(name, call.args[0])
-        if name == SIZE:
-            return Constant(self.sorts.instance.size_of(self.function.domain(call)))
-        if name not in EXTREMA or any(isinstance(one, ast.GeneratorExp) for one in call.args):
-            self.refuse(call)
-        values = [self.value(one) for one in call.args]
-        for value in values:
-            self.fault(value, call, f"`{shown(call)}` orders elements")
-        if all(isinstance(value, Constant) for value in values):
-            return Constant((min if name == "min" else max)(value.number for value in values))  # type: ignore[union-attr]
-        return None
+    def fold(self, fold: Fold) -> None:
+        if fold.gathering is not Gathering.SUM:
+            self.sorts.unordered |= set(pairs.symmetric_orders(fold))
+        for generator in fold.generators:
+            node = self.iterated(generator.range, generator.span)
+            self.locals[generator.variable] = Binding(node, is_stable=True)
+            for condition in generator.conditions:
+                self.truth(condition)
+        match fold.gathering:
+            case Gathering.ALL | Gathering.ANY:
+                self.truth(fold.body)
+            case Gathering.SUM:
+                self.fault(self.value(fold.body), fold.body.span, "a sum of elements")
+            case Gathering.LEAST | Gathering.GREATEST:
+                parts = [fold.body] if fold.default is None else [fold.body, fold.default]
+                self.computed(parts, f"`{fold.span.shown}` orders elements", fold.span)
+            case _:
+                assert_never(fold.gathering)
 
-    def fold(self, name: str, generator: ast.GeneratorExp) -> Value:
-        known = dict(self.locals)
-        if name != "sum":
-            unordered = pairs.symmetric_orders(generator, self.function, self.locals)
-            self.sorts.unordered |= dict.fromkeys(unordered, self.function.path)
-        for part in generator.generators:
-            if not isinstance(part.target, ast.Name):
-                self.refuse(part.target)
-            node = self.loop_variable(part.target, part.iter)
-            self.locals[part.target.id] = Binding(node, is_stable=True)
-            for test in part.ifs:
-                self.truth(test)
-        if name == "sum":
-            self.fault(self.value(generator.elt), generator.elt, "a sum of elements")
-        else:
-            self.truth(generator.elt)
-        self.locals = known
-        return None
-
-    def loop_variable(self, target: ast.Name, iterated: ast.expr) -> Node:
+    def iterated(self, numbers: Range, span: Span) -> Node:
         """The sort of the variable of a loop or a fold."""
         node = Node()
-        if not isinstance(iterated, ast.Call) or not isinstance(iterated.func, ast.Name) or iterated.func.id != "range":
-            self.refuse(iterated)
-        ends = [self.value(one) for one in iterated.args]
-        if not all(isinstance(end, Constant) for end in ends):
-            for one in (node, *ends):
-                self.fault(one, target, f"`{shown(iterated)}` depends on the state")
-            return node
-        numbers = [end.number for end in ends if isinstance(end, Constant)]
-        low, high = numbers if len(numbers) == 2 else (0, numbers[0])
-        node.ranges.append((low, high, self.place(target)))
+        ends = [self.value(one) for one in (numbers.first, numbers.end)]
+        match ends:
+            case [Known(low), Known(high)]:
+                node.ranges.append((low, high, span.place))
+            case _:
+                for one in (node, *ends):
+                    self.fault(one, span, f"`{numbers.span.shown}` depends on the state")
         return node
 
-    def call(self, call: ast.Call) -> Value:
-        function = self.function.callee(call)
-        assert function is not None
-        callee = self.sorts.function(function)
+    def call(self, call: Call) -> Value:
+        routine = call.routine
+        callee = self.sorts.routine(routine)
         origins: dict[Binding, Binding | None] = {}
-        is_constant = not function.writes and not function.reads
-        for parameter, argument in zip(function.parameters, call.args, strict=True):
-            if parameter.is_state:
-                continue
-            is_constant = False
-            if parameter.is_subset or parameter.name == TAKEN:
-                continue
-            self.unify(callee.locals[parameter.name].value, self.value(argument), argument)
-            origins[callee.locals[parameter.name]] = loops.origin(argument, self.locals)
-        self.accesses += [one.seen_from(origins, call) for one in callee.accesses]
-        if is_constant and function.returns_value:
+        for parameter, argument in zip(routine.parameters, call.arguments, strict=True):
+            if parameter.role is Role.NUMBER:
+                self.unify(callee.locals[parameter].value, self.value(argument), argument.span)
+                origins[callee.locals[parameter]] = loops.origin(argument, self.locals)
+        self.accesses += [one.seen_from(origins, call.span) for one in callee.accesses]
+        if not routine.returns_value:
+            return None
+        if not (routine.writes or routine.reads or routine.arguments):
             instance = self.sorts.instance
-            state = State(instance, [0] * instance.cells)
-            return Constant(int(instance.python(function)(*[state] * len(function.parameters))))
-        return callee.result if function.returns_value else None
+            states: list[Argument] = [[0] * instance.cells for _ in routine.parameters]
+            return Known(Interpreter(instance).value(routine, states))
+        return callee.result
 
-    def cell(self, expression: ast.expr, mode: str, said: Any) -> Value:
-        """Read `s.field[i][j]`: unify the indices with the axes; returns the sort of the cell."""
-        indices: list[ast.expr] = []
-        node = expression
-        while isinstance(node, ast.Subscript):
-            indices.insert(0, node.slice)
-            node = node.value
-        if not isinstance(node, ast.Attribute):
-            self.refuse(expression)
-        if node.attr not in self.sorts.instance.model.fields:
-            self.refuse(expression)
-        declared = self.sorts.instance.model.fields[node.attr]
-        if len(declared.over) != len(indices):
-            self.refuse(expression)
-        for domain, index in zip(declared.over, indices, strict=True):
-            self.unify(self.sorts.domain(domain), self.value(index), index)
-        origins = tuple(loops.origin(index, self.locals) for index in indices)
-        self.accesses.append(Access(node.attr, origins, mode, said, expression))
-        return self.sorts.values[node.attr]
+    def cell(self, cell: Cell, mode: str, said: Any) -> Value:
+        """Read a cell: unify the indices with the axes; returns the sort of the cell."""
+        declared = self.sorts.instance.model.fields[cell.field]
+        for domain, index in zip(declared.over, cell.indices, strict=True):
+            self.unify(self.sorts.domain(domain), self.value(index), index.span)
+        origins = tuple(loops.origin(index, self.locals) for index in cell.indices)
+        self.accesses.append(Access(cell.field, origins, mode, said, cell.span))
+        return self.sorts.values[cell.field]

@@ -44,11 +44,11 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Known:
     """The value of an expression that the configuration determines."""
 
     number: int
 
 
-Value = Node | Constant | None
+Value = Node | Known | None
 """What is known of an expression: its sort, its value, or that it is a truth value or a computed number (None)."""

@@ -64,7 +64,7 @@ DIVERGES = {
     "reassignment_through_an_eligible_stranger": (7, "eligible_leader_replicas"),
     "cancelled_reassignment_leaves_a_stranger": (8, "eligible_leader_replicas"),
     "replica_is_removed_below_the_minimum": (1, "eligible_leader_replicas"),
-    "deleted_folder_counts_as_clean": (3, "stopped_by"),
+    "deleted_folder_counts_as_clean": (2, "stopped_by"),
     "minimum_of_partition_0": (6, "eligible_leader_replicas"),
     "last_known_leader_is_down": (3, "controller_leader"),
 }

@@ -45,6 +45,12 @@ def diverges(s, leader, follower, epoch):
     )
 
 
+def holds_log_start(s, leader, follower):
+    """A repair that no release has: who joins the ISR has deleted what the leader has deleted. It is judged by what the
+    follower holds now, also for a fetch that counts later."""
+    return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
+
+
 def may_join_isr(s, leader, follower):
     """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and what there was before the
     leader's epoch.
@@ -54,7 +60,7 @@ def may_join_isr(s, leader, follower):
         and not s.isr[leader][follower]
         and s.log_end_offset[follower] >= s.high_watermark[leader]
         and (not s.EXPAND_EPOCH_START or s.log_end_offset[follower] >= s.epoch_start_offset[leader])
-        and (not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader])
+        and holds_log_start(s, leader, follower)
     )
 
 

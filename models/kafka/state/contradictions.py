@@ -106,13 +106,6 @@ def kraft_budgets_with_zookeeper(configuration):
 
 
 @contradiction
-def log_start_of_an_earlier_fetch(configuration):
-    """EXPAND_LOG_START compares the log start of a follower with its leader's, and is not modelled for a fetch that
-    counts later; set FETCH_IS_SPLIT=off and --late-fetches to 0."""
-    return configuration.EXPAND_LOG_START and (configuration.FETCH_IS_SPLIT or configuration.late_fetches)
-
-
-@contradiction
 def start_assignment_lacks_the_leader(configuration):
     """start_assignment is a number whose bit r means that the partition is assigned to broker r: it needs
     --reassignments, has to contain broker 0, the leader, every broker of start_isr, and none that does not exist."""

@@ -80,6 +80,12 @@ class Interpreter:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
 
+    def value(self, routine: Routine, arguments: Iterable[Argument]) -> int:
+        """The value of a helper or a property; otherwise as for `call`."""
+        result = self.call(routine, arguments)
+        assert result is not None
+        return result
+
     def call(self, routine: Routine, arguments: Iterable[Argument]) -> int | None:
         """The value that a routine returns, if it returns one; an action changes the cells that it is given.
 

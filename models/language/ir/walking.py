@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from isrcheck.models.language.ir.nodes import Assign, Call, Loop, Node, Routine, Statement, Variable
+from isrcheck.models.language.ir.nodes import (
+    Assign,
+    Call,
+    Cell,
+    Loop,
+    Node,
+    Routine,
+    Statement,
+    Store,
+    Sum,
+    Term,
+    Variable,
+)
 
 Value = TypeVar("Value")
 
@@ -70,3 +82,22 @@ def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
 def assigned(statements: Iterable[Statement]) -> set[Variable]:
     """The variables of a function that statements assign, also as the variables of loops."""
     return {node.variable for node in visit(statements) if isinstance(node, Assign | Loop)}
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two nodes, or parts of nodes, have the same meaning in the same place: their texts may differ in what has
+    none."""
+    if isinstance(one, Node) and isinstance(other, Node):
+        same_kind = type(one) is type(other)
+        return same_kind and all(is_same(vars(one)[name], vars(other)[name]) for name in vars(one) if name != "span")
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other
+
+
+def increase(store: Store) -> Sum | None:
+    """The sum of a cell with something else, if that is stored in the cell: `s.x += 1`."""
+    match store.value:
+        case Sum(terms=(Term(value=Cell() as cell, is_subtracted=False), *_)) as total if is_same(cell, store.cell):
+            return total
+    return None

@@ -113,7 +113,7 @@ def test_a_loss_after_a_shutdown_that_nobody_announced_is_told(tmp_path: Path, n
     folder = without(copied("missed_demotion_frozen", tmp_path), *(() if notes else ("note",)), beside=beside)
     outcome = followed(folder)
     assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.exit_code) == (52, 12)
+    assert (outcome.trace.length, outcome.exit_code) == (55, 12)
     assert broken(outcome)[LOSS] == (VIOLATED, 39)
     assert [line.value for line in outcome.recording.lines if isinstance(line, Acked)] == ["m0", "m1", "PRECIOUS"]
 

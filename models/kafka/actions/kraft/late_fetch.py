@@ -5,6 +5,7 @@ decide on it that the follower joins the ISR, and then name the broker epoch of 
 arrived in between. Since 3.7 it compares the broker epochs.
 """
 
+from isrcheck.models.kafka.actions.alter_partition import holds_log_start
 from isrcheck.models.kafka.actions.faults import lose_disk
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
 from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
@@ -60,6 +61,7 @@ def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
     require(not s.isr[leader][follower])
     require(s.late_fetch_offset[leader][follower] >= s.high_watermark[leader])
     require(not s.EXPAND_EPOCH_START or s.late_fetch_offset[leader][follower] >= s.epoch_start_offset[leader])
+    require(holds_log_start(s, leader, follower))
     s.late_fetch_offset[leader][follower] = NONE
     s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
     s.remote_broker_epoch[leader][follower] = BrokerEpoch.REGISTERED

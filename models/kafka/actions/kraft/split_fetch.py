@@ -7,7 +7,7 @@ same way, a follower checks the epoch of a diverging answer under one lock, and 
 generation: then each is one step. The response to a fetch that counts late is left out: it is as if it were lost.
 """
 
-from isrcheck.models.kafka.actions.alter_partition import diverges
+from isrcheck.models.kafka.actions.alter_partition import diverges, holds_log_start
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
 from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
 from isrcheck.models.kafka.state.broker.log import truncate_log
@@ -51,6 +51,7 @@ def may_join_by_former_state(s, leader, follower):
         and s.remote_broker_epoch[leader][follower] == BrokerEpoch.REGISTERED
         and s.admitted_offset[leader][follower] >= s.high_watermark[leader]
         and (not s.EXPAND_EPOCH_START or s.admitted_offset[leader][follower] >= s.epoch_start_offset[leader])
+        and holds_log_start(s, leader, follower)
     )
 
 
