@@ -9,53 +9,53 @@ and reads only fields that no enabled action writes, such as a fault budget of 0
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from isrcheck.models import run
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.interpreter import Interpreter
+from isrcheck.models.language.ir.nodes import Call, Cell, Expression, Require, Routine
+from isrcheck.models.language.ir.walking import variables, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import STATE_NAMES, Function, stored
 from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.run import Cells
 
 
 def disabled_actions(instance: Instance) -> frozenset[int]:
     """Return the positions in the model of the protocol's disabled actions."""
     chosen = {slot: instance.function(slot) for slot in range(len(instance.model.actions))}
-    actions = {slot: function for slot, function in chosen.items() if function is not None}
+    actions = {slot: routine_of(function) for slot, function in chosen.items() if function is not None}
     never = {slot for slot in actions if any(choice.count == 0 for choice in instance.argument_ranges[slot])}
-    shut = {slot: [_reads(f, guard) for guard in _false_from_the_start(instance, f)] for slot, f in actions.items()}
+    shut = {
+        slot: [_reads(guard) for guard in _false_from_the_start(instance, routine)] for slot, routine in actions.items()
+    }
     off = never | {slot for slot, guards in shut.items() if guards}
     while True:
-        written = {name for slot, function in actions.items() if slot not in off for name in function.writes}
+        written = {name for slot, routine in actions.items() if slot not in off for name in routine.writes}
         left = {slot for slot in off if slot in never or any(not reads & written for reads in shut[slot])}
         if left == off:
             return frozenset(off)
         off = left
 
 
-def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
+def _false_from_the_start(instance: Instance, routine: Routine) -> Iterator[Expression]:
     """Yield the guards that read only the state and are false in every initial state."""
-    own = {parameter.name for parameter in function.arguments} | {one for line in function.body for one in stored(line)}
-    for statement in function.body:
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
+    (state,) = routine.states
+    for statement in routine.body:
+        if not isinstance(statement, Require) or variables(statement.condition) - {state}:
             continue
-        (guard,) = call.args
-        if not own & {node.id for node in ast.walk(guard) if isinstance(node, ast.Name)}:
-            code = compile(ast.Expression(guard), function.path, "eval")
-            names = instance.python(function).__globals__
-            try:
-                states = _starts(instance, _reads(function, guard))
-                if not any(eval(code, {**names, "s": state}) for state in states):  # noqa: S307 - the model's own text
-                    yield guard
-            except ModelError:  # an index out of range, which the search will report
-                continue
+        guard = statement.condition
+        try:
+            starts = _starts(instance, _reads(guard))
+            if not any(Interpreter(instance).evaluate(guard, {state: list(cells)}) for cells in starts):
+                yield guard
+        except ModelError:  # an index out of range, which the search will report
+            continue
 
 
-def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
+def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
     """Yield the first initial state, then one initial state for each combination of values of these fields."""
     states = instance.initial_states
-    yield run.State(instance, states[0])
+    yield states[0]
     columns = [
         instance.layouts[name].offset + cell
         for name in sorted(fields & instance.layouts.keys())
@@ -66,15 +66,16 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
     for number, row in enumerate(rows):
         first.setdefault(row, number)
     for number in first.values():
-        yield run.State(instance, states[number])
+        yield states[number]
 
 
-def _reads(function: Function, guard: ast.expr) -> frozenset[str]:
+def _reads(guard: Expression) -> frozenset[str]:
     """Return the fields that a guard reads, directly or through helper functions."""
     names: set[str] = set()
-    for node in ast.walk(guard):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in STATE_NAMES:
-            names.add(node.attr)
-        elif isinstance(node, ast.Name) and node.id in function.functions:
-            names |= function.functions[node.id].reads
+    for node in visit([guard]):
+        match node:
+            case Cell(_, field):
+                names.add(field)
+            case Call(routine):
+                names |= routine.reads
     return frozenset(names)

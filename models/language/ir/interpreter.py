@@ -3,8 +3,8 @@
 In:  an `Instance`, routines, and the cells of a state.
 Out: the value of a property, or the cells after a step.
 
-No command uses it: models/run.py defines what a model means, by calling its Python functions. The tests compare both on
-every model, and so check that the representation says what the functions say.
+What a model means is defined by models/run.py, which calls its Python functions. The tests compare both on every model,
+and so check that the representation says what the functions say. Analyses use the interpreter for a single expression.
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ class Interpreter:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
+
+    def evaluate(self, expression: Expression, values: Mapping[Variable, Argument]) -> int:
+        """The value of an expression, given those of the variables in it. Raises ModelError."""
+        return _Evaluation(self, dict(values)).value(expression)
 
     def value(self, routine: Routine, arguments: Iterable[Argument]) -> int:
         """The value of a helper or a property; otherwise as for `call`."""

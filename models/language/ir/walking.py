@@ -14,6 +14,7 @@ from isrcheck.models.language.ir.nodes import (
     Assign,
     Call,
     Cell,
+    Generator,
     Loop,
     Node,
     Routine,
@@ -82,6 +83,17 @@ def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
 def assigned(statements: Iterable[Statement]) -> set[Variable]:
     """The variables of a function that statements assign, also as the variables of loops."""
     return {node.variable for node in visit(statements) if isinstance(node, Assign | Loop)}
+
+
+def variables(node: Node) -> set[Variable]:
+    """The variables that a node reads, states among them, but for those of its own folds."""
+    used: set[Variable] = set()
+    own: set[Variable] = set()
+    for one in visit([node]):
+        used |= {value for value in vars(one).values() if isinstance(value, Variable)}
+        if isinstance(one, Generator):
+            own.add(one.variable)
+    return used - own
 
 
 def is_same(one: object, other: object) -> bool:
