@@ -7,18 +7,22 @@ Out: a `StateExpression`, whose values are text: numbers, true and false, or let
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.nodes import Call, Cell, Choose, Constant, Expression, Extremum, Return
+from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.format.spelling import spell_value
-from isrcheck.traces.format.why_false import spell_expression
+from isrcheck.traces.format.why_false import without_extra_brackets
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,10 @@ def parse_expression(instance: Instance, text: str) -> StateExpression:
         function = read_expression(instance, text)
     except UsageError as error:
         raise UsageError(f"--eval {error}") from None
-    returned = function.body[0]
-    assert isinstance(returned, ast.Return) and returned.value is not None
-    layout = _layout(instance, function, returned.value)
-    return StateExpression(instance, text.strip(), spell_expression(returned.value), function, layout)
+    (returned,) = routine_of(function).body
+    assert isinstance(returned, Return)
+    title = without_extra_brackets(returned.value.span.text)
+    return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))
 
 
 def _column(expression: StateExpression, trace: TracebackType | None) -> int:
@@ -71,32 +75,23 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
     return column
 
 
-def _layout(instance: Instance, function: Function, expression: ast.expr) -> FieldLayout | None:
+def _layout(instance: Instance, expression: Expression) -> FieldLayout | None:
     """The field from which all values of the expression come; None if there are several fields."""
     match expression:
-        case ast.Subscript(value=value):
-            return _layout(instance, function, value)
-        case ast.Attribute(value=ast.Name(id=name), attr=field) if name in function.states:
+        case Cell(_, field):
             return instance.layouts.get(field)
-        case ast.IfExp(body=body, orelse=orelse):
-            return _common(instance, function, [body, orelse])
-        case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
-            return _common(instance, function, arguments)
-        case ast.Call(func=ast.Name(id=name)) if name in function.functions:
-            callee = function.functions[name]
-            nodes = [node for statement in callee.body for node in ast.walk(statement)]
-            returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
-            return _common(instance, callee, returned)
+        case Choose(options, otherwise):
+            return _common(instance, [*(option.value for option in options), otherwise])
+        case Extremum(_, parts):
+            return _common(instance, parts)
+        case Call(routine):
+            return _common(instance, [node.value for node in visit(routine.body) if isinstance(node, Return)])
     return None
 
 
-def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
+def _common(instance: Instance, expressions: Iterable[Expression]) -> FieldLayout | None:
     """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
-    layouts = [
-        _layout(instance, function, expression)
-        for expression in expressions
-        if not (isinstance(expression, ast.Name) and expression.id == "NONE")
-    ]
+    layouts = [_layout(instance, one) for one in expressions if not (isinstance(one, Constant) and one.value == NONE)]
     known = [layout for layout in layouts if layout is not None]
     if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
         return None

@@ -178,8 +178,12 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
 
 
 def spell_expression(expression: ast.expr) -> str:
-    """Return the text of an expression. `ast.unparse` adds brackets around a generator, which models do not write."""
-    text = spelled(expression)
+    """Return the text of an expression."""
+    return without_extra_brackets(spelled(expression))
+
+
+def without_extra_brackets(text: str) -> str:
+    """Return the text without the brackets that `ast.unparse` adds around a generator, which models do not write."""
     for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum|min|max)\(\(", text)]):
         depth, end = 1, start + 2
         while depth:
