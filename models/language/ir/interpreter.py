@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, floordiv, ge, gt, le, lt, mod, mul, ne
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir.nodes import (
@@ -145,6 +145,8 @@ class _Evaluation:
                 return self.value(value)
             case Do(call):
                 self.interpreter.call(call.routine, map(self.argument, call.arguments))
+            case _:
+                assert_never(statement)
         return None
 
     # -------------------------------------------------------------------------------------------------- expressions
