@@ -43,21 +43,24 @@ def complain(message: str) -> int:
     return USAGE
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose a configuration of a model."""
-    parser.add_argument(
-        "--protocol",
-        metavar="NAME",
-        help="a generation of the model (default: the newest that the executable cluster implements)",
-    )
+def add_model(
+    parser: argparse.ArgumentParser,
+    protocol: str = f"a generation of the model (default: {USUAL}; for another model than kafka, its newest)",
+) -> None:
+    """Add the options that choose a configuration of a model. `protocol` is the help text of --protocol."""
+    parser.add_argument("--protocol", metavar="NAME", help=protocol)
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a configuration entry")
 
 
 def protocol_of(arguments: argparse.Namespace) -> str:
-    """The generation that --protocol names, or the newest that the executable cluster implements."""
-    newest = USUAL if _model_of(arguments) == "kafka" else list(registry.load(_model_of(arguments))[0].protocols)[-1]
-    return arguments.protocol or newest
+    """The generation that --protocol names, or the default."""
+    return arguments.protocol or default_protocol(_model_of(arguments))
+
+
+def default_protocol(model: str) -> str:
+    """The generation of a model that is taken if --protocol names none."""
+    return USUAL if model == "kafka" else list(registry.load(model)[0].protocols)[-1]
 
 
 def instance_of(arguments: argparse.Namespace) -> Instance:

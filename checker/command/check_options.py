@@ -23,6 +23,7 @@ from isrcheck.checker.command.option_values import (
 )
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
 from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 
 ENGINES = ("local", "z3", "all", "spark")
 
@@ -75,14 +76,14 @@ OPTIONS = (
     Option(
         name="--threads",
         metavar="N",
-        help="threads of the explorer or of --simulate (default: 1; for a cluster, all cores); the results are the same"
-        " for any number",
+        help="threads of the explorer or of --simulate (default: 1; for a cluster, one for each core, at most"
+        f" {MOST_THREADS_FOR_A_CLUSTER}); the results are the same for any number",
         read=threads,
     ),
     Option(
         name="--seconds",
         metavar="S",
-        help="time limit of the whole command (default: none; 60 for a cluster)",
+        help=f"time limit of the whole command (default: none; {SECONDS_FOR_A_CLUSTER:g} for a cluster)",
         read=seconds,
     ),
     Option(

@@ -16,6 +16,7 @@ from isrcheck.checker.command.check_options import (
     TOPIC_NAME_ALONE,
 )
 from isrcheck.checker.command.form import Form, Options
+from isrcheck.checker.resources.limits import SECONDS_FOR_A_CLUSTER
 from isrcheck.models.command_line import alike
 from isrcheck.models.messages.errors import UsageError
 
@@ -56,7 +57,7 @@ _CONFIG = Form(
     | dict.fromkeys(("--continue", "--no-deadlock"), "{option} does not go with {form}; leave {option} out"),
     rest=_FILES_SAY,
     refuse=_refuse,
-    seconds=60.0,
+    seconds=SECONDS_FOR_A_CLUSTER,
     opens=False,
     answer_stands=True,
 )

@@ -29,12 +29,10 @@ from isrcheck.checker.kafka_config.describe import shows_a_cluster
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.messages.errors import UsageError
-
-MOST_THREADS = 8
-"""Threads of a search, if the command line does not say how many: all cores, and at most so many."""
 
 SHOWN = {
     Topic.LOSS: "how an acknowledged record is lost",
@@ -56,7 +54,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     began = time.monotonic()
     asking = Asking(
         answerer,
-        replace(options.limits, threads=options.threads or min(os.cpu_count() or 1, MOST_THREADS)),
+        replace(options.limits, threads=options.threads or min(os.cpu_count() or 1, MOST_THREADS_FOR_A_CLUSTER)),
         lambda: budget.left,
         lambda what: progress.tell(what, time.monotonic() - began),
     )

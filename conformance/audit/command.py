@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--most-bytes", metavar="SIZE", type=_size, default=MOST_BYTES,
-        help=f"limit on the bytes read of each segment, such as 512M or 2G (default: {MOST_BYTES})",
+        help="limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.set_defaults(run=_audit)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from isrcheck.checker.command.spark_options import SESSION_OPTIONS, read_session_options
 from isrcheck.checker.spark.request import ENGINE
+from isrcheck.conformance.cluster.configuration.generations import USUAL
 from isrcheck.conformance.console import (
     INTERRUPTED,
     NOTHING,
@@ -46,14 +47,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--model", choices=MODELS,
         help="for events: the model that --protocol, --switch and --set are about (default: kafka)",
     )  # fmt: skip
-    add_model(parser)
+    add_model(
+        parser,
+        f"for observations: the generation of the model that has to explain them (default: {USUAL}); for events: the"
+        " one that the log has to name",
+    )
     parser.add_argument(
         "--most-states", metavar="N", type=count, default=MOST_STATES,
-        help=f"for events: limit on possible states (default: {MOST_STATES})",
+        help="for events: limit on possible states (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--memory", metavar="SIZE", type=memory, default="4G",
-        help="for observations: memory limit, such as 512M or 8G (default: 4G)",
+        help="for observations: memory limit, such as 512M or 8G (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--seconds", metavar="N", type=seconds, help="time limit; logs not followed by then are undecided"

@@ -29,27 +29,29 @@ from isrcheck.models.messages.printable import escaped
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `conform run`."""
     parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: 0)"
+        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: %(default)s)"
     )
     parser.add_argument(
-        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
+        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: %(default)s)"
     )
     parser.add_argument(
-        "--model", choices=MODELS, default=MODELS[0], help="the model whose system runs (default: kafka)"
+        "--model", choices=MODELS, default=MODELS[0], help="the model whose system runs (default: %(default)s)"
     )
     add_model(parser)
     bugs = [each.name.lower() for model in MODELS for each in BUGS[model]]
     parser.add_argument("--bug", choices=bugs, metavar="NAME", help="seed a bug (conform replay --help lists them)")
-    parser.add_argument("--replicas", metavar="N", type=count, help="number of brokers (default: 3)")
-    parser.add_argument("--acks", choices=["0", "1", "all"], help="acks of the producer (default: all)")
-    parser.add_argument("--min-insync-replicas", metavar="N", type=count, help="min.insync.replicas (default: 2)")
+    parser.add_argument("--replicas", metavar="N", type=count, help=f"number of brokers (default: {Plan.replicas})")
+    parser.add_argument("--acks", choices=["0", "1", "all"], help=f"acks of the producer (default: {Plan.acks})")
+    least = f"min.insync.replicas (default: {Plan.min_insync_replicas})"
+    parser.add_argument("--min-insync-replicas", metavar="N", type=count, help=least)
     parser.add_argument(
         "--missing", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the events that the log omits"
     )
     parser.add_argument(
         "--unseen", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the variables that events omit"
     )
-    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="limit on possible states")
+    most = "limit on possible states (default: %(default)s)"
+    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help=most)
     parser.add_argument("--seconds", metavar="N", type=seconds, help="time limit; after it, the run is undecided")
     parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")

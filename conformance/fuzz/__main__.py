@@ -26,10 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=float, help="time limit (default: 120, unless --programs is given)")
     parser.add_argument("--programs", type=int, help="number of programs")
-    parser.add_argument("--seed", type=int, default=1, help="the seed of the programs (default: 1)")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first program (default: 0)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the programs (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first program (default: %(default)s)")
     parser.add_argument(
-        "--out", type=Path, default=Path("fuzz-failures"), help="folder for failures (default: fuzz-failures)"
+        "--out", type=Path, default=Path("fuzz-failures"), help="folder for failures (default: %(default)s)"
     )
     parser.add_argument("--again", type=Path, metavar="FILE", help="compare only this saved program")
     parser.add_argument("--as-found", action="store_true", help="stop at the first failure, and do not shrink it")

@@ -648,7 +648,7 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Test the fuzzer with the chosen bugs, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.conformance.fuzz.mutation", description=__doc__)
-    parser.add_argument("--seconds", type=int, default=SECONDS, help=f"time limit for each bug (default: {SECONDS})")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="time limit for each bug (default: %(default)s)")
     parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (default: all)")
     options = parser.parse_args(arguments)
     chosen = [bug for bug in BUGS if not options.names or bug.name in options.names]

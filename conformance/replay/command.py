@@ -47,11 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
     parser.add_argument("--walks", metavar="N", type=count, help="replay N random walks of the model instead")
     parser.add_argument(
-        "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: 30)"
+        "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: %(default)s)"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: 0)")
     parser.add_argument(
-        "--model", choices=list(BUGS), default="kafka", help="the model that --walks walks (default: kafka)"
+        "--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--model", choices=list(BUGS), default="kafka", help="the model that --walks walks (default: %(default)s)"
     )
     add_model(parser)
     bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
@@ -68,7 +70,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         default=folder.DEFAULT,
-        help="the folder for the trace of a walk that diverges",
+        help="the folder for the trace of a walk that diverges (default: ./%(default)s)",
     )
     parser.set_defaults(run=_replay)
 

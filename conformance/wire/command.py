@@ -27,6 +27,7 @@ from isrcheck.traces.format.itf import label
 
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
+SERVED = tuple(name for name, switches in GENERATIONS.items() if not switches.has_kraft)
 LONGEST_LINE = 300
 
 
@@ -35,14 +36,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", type=Path, metavar="FILE", help="play a trace under real producers and consumers, which it starts"
     )
-    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {USUAL})")
+    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(SERVED)} (default: {USUAL})")
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
-    parser.add_argument("--replicas", metavar="N", type=count, default=3, help="number of brokers (default: 3)")
+    parser.add_argument(
+        "--replicas", metavar="N", type=count, default=3, help="number of brokers (default: %(default)s)"
+    )
     parser.add_argument(
         "--min-isr", metavar="N", type=count, default=None, help="min.insync.replicas (default: 2, or 1 for one broker)"
     )
     parser.add_argument("--unclean", action="store_true", help="enable unclean elections")
-    parser.add_argument("--topic", metavar="NAME", default="topic", help="name of the topic (default: topic)")
+    parser.add_argument("--topic", metavar="NAME", default="topic", help="name of the topic (default: %(default)s)")
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster")
     parser.add_argument(
         "--port", metavar="N", type=int, default=0, help="port of broker 0; the others follow (default: any free ones)"
@@ -54,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
     )
-    parser.add_argument("--host", metavar="ADDRESS", default=LOOPBACK, help=f"where to listen (default: {LOOPBACK})")
+    parser.add_argument("--host", metavar="ADDRESS", default=LOOPBACK, help="where to listen (default: %(default)s)")
     parser.add_argument("--seconds", metavar="S", type=seconds, help="stop after this time")
     parser.add_argument("--verbose", action="store_true", help="print one line for each event")
     parser.set_defaults(run=_serve)
@@ -142,7 +145,7 @@ def _switches(arguments: argparse.Namespace) -> Switches:
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
     if switches.has_kraft:
-        raise UsageError("a served cluster has no KRaft controller yet; choose --protocol 2.8 or older")
+        raise UsageError(f"a served cluster has no KRaft controller yet; choose --protocol {SERVED[-1]} or older")
     return switches
 
 

@@ -47,7 +47,7 @@ def add_options(parser: Parser) -> None:
         metavar="DIR",
         type=Path,
         default=folder.DEFAULT,
-        help="the folder for saved walks (default: ./counterexamples)",
+        help="the folder for saved walks (default: ./%(default)s)",
     )
 
 

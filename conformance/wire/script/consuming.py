@@ -7,9 +7,12 @@ After each of its steps, the next fetch of a consumer must ask for the position 
 a leader names is the trace's choice, as if it were the one in the consumer's rack (KIP-392).
 
 The consumer of librdkafka leaves a follower after an error, after a broken connection, when another broker becomes the
-leader, and after five minutes. So its fetch is refused where the trace's consumer leaves; and where only the real one
-has left, the leader sends it there again, as a leader does at every fetch. Sources: librdkafka,
-rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update, rd_kafka_toppar_delegate_to_leader.
+leader, and after five minutes. Where it has left and the trace's consumer has not, it is sent there again, as a leader
+does at every fetch. It is sent to the leader in the same way, because an error does not always move it: it compares the
+leader with the broker that it fetches from, and not with the one to which it is moving. If it learns of the leader in
+the midst of a move, it takes the broker at the move's end for that leader, and fetches there for ever. Sources:
+librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update,
+rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores rktp_next_broker.
 """
 
 from __future__ import annotations
@@ -114,14 +117,14 @@ class Consuming:
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
         """The fetch that waits at a broker, with the consumer's position and epoch in this state. Raises ClientError.
 
-        What waits elsewhere, or with another epoch, is refused, so that the consumer looks for the leader; and there it
-        is sent to the follower of this state.
+        What waits with another epoch is refused, so that the consumer looks for the leader. What waits elsewhere is
+        told this broker as its preferred replica, or refused where consumers do not read from followers.
         """
-        is_at_follower = self._configuration.follower_fetching and state.preferred_read_replica[consumer] == broker
-        if not is_at_follower:
+        follows = self._configuration.follower_fetching
+        if not (follows and state.preferred_read_replica[consumer] == broker):
             self._let_know(consumer, broker, state)
         name, found = reader_of(consumer), []
-        leader, epoch = self._stage.leaders[name]
+        _, epoch = self._stage.leaders[name]
 
         def look() -> bool:
             for waiting in self._stage.fetches:
@@ -131,10 +134,8 @@ class Consuming:
                 if is_told and waiting.broker == broker:
                     found.append(waiting)
                     continue
-                answer = ConsumerFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, waiting.request.position)
-                if is_told and is_at_follower and waiting.broker == leader:
-                    named = self._answer(waiting, broker)
-                    answer = named if named.preferred_read_replica == broker else answer
+                error, named = (Errors.NONE, broker) if is_told and follows else (Errors.NOT_LEADER_OR_FOLLOWER, None)
+                answer = ConsumerFetchResponse(error, waiting.request.position, preferred_read_replica=named)
                 waiting.answer.set_result(answer)
             return bool(found)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from llvmlite import ir
 
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.kernel import kernel_of
@@ -122,6 +124,19 @@ def test_a_module_has_constants_and_other_lines_for_python() -> None:
 def test_unknown_syntax_is_refused(text: str) -> None:
     with pytest.raises((AssertionError, AttributeError, KeyError)):
         native.object_code(text, {}, ("f",))
+
+
+def test_no_instruction_is_left_to_the_garbage_collector() -> None:
+    """A kernel of kafka has 30,000. The collector takes a third of the time of the whole compilation to free them."""
+    text = FUNCTIONS["loops"] + "\n\n\ndef g(a, b):\n    return f(a, b) if a and b > 5 else b"
+    gc.collect()
+    gc.disable()
+    try:
+        native.object_code(text, {}, ["g"])
+        left = [one for one in gc.get_objects() if isinstance(one, (ir.Block, ir.Instruction, ir.Constant))]
+    finally:
+        gc.enable()
+    assert left == []
 
 
 TWICE = '''"""A helper gets one state twice."""

@@ -22,13 +22,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("file", type=Path, metavar="TRACE", help="a trace of the model kafka")
     parser.add_argument(
-        "--first-broker", metavar="N", type=int, default=0, help="id of the broker that is 0 in the trace (default: 0)"
+        "--first-broker",
+        metavar="N",
+        type=int,
+        default=0,
+        help="id of the broker that is 0 in the trace (default: %(default)s)",
     )
     parser.add_argument(
         "--controller",
         metavar="NAME",
         default=CONTROLLER,
-        help=f"name of the controller's --node (default: {CONTROLLER})",
+        help="name of the controller's --node (default: %(default)s)",
     )
     parser.set_defaults(run=_script)
 
