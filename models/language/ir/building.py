@@ -21,6 +21,7 @@ from isrcheck.models.language.ir.nodes import (
     Call,
     Case,
     Cell,
+    Chain,
     Choose,
     Compare,
     Constant,
@@ -33,6 +34,7 @@ from isrcheck.models.language.ir.nodes import (
     Gathering,
     Generator,
     IsTaken,
+    Link,
     Local,
     Loop,
     Negative,
@@ -222,11 +224,13 @@ class _Building:
             assert isinstance(action, ast.Name)
             is_taken = IsTaken(self.scope[TAKEN], self.function.actions[action.id], span=span)
             return Not(is_taken, span=span) if isinstance(signs[0], ast.NotEq) else is_taken
-        links = [
-            Compare(self.expression(one), SIGNS[type(sign)], self.expression(other), span=span)
-            for one, sign, other in zip([left, *others], signs, others, strict=False)
-        ]
-        return links[0] if len(links) == 1 else And(tuple(links), span=span)
+        first, *links = self.expression(left), *map(self.link, signs, others)
+        if len(links) == 1:
+            return Compare(first, links[0].sign, links[0].right, span=span)
+        return Chain(first, tuple(links), span=span)
+
+    def link(self, sign: ast.cmpop, right: ast.expr) -> Link:
+        return Link(SIGNS[type(sign)], self.expression(right), span=self.span(right))
 
     def call(self, span: Span, call: ast.Call) -> Expression:
         name = self.function.builtin(call)

@@ -22,6 +22,7 @@ from isrcheck.models.language.ir.nodes import (
     Branch,
     Call,
     Cell,
+    Chain,
     Choose,
     Compare,
     Constant,
@@ -182,6 +183,13 @@ class _Evaluation:
                 return self.decided(parts, True)
             case Compare(left, sign, right):
                 return int(SIGNS[sign](self.value(left), self.value(right)))
+            case Chain(first, links):
+                number = self.value(first)
+                for link in links:
+                    before, number = number, self.value(link.right)
+                    if not SIGNS[link.sign](before, number):
+                        return 0
+                return 1
             case Among(element, choices):
                 number = self.value(element)
                 return int(number in [self.value(one) for one in choices])

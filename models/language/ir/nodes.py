@@ -167,11 +167,28 @@ class Sign(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Compare(Node):
-    """A comparison of two numbers. A chain, `a < b < c`, is a conjunction of comparisons."""
+    """A comparison of two numbers."""
 
     left: Expression
     sign: Sign
     right: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Link(Node):
+    """A number of a chain, and how the number before it has to compare with it."""
+
+    sign: Sign
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(Node):
+    """Whether each of three or more numbers compares with the next: `a < b < c`. Each is evaluated once; the numbers
+    after a comparison that is false are not evaluated."""
+
+    first: Expression
+    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +329,7 @@ Expression = (
     | And
     | Or
     | Compare
+    | Chain
     | Among
     | Negative
     | Sum

@@ -15,7 +15,7 @@ from conformance.tests.support.compared.representation import representation_dif
 from isrcheck.models import registry, run
 from isrcheck.models.language.ir import building, interpreter
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Constant, Fold, Local, Node, Operation, Routine, Sign
+from isrcheck.models.language.ir.nodes import Cell, Chain, Constant, Fold, Link, Local, Node, Operation, Routine, Sign
 from isrcheck.models.language.ir.walking import assigned, fold, rewrite, routines, visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
@@ -178,6 +178,18 @@ def test_a_name_in_a_generator_is_a_variable_of_its_own(scopes: Instance) -> Non
     step = routine(scopes, "step")
     assert {one.name for one in step.parameters} == {"s", "x", "chosen"}
     assert not set(variables) & {one.variable for one in visit(step.body) if isinstance(one, Local)}
+
+
+def test_each_number_of_a_chain_is_read_once(tmp_path: Path) -> None:
+    """Or chains in chains would double with each level, and helpers in chains with each call."""
+    nested = "before.total"
+    for _ in range(12):
+        nested = f"(0 <= {nested} <= 1)"
+    text = SCOPES.replace("taken == step or", f"{nested} or taken == step or")
+    (tmp_path / "nested.py").write_text(text, encoding="utf-8")
+    (prop,) = (one for one in registry.load_file(tmp_path / "nested.py").properties if one.of_steps)
+    nodes = list(visit(routine_of(prop.function).body))
+    assert [sum(isinstance(node, kind) for node in nodes) for kind in (Chain, Link, Cell)] == [12, 24, 3]
 
 
 MISREADINGS = {
