@@ -17,6 +17,7 @@ from typing import Any
 from isrcheck.models.language.ir.nodes import (
     And,
     Call,
+    Chain,
     Compare,
     Constant,
     Expression,
@@ -101,8 +102,12 @@ class _Normalization:
                 return self.fold(node, forms, depth)
             case And(operands) | Or(operands):
                 return type(node).__name__, *sorted(self.operands(type(node), operands, forms, depth), key=repr)
-            case Compare(left, Sign.EQUAL | Sign.NOT_EQUAL as sign, right):
-                return sign, *sorted((self.form(side, forms, depth) for side in (left, right)), key=repr)
+            case Compare(left, sign, right):
+                return _compared(self.form(left, forms, depth), sign, self.form(right, forms, depth))
+            case Chain(first, links):
+                sides = [self.form(side, forms, depth) for side in (first, *(link.right for link in links))]
+                compared = map(_compared, sides, (link.sign for link in links), sides[1:])
+                return And.__name__, *sorted(compared, key=repr)
             case Call(routine, arguments):
                 passed = [self.form(argument, forms, depth) for argument in arguments]
                 match routine.body:
@@ -137,3 +142,9 @@ class _Normalization:
                 yield from form[1:]
             else:
                 yield form
+
+
+def _compared(left: Any, sign: Sign, right: Any) -> Any:
+    """The normal form of a comparison of two numbers, given theirs."""
+    sides = [left, right]
+    return sign, *(sorted(sides, key=repr) if sign in (Sign.EQUAL, Sign.NOT_EQUAL) else sides)

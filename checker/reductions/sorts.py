@@ -38,6 +38,7 @@ from isrcheck.models.language.ir.nodes import (
     Branch,
     Call,
     Cell,
+    Chain,
     Choose,
     Compare,
     Constant,
@@ -320,8 +321,10 @@ class _Reading:
                 return self.decided(parts, False)
             case Or(parts):
                 return self.decided(parts, True)
-            case Compare():
-                return self.comparison(expression)
+            case Compare(left_side, sign, right_side):
+                return self.comparison(self.value(left_side), sign, self.value(right_side), expression)
+            case Chain():
+                return self.chain(expression)
             case Among(element, choices):
                 left = self.value(element)
                 for choice in choices:
@@ -335,8 +338,8 @@ class _Reading:
                 if numbers is not None:
                     signs = (-1 if term.is_subtracted else 1 for term in terms)
                     return Known(sum(sign * number for sign, number in zip(signs, numbers, strict=True)))
-            case Arithmetic(one, _, other):
-                self.computed([one, other], f"`{span.shown}` is arithmetic with an element", span)
+            case Arithmetic(left_side, _, right_side):
+                self.computed([left_side, right_side], f"`{span.shown}` is arithmetic with an element", span)
             case Extremum(extreme, parts):
                 numbers = self.computed(parts, f"`{span.shown}` orders elements", span)
                 return None if numbers is None else Known((min if extreme is Extreme.LEAST else max)(numbers))
@@ -369,17 +372,26 @@ class _Reading:
                 break  # what comes before is evaluated, what comes after is not
         return value if known else None
 
-    def comparison(self, comparison: Compare) -> Value:
-        left, right = self.value(comparison.left), self.value(comparison.right)
+    def comparison(self, left: Value, sign: Sign, right: Value, comparison: Compare | Chain) -> Value:
+        """Two numbers are compared, perhaps in a chain."""
         if isinstance(left, Known) and isinstance(right, Known):
-            return Known(SIGNS[comparison.sign](left.number, right.number))
-        is_order = comparison.sign not in (Sign.EQUAL, Sign.NOT_EQUAL)
+            return Known(SIGNS[sign](left.number, right.number))
+        is_order = sign not in (Sign.EQUAL, Sign.NOT_EQUAL)
         if is_order and comparison not in self.sorts.unordered:
             for one in (left, right):
                 self.fault(one, comparison.span, f"`{comparison.span.shown}` orders elements")
         else:
             self.unify(left, right, comparison.span)
         return None
+
+    def chain(self, chain: Chain) -> Value:
+        left, truths = self.value(chain.first), []
+        for link in chain.links:
+            right = self.value(link.right)
+            truths.append(self.comparison(left, link.sign, right, chain))
+            left = right
+        numbers = [one.number for one in truths if isinstance(one, Known)]
+        return Known(all(numbers)) if len(numbers) == len(truths) else None
 
     def chosen(self, expression: Choose) -> Value:
         found: list[tuple[Value, Span]] = []
