@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import KernelText
-from isrcheck.checker.compile.lowering.loops import INDENT
+from isrcheck.checker.compile.lowering.routines import INDENT
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Kind

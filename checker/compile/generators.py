@@ -17,8 +17,9 @@ from isrcheck.checker.compile import native
 from isrcheck.checker.compile.compiling import compiled
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import KernelText, guarded_loops
-from isrcheck.checker.compile.lowering.loops import INDENT
+from isrcheck.checker.compile.lowering.routines import INDENT
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
+from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.syntax import Function
 
@@ -90,7 +91,7 @@ class _GeneratorText(KernelText):
             lines.append(line.replace("range(", f"range({first}, "))
             lines += [f"{indent}work = work + 1", f"{indent}if work > most or count == room:"]
             lines += self._stop(depth + 1, len(choices), PAUSED, indent + INDENT)
-        hoisted = 0 if self.is_careful else len(function.leading_guards)
+        hoisted = 0 if self.is_careful else len(list(routine_of(function).guards))
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         failed = [

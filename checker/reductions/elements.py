@@ -11,10 +11,10 @@ all permutations of a state leave a range, or none.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping
 
 from isrcheck.checker.reductions.symmetry import Symmetry
+from isrcheck.models.language.ir.nodes import Compare, Sign
 
 
 class Elements:
@@ -41,10 +41,12 @@ class Elements:
         self.goes_on = self.goes_on or goes_on
         return goes_on
 
-    def sign(self, comparison: ast.Compare, path: str, usual: str) -> str:
+    def sign(self, comparison: Compare) -> str:
         """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
-        place = self.sources.get(path, path), comparison.lineno, comparison.col_offset
-        return "!=" if self.symmetry is not None and place in self.symmetry.unordered else usual
+        span = comparison.span
+        place = self.sources.get(span.source.path, span.source.path), span.line, span.column
+        is_unordered = self.symmetry is not None and place in self.symmetry.unordered
+        return (Sign.NOT_EQUAL if is_unordered else comparison.sign).value
 
     def may_fail(self, text: str) -> bool:
         """Whether an index may leave its range in this text."""

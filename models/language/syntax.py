@@ -133,17 +133,6 @@ class Function:
         """The names of the parameters that are states."""
         return tuple(parameter.name for parameter in self.parameters if parameter.is_state)
 
-    @property
-    def leading_guards(self) -> list[ast.expr]:
-        """The conditions of the guards at the beginning of an action."""
-        guards = []
-        for statement in self.body:
-            call = statement.value if isinstance(statement, ast.Expr) else None
-            if not isinstance(call, ast.Call) or not self.builtin(call):
-                break
-            guards.append(call.args[0])
-        return guards
-
     @cached_property
     def stores(self) -> tuple[str, ...]:
         """The names that it assigns, once per assignment."""

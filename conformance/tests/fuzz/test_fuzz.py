@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.compile.lower import _Lowering
+from isrcheck.checker.compile.lowering.routines import RoutineLowering
 from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
@@ -24,6 +24,7 @@ from isrcheck.conformance.fuzz.roles.programs import roles
 from isrcheck.conformance.fuzz.shrink import shrink
 from isrcheck.models import language
 from isrcheck.models.language import syntax
+from isrcheck.models.language.ir.nodes import Expression, Negative
 from isrcheck.models.registry import load_file
 
 SEED = 1
@@ -166,15 +167,14 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
 ) -> None:
     """A lowering that forgets minus signs: the failure is a few lines, and one command shows it."""
     program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
-    value = _Lowering.value_UnaryOp
+    value = RoutineLowering.value
 
-    def forgets(self: _Lowering, expression: ast.UnaryOp) -> str:
-        is_minus = isinstance(expression.op, ast.USub)
-        return self.value(expression.operand) if is_minus else value(self, expression)
+    def forgets(self: RoutineLowering, expression: Expression) -> str:
+        return value(self, expression.operand if isinstance(expression, Negative) else expression)
 
     with fresh_cache():
         assert compare(program).differences == []
-    monkeypatch.setattr(_Lowering, "value_UnaryOp", forgets)
+    monkeypatch.setattr(RoutineLowering, "value", forgets)
     with fresh_cache():
         (difference,) = compare(program).differences
         assert difference.kind.startswith("explorer on 1 threads")

@@ -17,17 +17,3 @@ def names_in(expression: ast.expr) -> set[str]:
 def names_stored(node: ast.AST) -> list[str]:
     """All names that are assigned in a node, variables of loops and generators included."""
     return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-
-
-def free_names(node: ast.AST) -> set[str]:
-    """The names that an expression reads, without the variables of its generators."""
-    names: set[str] = set()
-    waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
-    while waiting:
-        one, hidden = waiting.pop()
-        if isinstance(one, ast.Name) and one.id not in hidden:
-            names.add(one.id)
-        if isinstance(one, ast.GeneratorExp):
-            hidden |= {part.target.id for part in one.generators if isinstance(part.target, ast.Name)}
-        waiting += ((child, hidden) for child in ast.iter_child_nodes(one))
-    return names
