@@ -33,6 +33,8 @@ from isrcheck.conformance.follow.recorded.lines import (
     LogEnd,
     Metadata,
     Read,
+    Reassigned,
+    Reassignment,
     Sent,
     View,
 )
@@ -241,7 +243,16 @@ def says(line: Line) -> str:
     if isinstance(line, Metadata):
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
-        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+        replicas = "" if line.replicas is None else f", replicas {' '.join(map(str, sorted(line.replicas)))}"
+        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}{replicas}"
+    if isinstance(line, Reassignment):
+        target = "" if line.replicas is None else f"asks for the replicas {' '.join(map(str, sorted(line.replicas)))}"
+        wish = target or "cancels the reassignment"
+        return (
+            f"perhaps, from here on, an operator {wish}; no line shows it" if line.is_unseen else f"an operator {wish}"
+        )
+    if isinstance(line, Reassigned):
+        return f"the controller {'refuses' if line.is_refused else 'has taken'} the request of the operator"
     if isinstance(line, View):
         isr = "" if line.isr is None else f", ISR {' '.join(map(str, sorted(line.isr)))}"
         who = "the controller" if line.broker is None else f"broker {line.broker}"
