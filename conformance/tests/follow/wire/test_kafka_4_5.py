@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ from isrcheck.conformance.follow.observations.explain import (
 from isrcheck.conformance.follow.online.follow import follow_online
 from isrcheck.conformance.follow.online.outcome import Followed
 from isrcheck.conformance.follow.online.stream import stream_of
-from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest, Reassignment
+from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest, Metadata, Reassignment
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 
@@ -232,6 +234,47 @@ def test_a_reassignment_that_no_request_shows_is_seen_in_the_replicas(tmp_path: 
         *((187, [1, 2]), (187, None), (316, [1, 2, 3]), (316, [2, 3])),
         *((395, [2, 3]), (395, None), (417, [1, 2, 3])),
     ]
+
+
+CHANGES: Mapping[int, dict[str, Any]] = {
+    306: {"isr": [1, 2], "leader": 1, "replicas": [1, 2], "removing_replicas": []},
+    391: {"replicas": [2, 3, 1], "removing_replicas": [1], "adding_replicas": [3]},
+    407: {"isr": [2, 3], "leader": 2, "replicas": [2, 3], "removing_replicas": [], "adding_replicas": []},
+    510: {"replicas": [1, 2, 3], "adding_replicas": [1]},
+    530: {"isr": [1, 2, 3], "adding_replicas": []},
+}
+"""What the controller's answers in these lines have of the partition; `conform record` does not decode it."""
+
+
+def with_metadata_log(folder: Path, changes: Mapping[int, dict[str, Any]]) -> Path:
+    """The recording with these records of the metadata log, and without requests to reassign the partition."""
+    path = folder / "wire.ndjson"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    topic = next(line["body"]["topics"][0]["topic_id"] for line in lines if line.get("api") == "AlterPartition")
+    for number, change in changes.items():
+        common = {"offset": number, "type": "PartitionChange", "partition": 0, "topic_id": topic}
+        lines[number - 1]["body"]["partition_changes"] = [{**common, **change}]
+    kept = [line for line in lines if line.get("api") != "AlterPartitionReassignments"]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    return folder
+
+
+def test_the_metadata_log_shows_a_reassignment(tmp_path: Path) -> None:
+    outcome = followed(with_metadata_log(copied("reassign", tmp_path), CHANGES))
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code) == (60, 0)
+    records = [line for line in outcome.recording.lines if isinstance(line, Metadata)]
+    assert [(line.partition_epoch, sorted(line.replicas or ())) for line in records] == [
+        *((None, [1, 2, 3]), (1, [1, 2]), (2, [1, 2, 3]), (3, [2, 3]), (4, [1, 2, 3]), (5, [])),
+    ]
+
+
+@pytest.mark.parametrize(("number", "change"), [(407, {"replicas": [2]}), (391, {"leader": 2})])
+def test_a_metadata_log_that_no_reassignment_explains_is_rejected(
+    number: int, change: dict[str, Any], tmp_path: Path
+) -> None:
+    changes = {**CHANGES, number: {**CHANGES[number], **change}}
+    assert isinstance(followed(with_metadata_log(copied("reassign", tmp_path), changes)), Rejected)
 
 
 def test_a_change_of_the_order_of_the_replicas_is_not_modelled(tmp_path: Path) -> None:
