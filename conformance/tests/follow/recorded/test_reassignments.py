@@ -77,6 +77,11 @@ REJECTED = {
     "nobody has asked for it": GROWS[2:],
     "it was asked for later": (*GROWS[2:], *GROWS[:2]),
     "it is refused": (asks(1), answered(1, refused=True), record(1, 1, epoch=1, change=1)),
+    "it is refused after its effect": (asks(1), record(1, 1, epoch=1, change=1), answered(1, refused=True)),
+    "it is taken again after its answer": (
+        *(asks(1), answered(1), asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2))),
+        record(1, 1, epoch=2, change=3, replicas=(1,)),
+    ),
     "it is taken only after its answer": (
         *(asks(1), answered(1), record(1, 1, 2, epoch=0, change=0), record(1, 1, epoch=1, change=1)),
     ),
@@ -165,6 +170,11 @@ def test_replicas_at_the_beginning_come_first(tmp_path: Path) -> None:
         recording = read_recording(path)
         assert (recording.brokers, recording.first_replicas) == ((3, 1), 1)
         assert isinstance(follow_recording(path, "4.3"), Explained)
+
+
+def test_a_member_of_the_isr_is_a_replica_at_the_beginning(tmp_path: Path) -> None:
+    begins = (BEGIN[0], record(1, 1, 2, 3, epoch=0, change=0), asks(1, 2, 3))
+    assert isinstance(follow_recording(write(tmp_path / "seen.ndjson", *begins), "4.1"), Rejected)
 
 
 @pytest.mark.parametrize(
