@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import KILL, START, disk, fault, header, metadata, write
+from conformance.tests.support.observations import FREEZE, KILL, START, acked, disk, fault, header, metadata, write
 from isrcheck.conformance.follow.format.ndjson import objects_of
 from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, Undecided, follow_recording
 from isrcheck.conformance.follow.observations.requests import DECIDES
@@ -21,6 +21,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells, State, take
+from isrcheck.traces.format.trace import VIOLATED
 
 Line = dict[str, Any]
 
@@ -116,6 +117,29 @@ def test_what_an_operator_asks_for_is_explained(tmp_path: Path, case: str) -> No
 @pytest.mark.parametrize("case", REJECTED)
 def test_what_contradicts_a_reassignment_is_rejected(tmp_path: Path, case: str) -> None:
     assert isinstance(followed(tmp_path, *REJECTED[case]), Rejected)
+
+
+LOST = (
+    *(header(2, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0), disk(2, "a"), acked("a", 0)),
+    *(asks(1), answered(1), record(1, 1, epoch=1, change=1, replicas=(1,)), disk(2)),
+    *(asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2)), fault(FREEZE, 1)),
+    record(2, 2, epoch=2, change=3, replicas=(1, 2)),
+)
+"""8.27: replica 2 is removed, deletes its log, stays in the ELR, comes back empty, and is elected while 1 is frozen.
+Another partition of the topic has two replicas."""
+
+
+def test_a_loss_by_a_reassignment_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "seen.ndjson", *LOST)
+    outcome = follow_recording(path, "4.3", {"replicas_of_partition_0": 2})
+    assert isinstance(outcome, Explained)
+    assert (outcome.exit_code, outcome.fail_all) == (12, True)
+    assert [(one.name, one.verdict) for one in outcome.failures if one.name == "acked_not_lost"] == [
+        ("acked_not_lost", VIOLATED)
+    ]
+    repaired = follow_recording(path, "4.3", {"replicas_of_partition_0": 2, "ELR_WITHIN_REPLICAS": 1})
+    assert isinstance(repaired, Rejected)
+    assert repaired.line.number == len(LOST)
 
 
 BEYOND = {
