@@ -396,17 +396,17 @@ def changes_required(recording: Recording) -> int:
     leader epoch and each member that joins or leaves the ISR can be a change, and so can each request that reassigns
     the partition; and so can each death.
     """
-    found, before = 0, None
+    found, asked, before = 0, 0, None
     for line in recording.lines:
-        found += isinstance(line, Reassignment) and before is not None
+        asked += isinstance(line, Reassignment)
         if not isinstance(line, Metadata):
             continue
         if line.partition_epoch is not None:
             found = line.partition_epoch
         elif before is not None:
             epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
-            found += epochs + len(line.isr ^ before.isr)
-        before = line
+            found += epochs + len(line.isr ^ before.isr) + asked
+        asked, before = 0, line
     told = found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
     return told + changes_after_metadata(recording)
 
