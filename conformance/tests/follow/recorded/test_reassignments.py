@@ -303,6 +303,7 @@ def random_of(protocol: str, seed: int) -> random.Random:
     return random.Random(f"{protocol} {seed}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("protocol", "seed"), RUNS)
 def test_a_run_of_the_model_is_explained(tmp_path: Path, protocol: str, seed: int) -> None:
     lines, taken = run_of(random_of(protocol, seed), protocol)
