@@ -274,19 +274,18 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
 
 
 def _first_replicas(path: Path, claims: list[Line], header: Header | None) -> frozenset[int]:
-    """The replicas before a reassignment, by the header or the first metadata; empty: there is none. Raises UsageError
-    if no line says who they are.
+    """The replicas before a reassignment, by the header or the first metadata; empty: no line asks for one, and none
+    shows others. Raises UsageError if no line says who they are.
     """
     request = next((line for line in claims if isinstance(line, Reassignment)), None)
-    if request is None:
-        return frozenset()
-    if header is not None and header.replicas:
-        return header.replicas
-    shown = [line for line in claims if isinstance(line, Metadata) and line.replicas and line.n < request.n]
-    if not shown:
-        cure = "give replicas in the header"
-        raise bad_line(path, request.number, f"no line before says which replicas are reassigned; {cure}")
-    return shown[0].replicas or frozenset()
+    shown = [] if header is None or not header.replicas else [header.replicas]
+    for line in claims:
+        if line is request and not shown:
+            cure = "give replicas in the header"
+            raise bad_line(path, line.number, f"no line before says which replicas are reassigned; {cure}")
+        if isinstance(line, Metadata) and line.replicas:
+            shown.append(line.replicas)
+    return shown[0] if request is not None or len(set(shown)) > 1 else frozenset()
 
 
 def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> set[int]:

@@ -76,6 +76,9 @@ EXPLAINED = {
 
 REJECTED = {
     "nobody has asked for it": GROWS[2:],
+    "nobody has asked for it, and no partition epoch is known": (
+        *(metadata(1, 1, 2, epoch=0), metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]}),
+    ),
     "it was asked for later": (*GROWS[2:], *GROWS[:2]),
     "it is refused": (asks(1), answered(1, refused=True), record(1, 1, epoch=1, change=1)),
     "it is refused after its effect": (asks(1), record(1, 1, epoch=1, change=1), answered(1, refused=True)),
