@@ -27,8 +27,10 @@ from isrcheck.conformance.follow.recorded.lines import (
     LogEnd,
     Metadata,
     Read,
+    Reassigned,
     View,
 )
+from isrcheck.conformance.follow.recorded.reassigning import requests_in, shown_by
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declare import NONE
 
@@ -87,6 +89,8 @@ class Claims:
             yield self._request(line)
         elif isinstance(line, Applied) and has_kraft(self.cells.instance):
             yield self._applied(line)
+        elif isinstance(line, Reassigned):
+            yield from self._reassigned(position)
         elif isinstance(line, HighWatermark):
             yield self._high_watermark(line)
         elif isinstance(line, LogEnd):
@@ -263,6 +267,8 @@ class Claims:
                 lambda found: f"partition epoch {found[0]}",
             )
         yield self._isr(line.isr)
+        if line.replicas is not None and self.cells.instance.configuration.reassignments:
+            yield self._members("the replicas are", "is_assigned", line.replicas)
 
     def _view(self, position: int, line: View) -> Iterator[Claim]:
         epoch, recording = line.leader_epoch - self.recording.first_epoch, self.recording
@@ -282,13 +288,49 @@ class Claims:
                     return
 
     def _isr(self, isr: frozenset[int]) -> Claim:
-        recording = self.recording
+        return self._members("the ISR is", "controller_isr", isr)
+
+    def _members(self, says: str, field: str, members: frozenset[int]) -> Claim:
         return self._equal(
-            f"the ISR is {_listed(sorted(isr))}",
-            [("controller_isr", replica) for replica in self.replicas],
-            [int(broker in isr) for broker in recording.brokers],
-            lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
+            f"{says} {_listed(sorted(members))}",
+            [(field, replica) for replica in self.replicas],
+            [int(broker in members) for broker in self.recording.brokers],
+            self._spelled,
         )
+
+    def _spelled(self, found: Sequence[int]) -> str:
+        """The brokers of a set, given as one truth value for each."""
+        brokers = zip(self.recording.brokers, found, strict=True)
+        return _listed(sorted(broker for broker, is_in in brokers if is_in))
+
+    def _reassigned(self, position: int) -> Iterator[Claim]:
+        """The claim of an answer: all that is asked for are replicas, and others only as long as they leave; after a
+        cancellation, nothing is in progress."""
+        asked = shown_by(requests_in(self.recording.lines), position)
+        if asked is None:
+            return
+        target, names = asked.target, ("is_assigned", "is_adding", "is_removing")
+        is_wanted = np.array([[target is not None and broker in target] for broker in self.recording.brokers])
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.cells.column(states, name, replica) for name in names for replica in self.replicas]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            assigned, adding, removing = np.split(np.array(columns(states, monitors)), len(names))
+            is_taken = adding + removing == 0
+            if target is not None:
+                is_taken = np.where(is_wanted, assigned == 1, assigned <= removing)
+            truths: Truths = is_taken.all(axis=0)
+            return truths
+
+        def told(found: Sequence[int]) -> str:
+            count = len(self.replicas)
+            assigned, adding, removing = (self._spelled(found[at * count : (at + 1) * count]) for at in range(3))
+            return f"its replicas are {assigned}, being added {adding}, being removed {removing}"
+
+        says = f"the partition is reassigned to {_listed(sorted(target or ()))}"
+        says = "no reassignment is in progress" if target is None else says
+        yield Claim(says, is_true, columns, told, reads=names)
 
     def _broker(self, replica: int) -> str:
         return "nobody" if replica == NONE else f"broker {self.recording.brokers[replica]}"
@@ -324,8 +366,8 @@ class Claims:
         def told(found: Sequence[int]) -> str:
             if found[0] != AlterPartition.REQUESTED:
                 return "it has no request on its way"
-            isr = [broker for broker, is_in in zip(recording.brokers, found[3:], strict=True) if is_in]
-            return f"ISR {_listed(isr)} after partition epoch {found[2]} in epoch {found[1] + recording.first_epoch}"
+            isr, epoch = self._spelled(found[3:]), found[1] + recording.first_epoch
+            return f"ISR {isr} after partition epoch {found[2]} in epoch {epoch}"
 
         return self._equal(
             f"broker {line.leader} asks for the ISR {_listed(sorted(line.isr))} after partition epoch"

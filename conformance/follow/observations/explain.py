@@ -25,7 +25,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.hints import hint
 from isrcheck.conformance.follow.observations.in_time import Dropped
-from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
+from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, has_kraft
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.paths.promises import Failure, failures_of
@@ -33,6 +33,7 @@ from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
 from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
+from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
@@ -40,6 +41,10 @@ from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 
 MOST_EXAMPLES = 5
+
+LEFT_OUT = (
+    "a reassignment while the leader is not active, or after which no active member of the ISR stays, is not modelled"
+)
 
 WhyNotTaken = Callable[[Trace], str]
 """Why a system with clocks cannot take a trace; empty if it can."""
@@ -207,6 +212,7 @@ def not_modelled(line: Remark) -> str:
 class _Following:
     """What `follow_recording` was asked, and how far it has come: the recording that is followed, the search for a path
     of it, and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
+    `leaves_out`: a search without a path has come to a state in which the model leaves something out (rules.py).
     """
 
     path: Path
@@ -222,6 +228,7 @@ class _Following:
     search: ObservationSearch | None = None
     explanation: Explained | None = None
     is_judged: bool = False
+    leaves_out: bool = False
 
     @property
     def is_idempotent(self) -> bool:
@@ -233,11 +240,15 @@ class _Following:
         recording = read_recording(self.path, content, objects)
         if recording.is_empty:
             return NothingToFollow(self.path)
+        if not has_kraft(registry.load("kafka")[0].instance(self.protocol)):
+            recording = recording.without_reassignments(f"a reassignment of replicas by the rules of {self.protocol}")
         if recording.unclean_election is None and self.given.get("unclean_elections"):
             recording = replace(recording, unclean_election=True)
         if recording.copies:
             self.given = {"retries": recording.copies} | dict(self.given)
         outcome = self.in_every_way(recording)
+        if self.leaves_out and isinstance(outcome, Rejected | RejectedAfter):
+            return Undecided(self.path, recording, outcome.line, LEFT_OUT, outcome.effort)
         unmodelled = recording.unmodelled
         if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
             return outcome
@@ -336,6 +347,7 @@ class _Following:
 
         self.search = first = search(self.budget.memory, finds_line=True)
         first.run()
+        self.leaves_out |= first.last is None and first.leaves_out
         if first.stopped is not None and first.last is None:
             return self.so_far(first.stopped)
         if first.last is None:

@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.recorded.lines import AlterRequest
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.kafka.state.values import AlterPartition
 
-DECIDES = "controller_handles_alter_partition"
+DECIDES = ("controller_handles_alter_partition", "controller_completes_reassignment")
 NO_REQUEST = 0
 """The number of no request; the requests of the recording have the numbers 1, 2, ..."""
 
@@ -46,7 +46,7 @@ class Requests:
             self.last[leader, at + 1 :] = number
         self.decides: NDArray[np.int64] = np.full(len(script.actor), NOBODY, np.int64)
         for step in script.instance.steps:
-            if step.action == DECIDES:
+            if step.action in DECIDES:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.requests import Requests
 from isrcheck.conformance.follow.observations.script import (
+    CANCEL,
     NOBODY,
     Permission,
     Script,
     elections_after_metadata,
 )
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Words
+from isrcheck.models.kafka.state.values import AlterPartition
 
 Permissions = NDArray[np.uint8]
 
@@ -36,6 +38,7 @@ class Rules:
         self.most_sent = script.column("most_sent")
         self.most_partition_epoch = script.column("most_partition_epoch")
         self.requests = Requests(script, cells)
+        self.replicas = range(cells.instance.configuration.replicas)
 
     def allow(
         self,
@@ -98,6 +101,44 @@ class Rules:
             are = (permissions != Permission.ELECTION) | (leader == required) | is_unseen
         return are
 
+    def leave_out(self, states: Words, monitors: Words) -> Truths:
+        """For each of these states, whether the controller may reassign the partition here as the model does not
+        (models/kafka/actions/kraft/reassignment.py): while the leader is not active, or so that the members of the ISR
+        that stay are not.
+        """
+        found: Truths = np.zeros(len(states), bool)
+        if not self.cells.instance.configuration.reassignments:
+            return found
+
+        def flags(name: str, *index: int) -> list[Truths]:
+            return [self.cells.column(states, name, *index, replica) == 1 for replica in self.replicas]
+
+        fenced, stopping, isr, adding, removing = map(
+            flags, ("is_fenced", "is_shutting_down", "controller_isr", "is_adding", "is_removing")
+        )
+        leads = [self.cells.column(states, "controller_leader") == replica for replica in self.replicas]
+        active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
+
+        def ends(stays: list[Truths], members: list[Truths]) -> Truths:
+            """Whether the leader leaves, and the members that stay, at least one, are not active."""
+            staying = [a & b for a, b in zip(members, stays, strict=True)]
+            is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
+            truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)
+            return truths
+
+        everyone = np.ones(len(states), bool)
+        stages = self.monitor.passed.read(monitors)
+        for target in {one for stage in self.script.stages for one in stage.reassigning}:
+            is_open = np.array([*(target in stage.reassigning for stage in self.script.stages), False])[stages]
+            stays = [everyone & bool(target >> replica & 1) for replica in self.replicas]
+            stays = [~one for one in adding] if target == CANCEL else stays
+            found |= is_open & (ends(stays, isr) | (~_any(leads, active) & np.logical_or.reduce(leads)))
+        for leader in self.replicas:
+            is_requested = self.cells.column(states, "alter_partition", leader) == AlterPartition.REQUESTED
+            requested = flags("requested_isr", leader)
+            found |= is_requested & leads[leader] & ends([~one for one in removing], requested)
+        return found
+
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
         """For each step, whether it is no retry of an idempotent producer, or the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
@@ -118,3 +159,9 @@ class Rules:
                 has_heir |= (column(states, "controller_isr", other) == 1) & (column(states, "is_up", other) == 1)
         may: Truths = (column(states, "controller_leader") != replica) | ~has_heir
         return may
+
+
+def _any(these: list[Truths], those: list[Truths]) -> Truths:
+    """Whether a replica has both properties, each given as a column for each replica."""
+    truths: Truths = np.logical_or.reduce([a & b for a, b in zip(these, those, strict=True)])
+    return truths

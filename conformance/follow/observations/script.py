@@ -24,8 +24,11 @@ from isrcheck.conformance.follow.recorded.lines import (
     FaultKind,
     Line,
     Metadata,
+    Reassigned,
+    Reassignment,
     Sent,
 )
+from isrcheck.conformance.follow.recorded.reassigning import Target, requests_in
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
@@ -45,8 +48,12 @@ FREE = (
 
 ELECTIONS = (
     *("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean"),
-    *("controller_fences_leader", "controller_fences_last_leader"),
+    *("controller_fences_leader", "controller_fences_last_leader", "controller_completes_reassignment"),
 )
+REASSIGNMENTS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
+CANCELLATIONS = ("controller_cancels_reassignment", "controller_cancels_without_leader")
+"""What the controller does when an operator asks for it; the second ones elect another leader."""
+
 SHUTDOWNS = (
     *("broker_asks_to_shut_down", "leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
     "broker_shuts_down",
@@ -67,8 +74,6 @@ NEVER = (
     *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
     *("consumer_finds_nothing", "consumer_is_sent_to_follower", "consumer_returns_to_leader"),
-    *("controller_begins_reassignment", "controller_reassigns_without_leader", "controller_completes_reassignment"),
-    *("controller_cancels_reassignment", "controller_cancels_without_leader"),
     *("operator_changes_min_insync_replicas", "broker_reads_configuration", "operator_deletes_replica_folder"),
     *("controller_unregisters_broker", "broker_reports_directory"),
     *("broker_drops_metadata", "leader_answers_deletion"),
@@ -83,11 +88,14 @@ switches that are off in every generation."""
 BROKERS = (Replica, AlteringReplica, KraftReplica)
 """The domains of parameters that are brokers."""
 
-CHANGING = (Fault, ElectRequest, AlterRequest)
+CHANGING = (Fault, ElectRequest, AlterRequest, Reassignment)
 """Lines after which the controller may change leader or ISR."""
 
 NOBODY = -1
 """No replica."""
+
+CANCEL = 0
+"""In the place of a set of replicas: the reassignment is cancelled."""
 
 
 class Permission(IntEnum):
@@ -109,7 +117,7 @@ class Passing(IntEnum):
     """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""
 
     AT_ANY_TIME = 1
-    """A broker freezes: fewer steps are possible after the line than before it."""
+    """A broker freezes, or a request is answered: fewer steps are possible after the line than before it."""
 
     BY_A_STEP = 2
     """A broker is killed or started, which is a step of the model."""
@@ -125,7 +133,7 @@ class Stage:
     been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
     can happen, also without a shutdown. `may_be_unclean`: an unclean election can happen. `requested` is the ISR in the
     next request of each leader that sends one, None if not all requests are recorded; `requested_before` is the one in
-    its last request.
+    its last request. `reassigning` are the sets of replicas, as numbers, that an operator asks for, or CANCEL.
     """
 
     line: Line
@@ -142,6 +150,7 @@ class Stage:
     may_be_unclean: bool
     requested: Mapping[int, frozenset[int]] | None
     requested_before: Mapping[int, frozenset[int]]
+    reassigning: frozenset[int]
 
 
 class Script:
@@ -214,6 +223,12 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
         return Permission.NOT
     if step.action == UNCLEAN and not stage.may_be_unclean:
         return Permission.NOT
+    if step.action in (*REASSIGNMENTS, *CANCELLATIONS):
+        target = step.ordinals[0] if step.action in REASSIGNMENTS else CANCEL
+        if target not in stage.reassigning:
+            return Permission.NOT
+        elects = step.action in (REASSIGNMENTS[1], CANCELLATIONS[1])
+        return Permission.ELECTION if elects else Permission.FREE
     if step.action in ELECTIONS:
         return Permission.ELECTION
     broker, line = step.ordinals[0] if step.ordinals else NOBODY, stage.line
@@ -265,6 +280,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
     may_prefer = False
     may_be_unclean = bool(recording.unclean_election) or not recording.asks_unclean
     requested_before: dict[int, frozenset[int]] = {}
+    requests = requests_in(recording.lines)
     for position, line in enumerate(recording.lines):
         target, epoch = next_leader(recording, position, newest)
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
@@ -273,6 +289,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position, newest)),
             *(may_prefer or not recording.has_all_requests, may_be_unclean, _requested(recording, position)),
             dict(requested_before),
+            frozenset(_number_of(recording, one.target) for one in requests if one.is_open(position)),
         )
         if isinstance(line, Fault):
             replica = recording.replica(line.broker)
@@ -280,7 +297,8 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             _befall(line.what, replica, down, frozen, stopping)
             incarnations[replica] += line.what is FaultKind.START
         else:
-            yield Stage(line, Passing.AT_ONCE, *situation)
+            is_last_chance = isinstance(line, Reassigned) and not line.is_refused
+            yield Stage(line, Passing.AT_ANY_TIME if is_last_chance else Passing.AT_ONCE, *situation)
         if isinstance(line, ElectRequest):
             may_prefer |= not line.is_unclean
             may_be_unclean |= line.is_unclean
@@ -289,6 +307,11 @@ def _stages(recording: Recording) -> Iterator[Stage]:
         if isinstance(line, Metadata) and line.leader_epoch is not None:
             may_prefer &= line.leader_epoch - recording.first_epoch <= newest
             newest = max(newest, line.leader_epoch - recording.first_epoch)
+
+
+def _number_of(recording: Recording, target: Target) -> int:
+    """The number of a set of replicas; CANCEL for None."""
+    return CANCEL if target is None else sum(1 << recording.replica(broker) for broker in target)
 
 
 def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
@@ -353,30 +376,37 @@ def _most_partition_epoch(recording: Recording, position: int, newest: int) -> i
             continue
         if line.leader_epoch is not None:
             newest = line.leader_epoch - recording.first_epoch
-        if before is not None:
-            views = [(one.leader, one.leader_epoch, one.isr) for one in (before, line)]
-            changes += views[0] != views[1]
+        changes += before is not None and _differ(before, line)
         if line.partition_epoch is not None:
             return max(0, line.partition_epoch - changes)
         before = line
     return max(0, changes_required(recording) - changes)
 
 
+def _differ(before: Metadata, line: Metadata) -> bool:
+    """Whether there is a change between two metadata lines."""
+    shown = [(one.leader, one.leader_epoch, one.isr) for one in (before, line)]
+    return shown[0] != shown[1] or (before.replicas != line.replicas and None not in (before.replicas, line.replicas))
+
+
 def changes_required(recording: Recording) -> int:
     """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
 
     Where metadata lines have a partition epoch, they count the changes. From one line without to the next, each new
-    leader epoch and each member that joins or leaves the ISR can be a change; and so can each death.
+    leader epoch and each member that joins or leaves the ISR can be a change, and so can each request that reassigns
+    the partition; and so can each death.
     """
-    found, before = 0, None
-    for _, line in recording.claims(Metadata):
-        assert isinstance(line, Metadata)
+    found, asked, before = 0, 0, None
+    for line in recording.lines:
+        asked += isinstance(line, Reassignment)
+        if not isinstance(line, Metadata):
+            continue
         if line.partition_epoch is not None:
             found = line.partition_epoch
         elif before is not None:
             epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
-            found += epochs + len(line.isr ^ before.isr)
-        before = line
+            found += epochs + len(line.isr ^ before.isr) + asked
+        asked, before = 0, line
     told = found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
     return told + changes_after_metadata(recording)
 
@@ -406,12 +436,12 @@ def changes_after_metadata(recording: Recording) -> int:
 def elections_after_metadata(recording: Recording) -> int:
     """How many elections may have followed the last metadata line, where nothing shows them.
 
-    There is none as long as its leader runs and nobody asks for an election.
+    There is none as long as its leader runs, nobody asks for an election, and the partition is not reassigned.
     """
     metadata, later, away = _ending(recording)
     befallen = away | {line.broker for line in later if isinstance(line, Fault)}
     is_led = metadata is not None and metadata.leader is not None and metadata.leader not in befallen
-    if is_led and not any(isinstance(line, ElectRequest) for line in later):
+    if is_led and not recording.first_replicas and not any(isinstance(line, ElectRequest) for line in later):
         return 0
     return _changes(metadata, later, away)
 

@@ -287,7 +287,8 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Pass every line that is passed at once; return the nodes whose next line may be passed at any time."""
+        """Pass every line that is passed at once; return the nodes whose next line may be passed at any time, and is
+        true."""
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -302,7 +303,12 @@ class ObservationSearch:
             changed = monitors[moving]
             self.monitor.passed.write(changed, self.monitor.passed.read(changed) + 1)
             monitors[moving] = changed
-        found: Numbers = np.flatnonzero(self.passing[self.monitor.passed.read(monitors)] == Passing.AT_ANY_TIME)
+        stages = self.monitor.passed.read(monitors)
+        is_true = self.passing[stages] == Passing.AT_ANY_TIME
+        for stage in np.unique(stages[is_true]):
+            rows = np.flatnonzero(stages == stage)
+            is_true[rows] = self.claims.hold(int(stage), states[rows], monitors[rows])
+        found: Numbers = np.flatnonzero(is_true)
         return found
 
     def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
@@ -370,6 +376,12 @@ class ObservationSearch:
             steps.append(int(self.store.steps[index]))
             index = int(self.store.parents[index])
         return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the search has come to a state in which the model leaves something out."""
+        parts = (np.arange(at, min(at + ROOM, self.store.count)) for at in range(0, self.store.count, ROOM))
+        return any(self.rules.leave_out(*self.of_nodes(nodes)).any() for nodes in parts)
 
     def waiting(self) -> tuple[Words, Words]:
         """The states before the furthest line that the search reached, and their monitors."""

@@ -29,7 +29,7 @@ FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
     *("power_losses", "disk_losses", "delete_records", "transactions"),
     *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
-    *("start", "start_isr", "common_records", "brokers_down"),
+    *("start", "start_isr", "start_assignment", "common_records", "brokers_down"),
 )
 """The configuration entries that only the recording determines; it may also determine `acks`."""
 
@@ -43,7 +43,8 @@ class Size:
     """What an instance has room for, and the settings that the recording shows (None: it does not).
 
     `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
-    `asks_unclean`: an administrator asks for an unclean election.
+    `asks_unclean`: an administrator asks for an unclean election. The partition is reassigned if `first_replicas` is
+    not 0: so many of the brokers are its replicas at the beginning.
     """
 
     replicas: int
@@ -56,6 +57,7 @@ class Size:
     unclean_election: bool | None
     acks: Acks | None
     asks_unclean: bool = False
+    first_replicas: int = 0
 
 
 def size_of(recording: Recording) -> Size:
@@ -71,6 +73,7 @@ def size_of(recording: Recording) -> Size:
         recording.unclean_election,
         recording.acks,
         recording.asks_unclean,
+        recording.first_replicas,
     )
 
 
@@ -129,4 +132,7 @@ def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
     if has_kraft(instance):
         fencings = FENCINGS_OF_A_FREEZE * (size.faults[FaultKind.FREEZE] + size.faults[FaultKind.CUT])
         found |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
+        if size.first_replicas:
+            # Two requests at the same time can be taken more than once, each as a change.
+            found |= {"reassignments": max(1, size.changes), "start_assignment": (1 << size.first_replicas) - 1}
     return found

@@ -28,6 +28,8 @@ from isrcheck.conformance.follow.recorded.lines import (
     Line,
     LogEnd,
     Metadata,
+    Reassigned,
+    Reassignment,
     Remark,
     Sent,
     View,
@@ -90,7 +92,9 @@ def typed(path: Path, objects: Objects, has_all_requests: bool) -> Iterator[Line
         if line.n <= before:
             raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
         before = line.n
-        if isinstance(line, Remark) or (isinstance(line, ElectRequest) and not has_all_requests):
+        if isinstance(line, Remark | Reassignment | Reassigned):
+            continue
+        if isinstance(line, ElectRequest) and not has_all_requests:
             continue
         if not has_begun and isinstance(line, Fault) and line.what is FaultKind.START:
             continue

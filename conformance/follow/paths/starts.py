@@ -1,4 +1,4 @@
-"""The states in which a recording can begin: initial states whose logs are empty.
+"""The states in which a recording can begin: initial states whose logs are empty, and whose ISR has replicas only.
 
 In:  an `Instance` with start=any.
 Out: the same instance, which has only these initial states.
@@ -34,7 +34,8 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
     places = [place for name, layout in instance.layouts.items() for place in _places(layout, small.layouts[name])]
     for cells in small.initial_states:
         s = State(small, cells)
-        if not any(s.log_end_offset[r] for r in range(s.replicas)):
+        has_stranger = s.reassignments > 0 and any(s.controller_isr[r] > s.is_assigned[r] for r in range(s.replicas))
+        if not has_stranger and not any(s.log_end_offset[r] for r in range(s.replicas)):
             yield tuple(cells[place] for place in places)
 
 

@@ -87,7 +87,10 @@ class Disk(Line):
 
 @dataclass(frozen=True)
 class Metadata(Line):
-    """The leader (None: no running leader) and the ISR that the cluster reports, as the broker `seen_by` knows them."""
+    """The leader (None: no running leader) and the ISR that the cluster reports, as the broker `seen_by` knows them.
+
+    `replicas` are those of the partition, also those that leave it, in a recording with reassignments.
+    """
 
     leader: int | None
     isr: frozenset[int]
@@ -95,6 +98,7 @@ class Metadata(Line):
     brokers: frozenset[int]
     partition_epoch: int | None = None
     seen_by: int | None = None
+    replicas: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,26 @@ class ElectRequest(Line):
     is_unasked: bool = False
 
 
+@dataclass(frozen=True)
+class Reassignment(Line):
+    """An operator asks for these replicas, or cancels the reassignment (None): from here on, up to the answer, the
+    controller may take the request.
+
+    `is_unseen`: no line shows the request; later ones show replicas that it explains.
+    """
+
+    replicas: frozenset[int] | None
+    is_unseen: bool = False
+
+
+@dataclass(frozen=True)
+class Reassigned(Line):
+    """The controller answers such a request: it has taken it, or has refused it."""
+
+    replicas: frozenset[int] | None
+    is_refused: bool = False
+
+
 class FaultKind(Enum):
     """The kind of a fault."""
 
@@ -203,8 +227,9 @@ class Fault(Line):
 class Header(Line):
     """The configuration of the cluster; None: not recorded.
 
-    `has_all_requests`: every request to change the ISR and every preferred election has a line. `first_offset` and
-    `first_partition_epoch`: where offsets and partition epochs begin.
+    `replicas` are those of the partition at the beginning. `has_all_requests`: every request to change the ISR and
+    every preferred election has a line. `first_offset` and `first_partition_epoch`: where offsets and partition epochs
+    begin.
     """
 
     min_insync_replicas: int | None

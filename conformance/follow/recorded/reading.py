@@ -32,6 +32,8 @@ from isrcheck.conformance.follow.recorded.lines import (
     LogEnd,
     Metadata,
     Read,
+    Reassigned,
+    Reassignment,
     Remark,
     Sent,
     View,
@@ -43,6 +45,7 @@ REMARKS = ("roles", "note", "result", "refused")
 """Kinds of lines without a claim."""
 
 ELECT, ELECT_UNCLEAN = "elect preferred", "elect unclean"
+REASSIGN = "reassign"
 REMARKED_FAULTS = ("hold", "release", "delay", "pass", "note", "refused", "heal")
 """Interventions of the experimenter; other lines record their effects."""
 
@@ -87,6 +90,10 @@ class LineReader:
             self.refuse(f"{key} is missing", f"give it: {what}")
         return self.optional(key, is_right, what)
 
+    def flag(self, key: str) -> bool:
+        """The value of a key that is true or false; false if it is missing."""
+        return bool(self.optional(key, lambda value: isinstance(value, bool), "true or false"))
+
     def broker(self) -> int:
         """The broker of the line."""
         broker: int = self.required("broker", is_count, "the number of a broker")
@@ -129,6 +136,15 @@ class LineReader:
             what = f"{len(found)} batch_epochs do not fit {len(self.keys[key])} records"
             self.refuse(what, "give one epoch for each record")
         return tuple(found[len(found) - count :])
+
+    def target(self) -> frozenset[int] | None:
+        """The replicas that an operator asks for; None: the reassignment is cancelled."""
+        if "replicas" not in self.keys:
+            self.refuse("replicas is missing", "give it: the replicas that are asked for, or null, which cancels")
+        found = self.optional("replicas", _is_list_of(is_count), "a list of brokers, or null")
+        if found is not None and (not found or len(set(found)) != len(found)):
+            self.refuse(f"replicas is {_shown(found)}", "name at least one broker, and each once")
+        return None if found is None else frozenset(found)
 
     def record(self) -> str:
         """The record that the line is about."""
@@ -222,7 +238,7 @@ def _entries_since(entries: list[list[int]], first: int) -> tuple[tuple[int, int
 
 
 def _metadata(line: LineReader, n: int) -> Line:
-    line.only("leader", "isr", "leader_epoch", "partition_epoch", "seen_by", "brokers")
+    line.only("leader", "isr", "leader_epoch", "partition_epoch", "seen_by", "brokers", "replicas")
     seen_by = line.optional("seen_by", is_count, "the number of a broker")
     leader = line.optional("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
     if "leader" not in line.keys:
@@ -231,8 +247,9 @@ def _metadata(line: LineReader, n: int) -> Line:
     epoch = line.optional("leader_epoch", is_count, "a leader epoch")
     partition_epoch = line.partition_epoch()
     brokers = line.optional("brokers", _is_list_of(is_count), "a list of brokers")
-    leads = None if leader == -1 else leader
-    return Metadata(line.number, n, leads, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch, seen_by)
+    replicas = line.optional("replicas", _is_list_of(is_count), "a list of brokers")
+    shown = None if leader == -1 else leader, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch, seen_by
+    return Metadata(line.number, n, *shown, replicas=None if replicas is None else frozenset(replicas))
 
 
 def _view(line: LineReader, n: int) -> Line:
@@ -274,6 +291,11 @@ def _applied(line: LineReader, n: int) -> Line:
     return Applied(line.number, n, line.broker(), line.partition_epoch(is_required=True) or 0)
 
 
+def _reassigned(line: LineReader, n: int) -> Line:
+    line.only("replicas", "refused")
+    return Reassigned(line.number, n, line.target(), line.flag("refused"))
+
+
 def _high_watermark(line: LineReader, n: int) -> Line:
     line.only("broker", "high_watermark")
     return HighWatermark(line.number, n, line.broker(), line.offset("high_watermark", is_required=True) or 0)
@@ -292,8 +314,10 @@ def _fault(line: LineReader, n: int) -> Line:
         return Remark(line.number, n)
     if what in (ELECT, ELECT_UNCLEAN):
         line.only("what", "unasked")
-        unasked = line.optional("unasked", lambda value: isinstance(value, bool), "true or false")
-        return ElectRequest(line.number, n, what == ELECT_UNCLEAN, bool(unasked))
+        return ElectRequest(line.number, n, what == ELECT_UNCLEAN, line.flag("unasked"))
+    if what == REASSIGN:
+        line.only("what", "replicas", "unseen")
+        return Reassignment(line.number, n, line.target(), line.flag("unseen"))
     if what == "send":
         line.only("what", "value", "acks")
         return Sent(line.number, n, line.record(), line.acks())
@@ -301,7 +325,7 @@ def _fault(line: LineReader, n: int) -> Line:
     if what not in known:
         line.refuse(
             f"unknown fault {_shown(what)}",
-            f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT, ELECT_UNCLEAN))}",
+            f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT, ELECT_UNCLEAN, REASSIGN))}",
         )
     line.only("what", "broker", "frozen_s", *(["peer"] if what == FaultKind.CUT.value else []))
     if what == FaultKind.CUT.value and is_count(line.required("peer", is_peer, "a broker, or a controller")):
@@ -333,9 +357,8 @@ def _header(line: LineReader, n: int) -> Line:
     )
     unclean = line.optional("unclean.leader.election.enable", lambda value: isinstance(value, bool), "true or false")
     replicas = line.optional("replicas", _is_list_of(is_count), "a list of brokers")
-    all_requests = line.optional("all_requests", lambda value: isinstance(value, bool), "true or false")
     return Header(
-        *(line.number, n, least, unclean, frozenset(replicas or ()), bool(all_requests)),
+        *(line.number, n, least, unclean, frozenset(replicas or ()), line.flag("all_requests")),
         *(line.begins.offset, line.begins.partition_epoch),
     )
 
@@ -351,6 +374,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "holds": _holds,
     "alter_partition": _alter_partition,
     "applied": _applied,
+    "reassigned": _reassigned,
     "fault": _fault,
     "client_read": _read,
     **dict.fromkeys(REMARKS, _remark),

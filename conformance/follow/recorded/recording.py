@@ -27,11 +27,14 @@ from isrcheck.conformance.follow.recorded.lines import (
     Line,
     LogEnd,
     Metadata,
+    Reassigned,
+    Reassignment,
     Remark,
     Sent,
     View,
 )
 from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, read_line
+from isrcheck.conformance.follow.recorded.reassigning import requests_in
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
@@ -65,8 +68,9 @@ BECOMES = {
 class Recording:
     """The observations of one partition, in order.
 
-    `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
-    ascending order, `values` the records in the order in which they were sent, as far as that order is known.
+    `lines` are the lines about the state or a fault, without header and remarks. `brokers` are all that are replicas at
+    some time, in ascending order; if the partition is reassigned, its `first_replicas` replicas at the beginning come
+    first (0: it is not). `values` are the records in the order in which they were sent, as far as that order is known.
     `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
     every request to change the ISR and every preferred election has a line. All offsets in the lines are counted from
     `first_offset`. `is_folded`: some of its records stand for several (folding.py). `lost`: the `send` lines that were
@@ -87,6 +91,7 @@ class Recording:
     is_folded: bool = False
     lost: tuple[Sent, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    first_replicas: int = 0
 
     @property
     def unmodelled(self) -> Remark | None:
@@ -122,6 +127,21 @@ class Recording:
         named = {value for line in lines for value in named_by(line)}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
+    def without_reassignments(self, why: str) -> Recording:
+        """The recording for a model that has no reassignments; `why` says what is not modelled."""
+        lines = tuple(
+            replace(line, replicas=None) if isinstance(line, Metadata) else line
+            for line in self.lines
+            if not isinstance(line, Reassignment | Reassigned)
+        )
+        remarks = [
+            Remark(line.number, line.n, unmodelled=why, source=line.source)
+            for line in self.lines
+            if isinstance(line, Reassignment)
+        ]
+        told = tuple(sorted((*self.remarks, *remarks), key=lambda line: line.n))
+        return replace(self, lines=lines, remarks=told, first_replicas=0)
+
     @property
     def is_empty(self) -> bool:
         """Whether the recording has no line about the state or a fault."""
@@ -141,12 +161,15 @@ class Recording:
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled."""
+    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled, nor
+    is a reassignment."""
     found = []
     for number, said in objects:
         line = read_line(path, number, said) if said.get("kind") in (*REMARKS, "fault") else None
         if isinstance(line, ElectRequest) and line.is_unclean:
             found.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
+        elif isinstance(line, Reassignment):
+            found.append(Remark(line.number, line.n, unmodelled="a reassignment of replicas"))
         elif isinstance(line, Remark) and line.says_something:
             found.append(line)
     return found
@@ -164,7 +187,9 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
     header = next((line for line in lines if isinstance(line, Header)), None)
     has_all_requests = header is not None and header.has_all_requests
     claims = _without_first_starts(line for line in _without_late_views(lines) if _counts(line, has_all_requests))
-    brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
+    first = _first_replicas(path, claims, header)
+    replicas = _brokers(path, claims, set() if header is None else set(header.replicas))
+    brokers = tuple(sorted(replicas, key=lambda broker: (broker not in first, broker)))
     epochs = [epoch for line in claims for epoch in _epochs(line)]
     return Recording(
         path,
@@ -179,6 +204,7 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         has_all_requests,
         0 if header is None else header.first_offset,
         remarks=tuple(line for line in lines if isinstance(line, Remark) and line.says_something),
+        first_replicas=len(first),
     )
 
 
@@ -247,16 +273,34 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
         yield line
 
 
-def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, ...]:
-    """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
+def _first_replicas(path: Path, claims: list[Line], header: Header | None) -> frozenset[int]:
+    """The replicas before a reassignment, by the header or the first metadata; empty: no line asks for one, and none
+    shows others. Raises UsageError if no line says who they are.
+    """
+    request = next((line for line in claims if isinstance(line, Reassignment)), None)
+    shown = [] if header is None or not header.replicas else [header.replicas]
+    for line in claims:
+        if line is request and not shown:
+            cure = "give replicas in the header"
+            raise bad_line(path, line.number, f"no line before says which replicas are reassigned; {cure}")
+        if isinstance(line, Metadata) and line.replicas:
+            shown.append(line.replicas)
+    return shown[0] if request is not None or len(set(shown)) > 1 else frozenset()
+
+
+def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> set[int]:
+    """The replicas: the brokers in disk lines, in the metadata, in requests that reassign the partition, or in the
+    header. Faults may name other brokers."""
     known: set[int] = set()
+    for request in requests_in(claims):
+        replicas |= request.target if request.target is not None and not request.is_refused else set()
     for line in claims:
         if isinstance(line, Applied | Disk | HighWatermark | Holds | LogEnd):
             replicas.add(line.broker)
         elif isinstance(line, AlterRequest):
             replicas |= line.isr | {line.leader}
         elif isinstance(line, Metadata):
-            replicas |= line.isr | (set() if line.leader is None else {line.leader})
+            replicas |= line.isr | (line.replicas or set()) | (set() if line.leader is None else {line.leader})
             known |= line.brokers
     if claims and not replicas:
         cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
@@ -275,7 +319,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
                 cure = "correct the line, or add the missing one"
                 raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
             conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
-    return tuple(sorted(replicas))
+    return replicas
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:

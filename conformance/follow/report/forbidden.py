@@ -11,9 +11,11 @@ from pathlib import Path
 from isrcheck import models
 from isrcheck.conformance.follow.observations.requests import DECIDES
 from isrcheck.conformance.follow.observations.script import (
+    CANCELLATIONS,
     CRASH,
     NOBODY,
     PREFER,
+    REASSIGNMENTS,
     RESTART,
     SHRINK,
     SHUTDOWNS,
@@ -86,6 +88,8 @@ def _by_recording(script: Script, position: int, step: Step, s: State, after: St
             return f"no alter_partition line from here on has this ISR as the next one that broker {leader} asks for"
         if step.action == PREFER:
             return "nobody has asked for a preferred election"
+        if step.action in (*REASSIGNMENTS, *CANCELLATIONS):
+            return "no operator asks for this at this line"
         faults = {CRASH: "kill -9", RESTART: "start"} | dict.fromkeys(SHUTDOWNS, "stop")
         told = faults.get(step.action, step.action)
         return f"the recording has no `{told}` of broker {recording.brokers[taking_part[0]]} at this line"
@@ -102,7 +106,7 @@ def _by_recording(script: Script, position: int, step: Step, s: State, after: St
         if epoch == stage.most_epoch and stage.leader not in (NOBODY, after.controller_leader):
             return f"the leader of epoch {epoch + shown} is broker {recording.brokers[stage.leader]} by a metadata line"
     if recording.has_all_requests and alters_partitions(script.instance):
-        if step.action == DECIDES:
+        if step.action in DECIDES:
             return f"the next request of broker {recording.brokers[step.ordinals[0]]} has its line only later"
         for replica, broker in enumerate(recording.brokers):
             if after.alter_partition[replica] == AlterPartition.REQUESTED != s.alter_partition[replica]:

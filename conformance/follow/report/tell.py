@@ -33,6 +33,8 @@ from isrcheck.conformance.follow.recorded.lines import (
     LogEnd,
     Metadata,
     Read,
+    Reassigned,
+    Reassignment,
     Sent,
     View,
 )
@@ -241,7 +243,13 @@ def says(line: Line) -> str:
     if isinstance(line, Metadata):
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
-        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+        replicas = "" if line.replicas is None else f", replicas {' '.join(map(str, sorted(line.replicas)))}"
+        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}{replicas}"
+    if isinstance(line, Reassignment):
+        who = "perhaps, from here on, an operator" if line.is_unseen else "an operator"
+        return f"{who} asks {_wish(line.replicas)}{'; no line shows it' if line.is_unseen else ''}"
+    if isinstance(line, Reassigned):
+        return f"the controller {'refuses' if line.is_refused else 'has taken'} the request {_wish(line.replicas)}"
     if isinstance(line, View):
         isr = "" if line.isr is None else f", ISR {' '.join(map(str, sorted(line.isr)))}"
         who = "the controller" if line.broker is None else f"broker {line.broker}"
@@ -267,3 +275,10 @@ def says(line: Line) -> str:
         return f"a consumer reads {' '.join(line.records) or 'nothing'}{where}"
     assert isinstance(line, Fault)
     return f"{line.what.value} broker {line.broker}"
+
+
+def _wish(replicas: frozenset[int] | None) -> str:
+    """What an operator asks for."""
+    if replicas is None:
+        return "to cancel the reassignment"
+    return f"for the replicas {' '.join(map(str, sorted(replicas)))}"

@@ -5,6 +5,6 @@ Out: the objects of a recording of observations (observations/), each with the l
 
 lines/ reads the lines, first_pass/ finds out what they are about, and where the recording ends. sessions.py completes
 fetches by what their fetch sessions leave out. known_logs.py and controller.py hold what the traffic has shown of the
-logs and of leader and ISR; disks.py reads the folders; unused.py counts what gives no observation. convert.py puts all
-of it together, command.py is the command line.
+logs and of leader and ISR, reassigned.py the requests of operators; disks.py reads the folders; unused.py counts what
+gives no observation. convert.py puts all of it together, command.py is the command line.
 """

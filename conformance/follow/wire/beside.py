@@ -143,7 +143,7 @@ class Seen:
         if kind == "disk":
             yield from self._disk(line)
         elif kind == "metadata" and said.get("leader_epoch") is not None and said.get("leader") is not None:
-            view = View(said["leader"], said["leader_epoch"], tuple(said["isr"]))
+            view = View(said["leader"], said["leader_epoch"], tuple(said["isr"]), replicas=said.get("replicas"))
             yield from self.traffic.sees(said.get("seen_by"), view)
         elif kind == "acked":
             yield from self._acked(said)

@@ -1,4 +1,5 @@
-"""What the traffic has shown of the controller's state: leader, leader epoch and ISR, without what is out of date.
+"""What the traffic has shown of the controller's state: leader, leader epoch, ISR and replicas, without what is out of
+date.
 
 In:  AlterPartition answers, records of the metadata log, and Metadata responses of brokers, in the order in which the
      proxy saw them; and leader epochs that appear in other messages.
@@ -15,14 +16,19 @@ from dataclasses import dataclass, replace
 NO_LEADER = -1
 
 
+Change = tuple[int | None, tuple[int, ...] | None, tuple[int, ...] | None]
+"""What a record of the metadata log has: leader, ISR and replicas (None: unchanged)."""
+
+
 @dataclass(frozen=True)
 class View:
-    """Leader (-1: none), leader epoch and ISR."""
+    """Leader (-1: none), leader epoch and ISR; and the replicas, which no AlterPartition answer names."""
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     partition_epoch: int | None = None
+    replicas: tuple[int, ...] | None = None
 
     @property
     def says(self) -> tuple[int, int, frozenset[int]]:
@@ -46,7 +52,7 @@ class Controller:
         self._logged_epoch = 0
         self._logged_offset = -1
         self._at: dict[int, View] = {}
-        self._in_log: dict[int, tuple[int, int | None, tuple[int, ...] | None]] = {}
+        self._in_log: dict[int, tuple[int, Change]] = {}
 
     @property
     def last(self) -> View | None:
@@ -70,31 +76,24 @@ class Controller:
         known = self._at.get(partition_epoch)
         return known is not None and view.says != known.says
 
-    def rewrites(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
+    def rewrites(self, offset: int, *change: *Change) -> View | None:
         """What the metadata log would say if it had this change at an offset at which it has another; else None."""
-        if offset not in self._in_log or self._in_log[offset][1:] == (leader, isr):
+        if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]
         known = self._at.get(epoch)
-        if known is None:
-            return None
-        changed = known.leader if leader is None else leader, known.leader_epoch, known.isr if isr is None else isr
-        return View(*changed, epoch)
+        return None if known is None else _changed(known, change, known.leader_epoch, epoch)
 
-    def logs(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
-        """The metadata log has a change of the partition at this offset; None: unchanged."""
+    def logs(self, offset: int, *change: *Change) -> View | None:
+        """The metadata log has this change of the partition at this offset."""
         if self._logged is None or offset <= self._logged_offset:
             return None
         self._logged_offset = offset
         self._logged_epoch += 1
         before = self._logged
         self._at.setdefault(self._logged_epoch - 1, before)
-        self._logged = View(
-            before.leader if leader is None else leader,
-            before.leader_epoch + (leader is not None),
-            before.isr if isr is None else isr,
-        )
-        self._in_log[offset] = self._logged_epoch, leader, isr
+        self._logged = _changed(before, change, before.leader_epoch + (change[0] is not None))
+        self._in_log[offset] = self._logged_epoch, change
         known = self._at.setdefault(self._logged_epoch, self._logged)
         return self.answers(known, self._logged_epoch)
 
@@ -135,6 +134,10 @@ class Controller:
         if last is None or view.leader_epoch > last.leader_epoch:
             return True
         earlier = [one for one in self.views if one.leader_epoch == last.leader_epoch]
+        if view.says == last.says:
+            # Within a leader epoch, replicas are only added.
+            known = [set(one.replicas) for one in earlier if one.replicas]
+            return bool(known) and all(one < set(view.replicas or ()) for one in known)
         if any(one.members == view.members and one.leader == view.leader for one in earlier):
             return False
         # Only AlterPartition adds members, and it is recorded; so an unseen change leaves a smaller ISR. Such an ISR
@@ -148,8 +151,16 @@ class Controller:
         if view.leader_epoch < self.newest_epoch and self.last is not None:
             return None
         self.newest_epoch = view.leader_epoch
-        last = self.last
-        if last is not None and view.says == last.says and view.partition_epoch is None:
-            return None
         self.views.append(view)
         return view
+
+
+def _changed(view: View, change: Change, leader_epoch: int, partition_epoch: int | None = None) -> View:
+    leader, isr, replicas = change
+    return View(
+        view.leader if leader is None else leader,
+        leader_epoch,
+        view.isr if isr is None else isr,
+        partition_epoch,
+        view.replicas if replicas is None else replicas,
+    )

@@ -8,7 +8,9 @@ Which observations the traffic gives:
 - a Produce request: its records are sent; its response without error: they are acknowledged, each at its offset;
 - a follower's Fetch request: the follower's whole log, if the traffic has shown all of it;
 - a Fetch response: the broker's high watermark, if no other observation lies between request and response;
-- an AlterPartition response, a change in the metadata log, a Metadata response with news: leader, leader epoch and ISR;
+- an AlterPartition response, a change in the metadata log, a Metadata response with news: leader, leader epoch and ISR,
+  and in the latter two the replicas, if the partition is reassigned;
+- an AlterPartitionReassignments request: the controller may reassign the partition; its response: it has, or has not;
 - faults of brokers, what a producer was told, and what a consumer has read: the same;
 - the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
 

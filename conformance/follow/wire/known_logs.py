@@ -44,6 +44,10 @@ class KnownLogs:
         for offset in [offset for offset in held if offset >= end]:
             del held[offset]
 
+    def has_records(self, broker: int) -> bool:
+        """Whether the traffic has shown a record that the broker has."""
+        return bool(self._held[broker])
+
     def fetches(self, follower: int, asked: Asked) -> Log | None:
         """The log of a follower that fetches; None if not all of it is known."""
         for entry in self._offered.pop(follower, ()):

@@ -27,6 +27,8 @@ from isrcheck.conformance.follow.wire.lines.messages import (
 )
 from isrcheck.conformance.follow.wire.lines.notes import may_be_fault
 from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
+from isrcheck.conformance.follow.wire.reassigned import API as REASSIGNS
+from isrcheck.conformance.follow.wire.reassigned import Reassignments, unmodelled
 from isrcheck.conformance.follow.wire.sessions import (
     NO_ERROR,
     Answered,
@@ -44,7 +46,6 @@ SILENT = ("hold", "release", ELECT, "delay", "pass", "refused", "heal")
 """Interventions without a claim: other lines show their effects."""
 
 UNMODELLED = {
-    "AlterPartitionReassignments": "a reassignment of replicas",
     "DeleteRecords": "the deletion of records by an administrator",
     "DeleteTopics": "the deletion of a topic",
     "AlterReplicaLogDirs": "a move of a replica to another folder",
@@ -52,6 +53,8 @@ UNMODELLED = {
     "IncrementalAlterConfigs": "a change of settings, whose request is not decoded",
 }
 """Requests whose effects no path has: what follows them is not rejected."""
+
+UNDECODED = "a reassignment of replicas, whose request is not decoded"
 
 SAYING = (
     "Produce",
@@ -61,6 +64,7 @@ SAYING = (
     "Metadata",
     "CreateTopics",
     "BrokerHeartbeat",
+    REASSIGNS,
     *UNMODELLED,
 )
 """The requests and responses that are read. Others say nothing about the partition."""
@@ -101,6 +105,7 @@ class Traffic:
         self.told_high_watermarks: dict[int, tuple[int, int]] = {}
         self.rebalanced: set[int] = set()
         self.unused = Unused()
+        self.reassignments = Reassignments(survey)
         self.count = 0
 
     def take(self, line: Message | Happening) -> Iterator[Observation]:
@@ -137,7 +142,7 @@ class Traffic:
             if not may_be_fault(text):
                 self.unused.notes += 1
             else:
-                yield _unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
+                yield unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
             if is_number(broker):
                 known = ", ".join(FAULTS)
@@ -196,16 +201,18 @@ class Traffic:
     def _message(self, line: Message) -> Iterator[Observation]:
         if line.undecoded:
             self.unused.undecoded[line.api] += 1
-            if line.api in UNMODELLED and line.is_request:
-                yield _unmodelled(UNMODELLED[line.api], line.api)
+            if line.api in (REASSIGNS, *UNMODELLED) and line.is_request:
+                yield unmodelled(UNMODELLED.get(line.api, UNDECODED), line.api)
             return
         if line.api not in SAYING:
             self.unused.others += 1
-        if self.survey.elections.reassigned_after == line.number:
-            yield _unmodelled(UNMODELLED["AlterPartitionReassignments"], "Metadata")
-        if line.api in UNMODELLED and line.is_request and not line.is_held:
+        yield from self.reassignments.before(line)
+        if line.api == REASSIGNS:
+            if not line.is_held:
+                yield from self.reassignments.asks(line) if line.is_request else self.reassignments.answers(line)
+        elif line.api in UNMODELLED and line.is_request and not line.is_held:
             if self._is_about_it(line):
-                yield _unmodelled(UNMODELLED[line.api], line.api)
+                yield unmodelled(UNMODELLED[line.api], line.api)
         elif line.api == "Produce":
             yield from self._produce_request(line) if line.is_request else self._produce_response(line)
         elif line.api == "Fetch" and line.broker is None:
@@ -271,8 +278,9 @@ class Traffic:
 
     def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
         """A follower that fetches has its log, and has taken over the high watermark of the last answer."""
+        had_records = self.logs.has_records(follower)
         log = self.logs.fetches(follower, asked)
-        if log is not None and log != self.told_logs.get(follower, ()):
+        if log is not None and (log != self.told_logs.get(follower, ()) or (had_records and not log)):
             self.told_logs[follower] = log
             self.told_at[follower] = self.now
             yield disk(follower, log, self.survey.first_offset)
@@ -345,12 +353,13 @@ class Traffic:
                 continue
             leader = get(change, "leader", int) if change.get("leader") is not None else None
             isr = numbers(change, "isr") if change.get("isr") is not None else None
-            offset = get(change, "offset", int)
-            denied = self.controller.rewrites(offset, leader, isr)
+            replicas = numbers(change, "replicas") if change.get("replicas") is not None else None
+            changed = get(change, "offset", int), leader, isr, replicas
+            denied = self.controller.rewrites(*changed)
             if denied is not None:
                 yield _shown(None, denied)
             else:
-                yield from self._view(self.controller.logs(offset, leader, isr))
+                yield from self._view(self.controller.logs(*changed))
 
     def _alter_request(self, line: Message) -> Iterator[Observation]:
         if line.is_held or line.exchange not in self.held:
@@ -383,7 +392,8 @@ class Traffic:
         before: Shown | None = self.asked_for_metadata.pop(line)
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             if partition.get("leader_epoch", -1) != -1:
-                view = _view_in(partition, "isr_nodes")
+                replicas = numbers(partition, "replica_nodes") if "replica_nodes" in partition else None
+                view = replace(_view_in(partition, "isr_nodes"), replicas=replicas)
                 yield from self.sees(line.broker, view)
                 if line.broker is not None:
                     yield from self._applied(line.broker, before, view, partition)
@@ -418,6 +428,7 @@ class Traffic:
             "leader_epoch": view.leader_epoch,
             "isr": list(view.isr),
             **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
+            **({"replicas": list(view.replicas)} if view.replicas and self.survey.assignments.is_reassigned else {}),
         }
         if view.leader_epoch in self.survey.elections.rebalanced_after - self.rebalanced:
             self.rebalanced.add(view.leader_epoch)
@@ -438,11 +449,6 @@ def disk(broker: int, log: Log, first: int) -> Observation:
         "log": [[offset, value] for offset, (value, _) in enumerate(log, first)],
         "batch_epochs": [epoch for _, epoch in log],
     }
-
-
-def _unmodelled(why: str, what: str) -> Observation:
-    """The remark that something happens which no path of the model has."""
-    return {"kind": "note", "what": what, "unmodelled": why}
 
 
 def _shown(broker: int | None, view: View) -> Observation:

@@ -35,7 +35,14 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     follow_recording,
 )
-from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER, SHUTDOWNS
+from isrcheck.conformance.follow.observations.script import (
+    CANCELLATIONS,
+    ELECTIONS,
+    FREE,
+    NEVER,
+    REASSIGNMENTS,
+    SHUTDOWNS,
+)
 from isrcheck.conformance.follow.observations.search import ObservationSearch
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.reading import is_observation
@@ -507,7 +514,7 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
 
 
 def test_every_action_of_the_model_is_classified() -> None:
-    named = {*FREE, *ELECTIONS, *SHUTDOWNS, *NEVER, "broker_crashes", "broker_restarts"}
+    named = {*FREE, *ELECTIONS, *SHUTDOWNS, *REASSIGNMENTS, *CANCELLATIONS, *NEVER, "broker_crashes", "broker_restarts"}
     assert named == {action.name for action in registry.load("kafka")[0].actions}
 
 

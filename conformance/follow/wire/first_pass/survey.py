@@ -17,6 +17,7 @@ from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get
 from isrcheck.conformance.follow.recorded.lines import FaultKind
+from isrcheck.conformance.follow.wire.first_pass.assignments import Assignments
 from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending, shuts_down
 from isrcheck.conformance.follow.wire.lines.messages import Happening, Message, listed, numbers
@@ -44,8 +45,8 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 @dataclass
 class Topic:
     """What a recording shows of a topic: its id and settings; by partition its replicas, its followers with the brokers
-    that they fetch from, the acks of its producers, and its leaders. `values` are some of the records that are sent to
-    it, `carried` some of those that brokers answer with.
+    that they fetch from, the acks of its producers, its leaders, and its reassignments. `values` are some of the
+    records that are sent to it, `carried` some of those that brokers answer with.
     """
 
     topic_id: str | None = None
@@ -53,6 +54,7 @@ class Topic:
     fetching: dict[int, set[int]] = field(default_factory=dict)
     acks: dict[int, set[str]] = field(default_factory=dict)
     elections: dict[int, Elections] = field(default_factory=lambda: defaultdict(Elections))
+    assignments: dict[int, Assignments] = field(default_factory=lambda: defaultdict(Assignments))
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None
     values: set[str] = field(default_factory=set)
@@ -61,14 +63,15 @@ class Topic:
 
 @dataclass
 class Survey:
-    """The partition: its topic by name and by id, its number, its replicas, the acks of its producers, settings.
+    """The partition: its topic by name and by id, its number, its replicas (those at the beginning if it is
+    reassigned), the acks of its producers, settings.
 
     The name or the id of the topic, and the settings, are None where the recording does not show them. `seconds` is the
     time from the first line to the last one.
     `first_offset` is the smallest offset at which a follower fetches: what lies before is taken for equal in all logs.
     `shut_down_at` is the line from which on the brokers are shut down at the end, without a line that says so; None:
     they are not.
-    `elections` has the elections that nobody asked for, and reassignments.
+    `elections` has the elections that nobody asked for, `assignments` the reassignments.
     """
 
     topic: str | None = None
@@ -81,6 +84,7 @@ class Survey:
     seconds: float = 0.0
     first_offset: int = 0
     elections: Elections = field(default_factory=Elections)
+    assignments: Assignments = field(default_factory=Assignments)
     topics: dict[str, Topic] = field(default_factory=dict)
     unnamed: dict[str, Topic] = field(default_factory=dict)
     ending: Ending = field(default_factory=Ending)
@@ -139,9 +143,11 @@ class Survey:
         self.topic, self.topic_id = (name if name in self.topics else None), topic.topic_id
         self.acks = topic.acks.get(self.partition, set())
         replicas = topic.replicas.get(self.partition) or topic.fetching.get(self.partition, set())
-        self.replicas = tuple(sorted(replicas))
+        self.assignments = topic.assignments[self.partition]
+        first = self.assignments.first if self.assignments.is_reassigned else ()
+        self.replicas = tuple(sorted(first or replicas))
         self.elections = topic.elections[self.partition]
-        self.elections.judge(self._departures)
+        self.elections.judge(self._departures, self.assignments.preferred_before)
         self.min_insync_replicas, self.unclean_election = topic.min_insync_replicas, topic.unclean_election
         names = (name, self.topic_id or name)
         self.first_offset = min((self._lowest.get((name, self.partition), MOST) for name in names), default=0)
@@ -234,12 +240,15 @@ def _take(found: Survey, line: Message) -> None:
         found.depart(line.number, get(body, "broker_id", int))
     elif line.api == "ElectLeaders" and line.is_request:
         found.depart(line.number, None)
-    elif line.api == "AlterPartitionReassignments" and line.is_request:
+    elif line.api == "AlterPartitionReassignments" and line.is_request and not line.is_held:
+        found.depart(line.number, None)
         for topic, known in _topics(found, listed(body, "topics")):
             for partition in listed(topic, "partitions"):
-                known.elections[_index_of(partition)].is_reassigned = True
+                known.assignments[_index_of(partition)].ask(line.number, asked_in(partition))
     elif line.api == "Fetch" and line.broker is not None:
         _take_fetch(found, line)
+    elif line.api == "Fetch" and not line.is_request:
+        _take_metadata_log(found, line)
     elif line.api == "AlterPartition" and not line.is_request:
         for topic, known in _topics(found, listed(body, "topics")):
             for partition in listed(topic, "partitions"):
@@ -261,8 +270,22 @@ def _take_metadata(found: Survey, line: Message) -> None:
         for partition in listed(topic, "partitions"):
             nodes, index = numbers(partition, "replica_nodes"), _index_of(partition)
             known.replicas.setdefault(index, set()).update(nodes)
-            known.elections[index].assign(line.number, nodes)
+            known.assignments[index].show(line.number, nodes, get(partition, "leader_epoch", int, absent=-1))
             _lead(known, partition, line.number)
+
+
+def _take_metadata_log(found: Survey, line: Message) -> None:
+    """The changes of replicas in the metadata log, of the topics that other messages name before."""
+    for change in listed(line.body, "partition_changes"):
+        known = [topic for topic in found.topics.values() if topic.topic_id == change.get("topic_id")]
+        if known and change.get("replicas") is not None:
+            replicas, offset = numbers(change, "replicas"), get(change, "offset", int)
+            known[0].assignments[_index_of(change)].log(line.number, offset, replicas)
+
+
+def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """The replicas that a request to reassign asks for; None: it cancels the reassignment. Raises UnreadableError."""
+    return None if partition.get("replicas") is None else numbers(partition, "replicas")
 
 
 def _identify(known: Topic, topic: Mapping[str, Any]) -> None:
@@ -344,6 +367,8 @@ def _join(known: Topic, other: Topic) -> None:
         known.acks.setdefault(index, set()).update(acks)
     for index, elections in other.elections.items():
         known.elections[index].join(elections)
+    for index, assignments in other.assignments.items():
+        known.assignments[index].join(assignments)
 
 
 def _take_setting(found: Topic, name: Any, value: Any) -> None:

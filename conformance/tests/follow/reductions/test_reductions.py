@@ -50,6 +50,10 @@ def record(leader: int, *isr: int, epoch: int) -> dict[str, Any]:
     return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": epoch}
 
 
+def reassign(*replicas: int) -> dict[str, Any]:
+    return {"kind": "fault", "what": "reassign", "replicas": list(replicas)}
+
+
 BEGIN = (header(1, 1, 2, 3), record(1, 1, 2, 3, epoch=0), acked("x", 0))
 UNCHANGED = record(1, 1, 2, 3, epoch=0)
 
@@ -61,6 +65,12 @@ BY_HAND = {
     "so does one that hears of its office when another leads": (
         *(*BEGIN, fault(FREEZE, 2), fault(FREEZE, 3), fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1)),
         *(record(3, 3, epoch=2), fault(THAW, 2), read("x"), record(3, 3, epoch=2)),
+    ),
+    "a leader that was removed comes back": (
+        *(header(1, 1, 2), record(1, 1, 2, epoch=0), acked("x", 0)),
+        *(reassign(2), record(2, 2, epoch=1), read("x"), reassign(1, 2)),
+        *({"kind": "log_end", "broker": 1, "log_end_offset": end} for end in (1, 0, 1)),
+        {**metadata(2, 1, 2, epoch=1), "partition_epoch": 3},
     ),
 }
 

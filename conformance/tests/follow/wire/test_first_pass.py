@@ -14,6 +14,7 @@ from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.recorded.lines import FaultKind
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
+from isrcheck.conformance.follow.wire.first_pass.assignments import Assignments
 from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending
 from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
@@ -91,27 +92,85 @@ def test_an_election_of_the_preferred_leader_that_nobody_asked_for(
 ) -> None:
     """1 leads epoch 0, 2 leads epoch 1 from line 20 on, and 1, the preferred one, leads epoch 2 from line 30 on."""
     found = Elections()
-    found.assign(1, (1, 2, 3))
     for number, leader, epoch in ((10, 1, 0), (20, 2, 1), (21, 2, 1), (30, 1, 2)):
         found.lead(number, leader, epoch)
-    found.judge(departures)
+    found.judge(departures, lambda number: 1)
     assert found.rebalanced_after == rebalanced
 
 
 def test_an_election_of_another_leader_is_no_rebalance() -> None:
     found = Elections()
-    found.assign(1, (1, 2, 3))
     found.lead(10, 1, 0)
     found.lead(20, 2, 1)
-    found.judge([])
+    found.judge([], lambda number: 1)
     assert found.rebalanced_after == set()
 
 
-def test_a_reassignment_is_noted_after_the_last_line_with_the_first_replicas() -> None:
+def test_the_preferred_leader_is_the_one_of_the_last_replicas_before_the_election() -> None:
     found = Elections()
-    for number, replicas in ((1, (1, 2)), (5, (2, 1)), (9, ()), (12, (1, 2, 3)), (15, (1, 2))):
-        found.assign(number, replicas)
-    assert found.reassigned_after == 5
+    found.lead(10, 1, 0)
+    found.lead(20, 2, 1)
+    found.judge([], assignments_of([(1, (1, 2, 3), 0)]).preferred_before)
+    assert found.rebalanced_after == set()
+    found.judge([], assignments_of([(1, (1, 2, 3), 0), (15, (2, 1, 3), 0)]).preferred_before)
+    assert found.rebalanced_after == {0}
+
+
+# ------------------------------------------------------------------------------------------------------ reassignments
+
+
+def assignments_of(
+    shown: Sequence[tuple[int, tuple[int, ...], int]] = (), asked: Sequence[tuple[int, tuple[int, ...] | None]] = ()
+) -> Assignments:
+    """What is known after these lines: replicas with a leader epoch, and requests."""
+    found = Assignments()
+    for number, replicas, epoch in shown:
+        found.show(number, replicas, epoch)
+    for number, target in asked:
+        found.ask(number, target)
+    return found
+
+
+MOVED = [(1, (1, 2), 0), (10, (2, 3, 1), 0), (20, (2, 3), 1)]
+"""From 1 and 2 to 2 and 3."""
+
+
+def test_a_request_explains_both_changes_of_the_replicas() -> None:
+    found = assignments_of(MOVED, [(5, (2, 3))])
+    assert (found.first, found.is_reassigned) == ((1, 2), True)
+    assert (found.unasked(), list(found.reordered())) == ({}, [])
+
+
+def test_what_no_request_explains_may_have_been_asked_for_since_the_replicas_before() -> None:
+    assert assignments_of(MOVED).unasked() == {1: [(2, 3, 1), (2, 3)], 10: [(2, 3), None]}
+    assert assignments_of(MOVED, [(5, (2, 3)), (6, (4,))]).unasked() == {1: [(2, 3, 1), (2, 3)], 10: [(2, 3), None]}
+    assert assignments_of(MOVED, [(15, None)]).unasked() == {1: [(2, 3, 1), (2, 3)]}
+
+
+def test_replicas_before_the_first_request_are_those_at_the_beginning() -> None:
+    assert assignments_of(MOVED, [(0, (2, 3))]).first == ()
+    assert assignments_of().first == ()
+
+
+def test_a_broker_that_lags_behind_shows_no_news() -> None:
+    late = [(11, (1, 2), 0), (12, (2, 3, 1), 0), (21, (2, 3, 1), 0), (22, (), 2)]
+    assert assignments_of([*MOVED, *late]).shown == assignments_of(MOVED).shown
+    assert not assignments_of([*MOVED[:1], *late[:1]]).is_reassigned
+
+
+def test_a_change_of_the_order_alone_is_found() -> None:
+    assert list(assignments_of(MOVED[:1], [(5, (2, 1))]).reordered()) == [5]
+    assert list(assignments_of(MOVED[:1], [(5, (1, 2))]).reordered()) == []
+    assert list(assignments_of([*MOVED[:1], (7, (2, 1), 0)]).reordered()) == [7]
+    assert list(assignments_of([*MOVED[:1], (7, (2, 1), 0)], [(5, None)]).reordered()) == []
+
+
+def test_the_metadata_log_shows_replicas_in_order() -> None:
+    found = assignments_of(MOVED[:1])
+    for number, offset, replicas in ((5, 30, (2, 3, 1)), (6, 30, (2, 3, 1)), (7, 29, (1, 2)), (8, 31, (2, 3))):
+        found.log(number, offset, replicas)
+    found.show(9, (1, 2, 3), 5)
+    assert found.shown == [(1, (1, 2)), (5, (2, 3, 1)), (8, (2, 3))]
 
 
 # -------------------------------------------------------------------------------------------------------------- notes

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ from isrcheck.conformance.follow.observations.explain import (
 from isrcheck.conformance.follow.online.follow import follow_online
 from isrcheck.conformance.follow.online.outcome import Followed
 from isrcheck.conformance.follow.online.stream import stream_of
-from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest
+from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest, Metadata, Reassignment
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 
@@ -77,6 +79,9 @@ def broken(outcome: Explained) -> dict[str, tuple[str, int]]:
 
 
 LOSS = "acked_not_lost"
+LEADER_1, LEADER_2 = '"leader_id":1,', '"leader_id":2,'
+ISR = '"isr_nodes":[2,3]'
+REFUSED = '"partition_index":0,"error_code":"invalid_replica_assignment"'
 
 
 @pytest.mark.parametrize(
@@ -150,12 +155,55 @@ def test_after_a_note_that_may_be_a_fault_nothing_is_rejected(tmp_path: Path) ->
     assert outcome.exit_code == 3
 
 
-def test_a_reassignment_is_not_modelled() -> None:
-    """R8: [1,2], [2,3], [1,2,3]; the ISR without 3 at line 318 was rejected."""
-    outcome = followed(recording("reassign"))
+def edited(folder: Path, *edits: tuple[int, str, str]) -> Path:
+    """The recording with other text in some of its lines, given by their numbers from 1."""
+    path = folder / "wire.ndjson"
+    lines = path.read_text().splitlines()
+    for number, before, after in edits:
+        assert lines[number - 1].count(before) == 1
+        lines[number - 1] = lines[number - 1].replace(before, after)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+@pytest.mark.parametrize(("protocol", "states"), [("3.3", 3975), ("3.7", 3954), ("4.1", 3819), ("4.3", 3819)])
+def test_a_reassignment_is_followed(protocol: str, states: int) -> None:
+    """[1,2], which removes 3 at once; [2,3], which removes leader 1 with the change of the ISR; [1,2,3]."""
+    outcome = followed(recording("reassign"), protocol)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code, sum(outcome.effort.states)) == (62, 0, states)
+    assert outcome.passed[-1] == len(outcome.recording.lines) == 63
+    assert [(step.action, step.ordinals) for step in outcome.trace.steps if "reassign" in step.action] == [
+        ("controller_begins_reassignment", (0b011,)),
+        ("controller_begins_reassignment", (0b110,)),
+        ("controller_completes_reassignment", (0, 1)),
+        ("controller_begins_reassignment", (0b111,)),
+    ]
+
+
+CONTRADICTED = {
+    "the removed broker 1 leads": ([(421, LEADER_2, LEADER_1), (433, LEADER_2, LEADER_1)], 421),
+    "the removed broker 1 is in the ISR": ([(421, ISR, '"isr_nodes":[1,2,3]'), (433, ISR, '"isr_nodes":[1,2,3]')], 421),
+    "the removed broker 1 is a replica": ([(421, '"replica_nodes":[2,3]', '"replica_nodes":[2,3,1]')], 421),
+    "the request is refused": ([(396, '"partition_index":0,"error_code":"none"', REFUSED)], 399),
+    "the new replica 3 is not in the ISR": ([(421, ISR, '"isr_nodes":[2]'), (433, ISR, '"isr_nodes":[2]')], 421),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTED)
+def test_what_contradicts_the_reassignment_is_rejected(case: str, tmp_path: Path) -> None:
+    edits, line = CONTRADICTED[case]
+    outcome = followed(edited(copied("reassign", tmp_path), *edits))
+    assert isinstance(outcome, Rejected)
+    assert (outcome.line.number, outcome.exit_code) == (line, 20)
+
+
+def test_a_reassignment_before_kraft_is_not_modelled() -> None:
+    """R8: the ISR without 3 at line 318 was rejected."""
+    outcome = followed(recording("reassign"), "2.8")
     assert isinstance(outcome, Undecided)
-    assert (outcome.why, outcome.line.number, outcome.exit_code) == (
-        *("a reassignment of replicas (line 304) is not modelled", 318, 3),
+    assert (outcome.why, outcome.line and outcome.line.number, outcome.exit_code) == (
+        *("a reassignment of replicas by the rules of 2.8 (line 304) is not modelled", 318, 3),
     )
 
 
@@ -166,9 +214,10 @@ def test_what_comes_before_a_reassignment_is_judged(tmp_path: Path) -> None:
     acked = next(at for at, line in enumerate(lines) if '"base_offset":0,"log_append' in line)
     lines[acked] = lines[acked].replace('"base_offset":0,"log_append', '"base_offset":1,"log_append')
     path.write_text("\n".join(lines) + "\n")
-    outcome = followed(folder)
-    assert isinstance(outcome, Rejected)
-    assert outcome.line.number < 304
+    for protocol in ("2.8", "4.1"):
+        outcome = followed(folder, protocol)
+        assert isinstance(outcome, Rejected)
+        assert outcome.line.number < 304
 
 
 def test_a_reassignment_that_no_request_shows_is_seen_in_the_replicas(tmp_path: Path) -> None:
@@ -177,8 +226,63 @@ def test_a_reassignment_that_no_request_shows_is_seen_in_the_replicas(tmp_path: 
     kept = [line for line in path.read_text().splitlines() if '"api":"AlterPartitionReassignments"' not in line]
     path.write_text("\n".join(kept) + "\n")
     outcome = followed(folder)
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code) == (60, 0)
+    asked = [line for line in outcome.recording.lines if isinstance(line, Reassignment)]
+    assert all(line.is_unseen for line in asked)
+    assert [(line.number, line.replicas and sorted(line.replicas)) for line in asked] == [
+        *((187, [1, 2]), (187, None), (316, [1, 2, 3]), (316, [2, 3])),
+        *((395, [2, 3]), (395, None), (417, [1, 2, 3])),
+    ]
+
+
+CHANGES: Mapping[int, dict[str, Any]] = {
+    306: {"isr": [1, 2], "leader": 1, "replicas": [1, 2], "removing_replicas": []},
+    391: {"replicas": [2, 3, 1], "removing_replicas": [1], "adding_replicas": [3]},
+    407: {"isr": [2, 3], "leader": 2, "replicas": [2, 3], "removing_replicas": [], "adding_replicas": []},
+    510: {"replicas": [1, 2, 3], "adding_replicas": [1]},
+    530: {"isr": [1, 2, 3], "adding_replicas": []},
+}
+"""What the controller's answers in these lines have of the partition; `conform record` does not decode it."""
+
+
+def with_metadata_log(folder: Path, changes: Mapping[int, dict[str, Any]]) -> Path:
+    """The recording with these records of the metadata log, and without requests to reassign the partition."""
+    path = folder / "wire.ndjson"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    topic = next(line["body"]["topics"][0]["topic_id"] for line in lines if line.get("api") == "AlterPartition")
+    for number, change in changes.items():
+        common = {"offset": number, "type": "PartitionChange", "partition": 0, "topic_id": topic}
+        lines[number - 1]["body"]["partition_changes"] = [{**common, **change}]
+    kept = [line for line in lines if line.get("api") != "AlterPartitionReassignments"]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    return folder
+
+
+def test_the_metadata_log_shows_a_reassignment(tmp_path: Path) -> None:
+    outcome = followed(with_metadata_log(copied("reassign", tmp_path), CHANGES))
+    assert isinstance(outcome, Explained)
+    assert (outcome.trace.length, outcome.exit_code) == (60, 0)
+    records = [line for line in outcome.recording.lines if isinstance(line, Metadata)]
+    assert [(line.partition_epoch, sorted(line.replicas or ())) for line in records] == [
+        *((None, [1, 2, 3]), (1, [1, 2]), (2, [1, 2, 3]), (3, [2, 3]), (4, [1, 2, 3]), (5, [])),
+    ]
+
+
+@pytest.mark.parametrize(("number", "change"), [(407, {"replicas": [2]}), (391, {"leader": 2})])
+def test_a_metadata_log_that_no_reassignment_explains_is_rejected(
+    number: int, change: dict[str, Any], tmp_path: Path
+) -> None:
+    changes = {**CHANGES, number: {**CHANGES[number], **change}}
+    assert isinstance(followed(with_metadata_log(copied("reassign", tmp_path), changes)), Rejected)
+
+
+def test_a_change_of_the_order_of_the_replicas_is_not_modelled(tmp_path: Path) -> None:
+    folder = edited(copied("reassign", tmp_path), (304, '"replicas":[1,2]', '"replicas":[2,1,3]'))
+    assert isinstance(followed(folder), Explained)
+    outcome = followed(edited(folder, *CONTRADICTED["the removed broker 1 leads"][0]))
     assert isinstance(outcome, Undecided)
-    assert outcome.why == "a reassignment of replicas (line 192) is not modelled"
+    assert outcome.why == "a change of the order of the replicas (line 304) is not modelled"
 
 
 def test_the_controller_rebalances_leaders_by_itself() -> None:

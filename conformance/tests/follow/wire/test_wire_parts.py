@@ -85,14 +85,37 @@ def test_an_offered_record_is_known_once_the_follower_fetches_behind_it() -> Non
 def test_the_partition_epoch_orders_answers_and_the_metadata_log() -> None:
     controller = Controller()
     assert controller.is_seen(View(1, 0, (1, 2, 3))) == View(1, 0, (1, 2, 3))
-    assert controller.logs(30, None, (1, 2)) == View(1, 0, (1, 2), 1)
+    assert controller.logs(30, None, (1, 2), None) == View(1, 0, (1, 2), 1)
     assert controller.answers(View(1, 0, (1, 2)), 1) is None  # the same change
-    assert controller.logs(30, None, (1, 2)) is None  # seen by another broker
+    assert controller.logs(30, None, (1, 2), None) is None  # seen by another broker
     assert controller.answers(View(1, 0, (1, 2, 3)), 2) == View(1, 0, (1, 2, 3), 2)
-    assert controller.logs(33, None, (1, 2, 3)) is None
-    assert controller.logs(36, 3, (2, 3)) == View(3, 1, (2, 3), 3)
+    assert controller.logs(33, None, (1, 2, 3), None) is None
+    assert controller.logs(36, 3, (2, 3), None) == View(3, 1, (2, 3), 3)
     assert controller.is_seen(View(1, 0, (1, 2, 3))) is None
     assert controller.is_seen(View(3, 1, (3,))) is None  # the metadata log will tell
+
+
+def test_the_metadata_log_shows_replicas() -> None:
+    controller = Controller()
+    controller.is_seen(View(1, 0, (1, 2), replicas=(1, 2)))
+    assert controller.logs(30, None, None, (2, 3, 1)) == View(1, 0, (1, 2), 1, (2, 3, 1))
+    assert controller.logs(31, 2, (2, 3), (2, 3)) == View(2, 1, (2, 3), 2, (2, 3))
+    assert controller.rewrites(30, None, None, (2, 3, 1)) is None
+    assert controller.rewrites(31, 2, (2, 3), (1, 2)) == View(2, 1, (2, 3), 2, (1, 2))
+
+
+def test_replicas_are_news_if_they_are_more_than_before() -> None:
+    """Within a leader epoch replicas are only added; a broker that shows fewer lags behind."""
+    controller = Controller()
+    assert controller.is_seen(View(1, 0, (1, 2), replicas=(1, 2))) is not None
+    grown = View(1, 0, (1, 2), replicas=(1, 2, 3))
+    assert controller.is_seen(grown) == grown
+    assert controller.is_seen(View(1, 0, (1, 2), replicas=(1, 2))) is None
+    assert controller.is_seen(View(1, 0, (1, 2))) is None
+    assert controller.is_seen(grown) is None
+    controller.answers(View(1, 0, (1, 2, 3)), 2)
+    assert controller.is_seen(View(1, 0, (1, 2, 3), replicas=(1, 2, 3))) is None  # no more than before
+    assert controller.is_seen(View(1, 1, (1, 2), replicas=(1, 2))) == View(1, 1, (1, 2), replicas=(1, 2))
 
 
 def test_a_broker_may_show_the_past() -> None:

@@ -1,0 +1,321 @@
+"""Reassignments in recordings: what an operator asks for, the controller takes between request and answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support.observations import FREEZE, KILL, START, acked, disk, fault, header, metadata, write
+from isrcheck.conformance.follow.format.ndjson import objects_of
+from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, Undecided, follow_recording
+from isrcheck.conformance.follow.observations.requests import DECIDES
+from isrcheck.conformance.follow.observations.script import CANCELLATIONS, REASSIGNMENTS
+from isrcheck.conformance.follow.online.follow import follow_online
+from isrcheck.conformance.follow.online.outcome import UndecidedOnline
+from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells, State, take
+from isrcheck.traces.format.trace import VIOLATED
+
+Line = dict[str, Any]
+
+
+def asks(*replicas: int) -> Line:
+    """An operator asks for these replicas; for none: cancels the reassignment."""
+    return {"kind": "fault", "what": "reassign", "replicas": list(replicas) or None}
+
+
+def answered(*replicas: int, refused: bool = False) -> Line:
+    return {"kind": "reassigned", "replicas": list(replicas) or None, "refused": refused}
+
+
+def record(leader: int, *isr: int, epoch: int, change: int, replicas: Sequence[int] | None = None) -> Line:
+    """The record of the partition after so many changes."""
+    shown = {} if replicas is None else {"replicas": list(replicas)}
+    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": change, **shown}
+
+
+def joins(leader: int, *isr: int, epoch: int, change: int) -> Line:
+    """The leader asks for this ISR."""
+    epochs = {"leader_epoch": epoch, "partition_epoch": change}
+    return {"kind": "alter_partition", "leader": leader, "isr": list(isr), **epochs}
+
+
+BEGIN = (header(1, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0))
+GROWS = (asks(1, 2, 3), answered(1, 2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(1, 2, 3)))
+MOVES = (asks(2, 3), answered(2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(2, 3, 1)))
+MOVED = (joins(1, 1, 2, 3, epoch=0, change=1), record(2, 2, 3, epoch=1, change=2, replicas=(2, 3)))
+
+EXPLAINED = {
+    "a replica is added": (*GROWS, joins(1, 1, 2, 3, epoch=0, change=1), record(1, 1, 2, 3, epoch=0, change=2)),
+    "the leader is removed with the change of the ISR": (*MOVES, *MOVED),
+    "a follower is removed at once": (asks(1), answered(1), record(1, 1, epoch=1, change=1, replicas=(1,))),
+    "the leader is removed at once": (asks(2), answered(2), record(2, 2, epoch=1, change=1, replicas=(2,))),
+    "the request is answered late": (asks(1), record(1, 1, epoch=1, change=1), answered(1)),
+    "no answer is recorded": (asks(1), record(1, 1, epoch=1, change=1)),
+    "a reassignment is cancelled": (*GROWS, asks(), answered(), record(1, 1, 2, epoch=1, change=2, replicas=(1, 2))),
+    "one is cancelled that has added the leader": (
+        *(asks(1, 2, 3, 4), answered(1, 2, 3, 4), joins(1, 1, 2, 3, epoch=0, change=1)),
+        *(record(1, 1, 2, 3, epoch=0, change=2, replicas=(1, 2, 3, 4)), {"kind": "fault", "what": "elect preferred"}),
+        *(record(3, 1, 2, 3, epoch=1, change=3), asks(), answered()),
+        record(2, 1, 2, epoch=2, change=4, replicas=(1, 2)),
+    ),
+    "one is refused": (asks(1), answered(1, refused=True), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
+    "the second of two requests is taken first": (
+        *(asks(1, 2, 3), asks(1), answered(1), answered(1, 2, 3)),
+        record(1, 1, epoch=1, change=2, replicas=(1, 2, 3)),
+    ),
+    "the replicas stay": (asks(1, 2), answered(1, 2), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
+}
+
+REJECTED = {
+    "nobody has asked for it": GROWS[2:],
+    "nobody has asked for it, and no partition epoch is known": (
+        *(metadata(1, 1, 2, epoch=0), metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]}),
+    ),
+    "it was asked for later": (*GROWS[2:], *GROWS[:2]),
+    "it is refused": (asks(1), answered(1, refused=True), record(1, 1, epoch=1, change=1)),
+    "it is refused after its effect": (asks(1), record(1, 1, epoch=1, change=1), answered(1, refused=True)),
+    "it is taken again after its answer": (
+        *(asks(1), answered(1), asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2))),
+        record(1, 1, epoch=2, change=3, replicas=(1,)),
+    ),
+    "it is taken only after its answer": (
+        *(asks(1), answered(1), record(1, 1, 2, epoch=0, change=0), record(1, 1, epoch=1, change=1)),
+    ),
+    "the removed broker leads": (*MOVES, MOVED[0], record(1, 1, 2, epoch=1, change=2)),
+    "the removed broker is a replica": (*MOVES, MOVED[0], record(2, 2, 3, epoch=1, change=2, replicas=(1, 2, 3))),
+    "it is complete without the new replica": (*MOVES, record(2, 2, epoch=1, change=2, replicas=(2, 3))),
+    "a removed replica has its log": (
+        *(disk(1, "a"), asks(1), answered(1), record(1, 1, epoch=1, change=1), disk(2, "a")),
+        *({"kind": "applied", "broker": 2, "partition_epoch": 1}, disk(2, "a")),
+    ),
+    "nothing is cancelled": (*GROWS, asks(), answered(), record(1, 1, 2, epoch=0, change=1)),
+    "another request is answered": (
+        asks(1),
+        answered(2),
+        record(1, 1, 2, epoch=0, change=0),
+        record(2, 2, epoch=1, change=1),
+    ),
+}
+
+
+def followed(folder: Path, *lines: Line, protocol: str = "4.1") -> Outcome:
+    return follow_recording(write(folder / "seen.ndjson", *BEGIN, *lines), protocol)
+
+
+@pytest.mark.parametrize("case", EXPLAINED)
+def test_what_an_operator_asks_for_is_explained(tmp_path: Path, case: str) -> None:
+    outcome = followed(tmp_path, *EXPLAINED[case])
+    assert isinstance(outcome, Explained)
+    assert outcome.passed[-1] == len(outcome.recording.lines) == len(EXPLAINED[case]) + 1
+
+
+@pytest.mark.parametrize("case", REJECTED)
+def test_what_contradicts_a_reassignment_is_rejected(tmp_path: Path, case: str) -> None:
+    assert isinstance(followed(tmp_path, *REJECTED[case]), Rejected)
+
+
+LOST = (
+    *(header(2, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0), disk(2, "a"), acked("a", 0)),
+    *(asks(1), answered(1), record(1, 1, epoch=1, change=1, replicas=(1,)), disk(2)),
+    *(asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2)), fault(FREEZE, 1)),
+    record(2, 2, epoch=2, change=3, replicas=(1, 2)),
+)
+"""8.27: replica 2 is removed, deletes its log, stays in the ELR, comes back empty, and is elected while 1 is frozen.
+Another partition of the topic has two replicas."""
+
+
+def test_a_loss_by_a_reassignment_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "seen.ndjson", *LOST)
+    outcome = follow_recording(path, "4.3", {"replicas_of_partition_0": 2})
+    assert isinstance(outcome, Explained)
+    assert (outcome.exit_code, outcome.fail_all) == (12, True)
+    assert [(one.name, one.verdict) for one in outcome.failures if one.name == "acked_not_lost"] == [
+        ("acked_not_lost", VIOLATED)
+    ]
+    repaired = follow_recording(path, "4.3", {"replicas_of_partition_0": 2, "ELR_WITHIN_REPLICAS": 1})
+    assert isinstance(repaired, Rejected)
+    assert repaired.line.number == len(LOST)
+
+
+BEYOND = {
+    "the leader has restarted before it was fenced": (
+        *(fault(KILL, 1), fault(START, 1), asks(1), answered(1), record(2, 1, epoch=1, change=1, replicas=(1,))),
+    ),
+    "so has the only member of the ISR that stays": (
+        *(fault(KILL, 2), fault(START, 2), asks(2), answered(2), record(-1, 2, epoch=1, change=1, replicas=(2,))),
+    ),
+}
+NOT_MODELLED = (
+    "a reassignment while the leader is not active, or after which no active member of the ISR stays, is not modelled"
+)
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_what_the_model_leaves_out_is_not_rejected(tmp_path: Path, case: str) -> None:
+    """Since 4.0, a broker restarts only after it was fenced, and has left the ISR then."""
+    outcome = followed(tmp_path, *BEYOND[case], protocol="3.7")
+    assert isinstance(outcome, Undecided)
+    assert (outcome.why, outcome.exit_code) == (NOT_MODELLED, 3)
+    assert isinstance(followed(tmp_path, *BEYOND[case], protocol="4.1"), Rejected)
+
+
+@pytest.mark.parametrize("protocol", ["2.1", "2.8"])
+def test_without_kraft_it_is_not_modelled(tmp_path: Path, protocol: str) -> None:
+    outcome = followed(tmp_path, *EXPLAINED["a follower is removed at once"], protocol=protocol)
+    assert isinstance(outcome, Undecided)
+    why = f"a reassignment of replicas by the rules of {protocol} (line 3) is not modelled"
+    assert (outcome.why, outcome.line and outcome.line.number, outcome.exit_code) == (why, 5, 3)
+
+
+def test_what_comes_before_it_is_judged_without_kraft(tmp_path: Path) -> None:
+    outcome = followed(tmp_path, record(2, 1, 2, epoch=0, change=0), *GROWS, protocol="2.8")
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == 3
+
+
+def test_online_it_is_not_modelled(tmp_path: Path) -> None:
+    path = write(tmp_path / "seen.ndjson", *BEGIN, *EXPLAINED["the leader is removed at once"])
+    outcome = follow_online(path, lambda: objects_of(path), "4.1")
+    assert isinstance(outcome, UndecidedOnline)
+    assert outcome.why == "a reassignment of replicas (line 3) is not modelled"
+
+
+def test_replicas_at_the_beginning_come_first(tmp_path: Path) -> None:
+    """By the header, or by the first metadata; the leader at the beginning is one of them."""
+    begins = ({"kind": "header", "all_requests": True}, record(3, 3, epoch=4, change=0, replicas=(3,)))
+    lines = (asks(1, 3), answered(1, 3), record(3, 3, epoch=4, change=1, replicas=(1, 3)))
+    for first in (begins, (header(1, 3) | {"all_requests": True}, record(3, 3, epoch=4, change=0))):
+        path = write(tmp_path / "seen.ndjson", *first, *lines)
+        recording = read_recording(path)
+        assert (recording.brokers, recording.first_replicas) == ((3, 1), 1)
+        assert isinstance(follow_recording(path, "4.3"), Explained)
+
+
+def test_a_member_of_the_isr_is_a_replica_at_the_beginning(tmp_path: Path) -> None:
+    begins = (BEGIN[0], record(1, 1, 2, 3, epoch=0, change=0), asks(1, 2, 3))
+    assert isinstance(follow_recording(write(tmp_path / "seen.ndjson", *begins), "4.1"), Rejected)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            {"kind": "fault", "what": "reassign"},
+            "replicas is missing; give it: the replicas that are asked for, or null",
+        ),
+        (
+            {"kind": "fault", "what": "reassign", "replicas": []},
+            "replicas is []; name at least one broker, and each once",
+        ),
+        ({"kind": "reassigned", "replicas": [1, 1]}, "replicas is [1, 1]; name at least one broker, and each once"),
+        ({"kind": "reassigned", "replicas": "1"}, 'replicas is "1"; it has to be a list of brokers, or null'),
+        (answered(1) | {"refused": "no"}, 'refused is "no"; it has to be true or false'),
+        (answered(1) | {"broker": 1}, "unknown key 'broker'; lines of this kind have: replicas, refused"),
+    ],
+)
+def test_a_bad_line_is_refused(tmp_path: Path, line: Line, said: str) -> None:
+    path = write(tmp_path / "seen.ndjson", *BEGIN, line)
+    with pytest.raises(UsageError) as error:
+        follow_recording(path, "4.1")
+    assert str(error.value).startswith(f"{path}:3: {said}")
+
+
+def test_the_replicas_before_a_reassignment_have_to_be_known(tmp_path: Path) -> None:
+    path = write(tmp_path / "seen.ndjson", record(1, 1, 2, epoch=0, change=0), asks(1))
+    with pytest.raises(UsageError) as error:
+        follow_recording(path, "4.1")
+    assert str(error.value) == (
+        f"{path}:2: no line before says which replicas are reassigned; give replicas in the header"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- random runs
+
+ROOM = {"replicas": 3, "records": 1, "log_size": 1, "elections": 3, "partition_changes": 6, "reassignments": 3}
+REQUESTS = ("controller_begins", "controller_reassigns", "controller_cancels")
+RARE = (*REQUESTS, "controller", "broker_applies", "leader_handles_fetch", "follower_applies")
+"""Steps of these actions are preferred."""
+
+
+def run_of(chance: random.Random, protocol: str) -> tuple[list[Line], list[str]]:
+    """Observations of a random run with reassignments, and the actions of its steps."""
+    bounds = ROOM | {"start_assignment": chance.choice((1, 3, 7)), "crashes": 0, "min_insync_replicas": 1}
+    instance = registry.load("kafka")[0].instance(protocol, bounds)
+    cells = chance.choice(instance.initial_states)
+    s = State(instance, cells)
+    lines = [header(1, *(r for r in range(3) if s.is_assigned[r])), record_of(instance, cells)]
+    steps = [step for step in instance.steps if not step.action.startswith(("controller_elects", *NEVER_TAKEN))]
+    taken = []
+    for _ in range(chance.randrange(10, 30)):
+        enabled = [(step, after) for step in steps if (after := take(instance, cells, step)) is not None]
+        if not enabled:
+            break
+        rare = [one for one in enabled if one[0].action.startswith(RARE)]
+        step, cells = chance.choice(rare if rare and chance.random() < 0.7 else enabled)
+        lines += observed(chance, instance, cells, step)
+        taken.append(step.action)
+    return [*lines, record_of(instance, cells)], taken
+
+
+NEVER_TAKEN = ("controller_fences", "last_leader", "broker_asks", "leader_asks", "broker_shuts", "producer_is_refused")
+
+
+def observed(chance: random.Random, instance: Instance, cells: Cells, step: Step) -> list[Line]:
+    s = State(instance, cells)
+    found = []
+    if step.action == "producer_appends":
+        found.append({"kind": "fault", "what": "send", "value": "a", "acks": "all"})
+    if step.action.startswith(REQUESTS):
+        is_cancelled = step.action.startswith("controller_cancels")
+        target = () if is_cancelled else tuple(r for r in range(3) if step.ordinals[0] >> r & 1)
+        found += [asks(*target), answered(*target)]
+    if chance.random() < 0.2:
+        found.append(record_of(instance, cells))
+    for r in range(3):
+        if chance.random() < 0.1:
+            found.append({"kind": "log_end", "broker": r, "log_end_offset": s.log_end_offset[r]})
+        if chance.random() < 0.1:
+            found.append({"kind": "high_watermark", "broker": r, "high_watermark": s.high_watermark[r]})
+    return found
+
+
+def record_of(instance: Instance, cells: Cells) -> Line:
+    s = State(instance, cells)
+    isr, replicas = ([r for r in range(3) if field[r]] for field in (s.controller_isr, s.is_assigned))
+    return record(
+        max(s.controller_leader, -1),
+        *isr,
+        epoch=s.controller_epoch,
+        change=s.controller_partition_epoch,
+        replicas=replicas,
+    )
+
+
+RUNS = [(protocol, seed) for protocol in ("3.7", "4.1", "4.3") for seed in range(3)]
+
+
+def random_of(protocol: str, seed: int) -> random.Random:
+    return random.Random(f"{protocol} {seed}")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("protocol", "seed"), RUNS)
+def test_a_run_of_the_model_is_explained(tmp_path: Path, protocol: str, seed: int) -> None:
+    lines, taken = run_of(random_of(protocol, seed), protocol)
+    outcome = follow_recording(write(tmp_path / "seen.ndjson", *lines), protocol, seconds=60)
+    assert isinstance(outcome, Explained)
+    assert outcome.trace.length <= len(taken)
+
+
+def test_these_runs_take_the_steps_of_reassignments() -> None:
+    """One is left out: a leader that a cancelled reassignment has added is replaced (above)."""
+    taken = {action for protocol, seed in RUNS for action in run_of(random_of(protocol, seed), protocol)[1]}
+    assert {*REASSIGNMENTS, *CANCELLATIONS, DECIDES[1]} - taken == {CANCELLATIONS[1]}
