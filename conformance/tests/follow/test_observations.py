@@ -470,8 +470,8 @@ def test_a_broker_does_not_halt_unrecorded(tmp_path: Path) -> None:
 def test_resent_records_make_no_copy_and_keep_the_order(tmp_path: Path) -> None:
     y_is_sent = {"kind": "fault", "what": "send", "value": "y"}
     copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, y_is_sent, disk(1, "x", "x"))
-    assert rejected(follow(tmp_path, *copied))[0] == 5
-    assert explained(follow(tmp_path, *copied, retries=1), is_idempotent=False) == 2
+    # A log with a record twice shows that a request was sent again.
+    assert explained(follow(tmp_path, *copied), is_idempotent=False) == 2
     # x is refused while the ISR is too small.
     overtaken = (header(2, 1, 2), metadata(1, 1), SENT, y_is_sent, disk(1, "y", "x"))
     assert rejected(follow(tmp_path, *overtaken))[0] == 5
