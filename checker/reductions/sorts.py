@@ -27,14 +27,16 @@ from typing import Any, NoReturn
 
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
-from isrcheck.checker.reductions.reads import COMPARE
 from isrcheck.checker.reductions.values import Constant, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.ir import building, interpreter
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, SIZE, TAKEN, Function, Parameter
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.run import State
+
+COMPARE = {kind: interpreter.SIGNS[sign] for kind, sign in building.SIGNS.items()}
 
 
 class UnknownConstructError(Exception):
