@@ -21,16 +21,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.reductions.clearing import Clearing
-from isrcheck.checker.reductions.reads import Reads, UnknownConstructError, Use
+from isrcheck.checker.reductions.reads import Reads, Use
 from isrcheck.models.language.model import FieldLayout, Instance
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
     """What a search of this instance may clear: of the fields that some step writes."""
-    try:
-        reads = Reads(instance)
-    except UnknownConstructError:
-        return ()
+    reads = Reads(instance)
     dead = set(_never_read(reads))
     written = {use.field for uses in reads.actions for use in uses if use.is_write}
     found: list[Clearing] = []
@@ -139,7 +136,7 @@ class _Guard:
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:
             return False
         loops = {axis: index for axis, index in enumerate(use.indices) if index is not None and axis not in self.axes}
-        if any(index.count != self.layout.sizes[axis] for axis, index in loops.items()):
+        if any(self.reads.count(index) != self.layout.sizes[axis] for axis, index in loops.items()):
             return False
         # Loops over whole domains stand inside everything else: an `if` in such a loop may leave cells out.
         is_whole = [any(block[-1] is index for index in loops.values()) for block in use.blocks]

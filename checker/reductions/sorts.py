@@ -29,7 +29,8 @@ from isrcheck.checker.reductions.loops import Access, Binding
 from isrcheck.checker.reductions.values import Known, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.interpreter import SIGNS, Argument, Interpreter
+from isrcheck.models.language.ir.determined import Determined
+from isrcheck.models.language.ir.interpreter import SIGNS
 from isrcheck.models.language.ir.nodes import (
     Among,
     And,
@@ -453,9 +454,9 @@ class _Reading:
         if not routine.returns_value:
             return None
         if not (routine.writes or routine.reads or routine.arguments):
-            instance = self.sorts.instance
-            states: list[Argument] = [[0] * instance.cells for _ in routine.parameters]
-            return Known(Interpreter(instance).value(routine, states))
+            number = Determined(self.sorts.instance).number(call)
+            assert number is not None, "it depends on the configuration alone"
+            return Known(number)
         return callee.result
 
     def cell(self, cell: Cell, mode: str, said: Any) -> Value:

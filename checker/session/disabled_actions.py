@@ -46,7 +46,7 @@ def _false_from_the_start(instance: Instance, routine: Routine) -> Iterator[Expr
         guard = statement.condition
         try:
             starts = _starts(instance, _reads(guard))
-            if not any(Interpreter(instance).evaluate(guard, {state: list(cells)}) for cells in starts):
+            if not any(Interpreter(instance).value(guard, {state: list(cells)}) for cells in starts):
                 yield guard
         except ModelError:  # an index out of range, which the search will report
             continue

@@ -240,10 +240,12 @@ def test_a_room_imports_only_lower_rooms() -> None:
 
 
 def test_rooms_do_not_import_in_cycles() -> None:
+    """But for the representation, which is made of declarations, and in which a model is checked."""
     rooms: dict[str, set[str]] = {}
     for here, found in graph().items():
         rooms.setdefault(room_of(here), set()).update(map(room_of, found))
-    assert circles({room: found - {room} for room, found in rooms.items()}) == []
+    circle = ["models/language", "models/language/ir"]  # files do not: see below
+    assert circles({room: found - {room} for room, found in rooms.items()}) == [circle]
 
 
 def test_files_do_not_import_in_cycles() -> None:

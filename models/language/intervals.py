@@ -11,15 +11,51 @@ too large is never accepted.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from operator import floordiv, mul
-from typing import Any, NoReturn
+from typing import NoReturn, assert_never
 
 from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.syntax import EXTREMA, SIZE, Function
-from isrcheck.models.language.text.chains import alternatives, branches, sides, summands
-from isrcheck.models.language.text.spelling import shown
+from isrcheck.models.language.ir.nodes import (
+    Among,
+    And,
+    Arithmetic,
+    Assign,
+    Branch,
+    Call,
+    Cell,
+    Chain,
+    Choose,
+    Compare,
+    Constant,
+    Do,
+    Element,
+    Expression,
+    Extreme,
+    Extremum,
+    Fold,
+    Gathering,
+    IsTaken,
+    Local,
+    Loop,
+    Negative,
+    Node,
+    Not,
+    Operation,
+    Or,
+    Range,
+    Require,
+    Return,
+    Role,
+    Routine,
+    Setting,
+    Size,
+    Statement,
+    Store,
+    Sum,
+    Variable,
+)
+from isrcheck.models.language.ir.walking import operands
 from isrcheck.models.messages.errors import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
@@ -31,7 +67,7 @@ MOST_WORK = 200_000
 Interval = tuple[int, int]
 """The least and the greatest value, both included."""
 
-Locals = dict[str, Interval]
+Locals = dict[Variable, Interval]
 
 TRUTH: Interval = (0, 1)
 
@@ -48,107 +84,78 @@ class Intervals:
         self.named = named
         self.size_of = size_of
         self.work = 0
-        self.function: Function
+        self.routine: Routine
         self.returned: Interval | None = None
-        self._known: dict[tuple[Function, tuple[Interval | None, ...]], Interval | None] = {}
-        self._values: dict[type, Callable[[Any, Locals], Interval]] = {
-            ast.Constant: self._constant,
-            ast.Name: self._name,
-            ast.Attribute: self._attribute,
-            ast.Subscript: self._subscript,
-            ast.BinOp: self._arithmetic,
-            ast.UnaryOp: self._unary,
-            ast.BoolOp: self._operands,
-            ast.Compare: self._comparison,
-            ast.IfExp: self._alternatives,
-            ast.Call: self._call,
-        }
+        self._known: dict[tuple[Routine, tuple[Interval | None, ...]], Interval | None] = {}
 
-    def of_call(self, function: Function, arguments: Sequence[Interval | None]) -> Interval | None:
+    def of_call(self, routine: Routine, arguments: Sequence[Interval | None]) -> Interval | None:
         """Return the interval of a function's result; arguments and results that are not numbers are None.
 
         Raises LanguageError if an intermediate number may leave LEAST..MOST.
         """
-        key = function, tuple(arguments)
+        key = routine, tuple(arguments)
         if key not in self._known:
-            outer = getattr(self, "function", function), self.returned
-            self.function, self.returned = function, None
-            names = [parameter.name for parameter in function.parameters]
-            numbers = {name: one for name, one in zip(names, arguments, strict=True) if one is not None}
-            self._block(function.body, numbers)
+            outer = getattr(self, "routine", routine), self.returned
+            self.routine, self.returned = routine, None
+            parameters = zip(routine.parameters, arguments, strict=True)
+            self._block(routine.body, {parameter: one for parameter, one in parameters if one is not None})
             self._known[key] = self.returned
-            self.function, self.returned = outer
+            self.routine, self.returned = outer
         return self._known[key]
 
-    def _within(self, node: ast.AST, found: Interval) -> Interval:
+    def _within(self, node: Node, found: Interval) -> Interval:
         if found[0] >= LEAST and found[1] <= MOST:
             return found
         far = found[1] if found[1] > MOST else found[0]
         size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
-        return self._refuse(
-            node,
-            f"`{shown(node)}` can reach {size}, outside -2**62..2**62-1",
-            "add less to it, or bound it with min(...) and max(...)",
-        )
+        what = f"`{node.span.shown}` can reach {size}, outside -2**62..2**62-1"
+        return self._refuse(node, what, "add less to it, or bound it with min(...) and max(...)")
 
-    def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
-        line = getattr(node, "lineno", self.function.line)
-        raise LanguageError(f"{self.function.path}:{line}: in {self.function.name}: {what}; {hint}")
+    def _refuse(self, node: Node, what: str, hint: str) -> NoReturn:
+        raise LanguageError(f"{node.span.place}: in {self.routine.name}: {what}; {hint}")
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def _block(self, statements: Sequence[ast.stmt], known: Locals) -> Locals | None:
+    def _block(self, statements: Sequence[Statement], known: Locals) -> Locals | None:
         """The intervals of the locals after these statements, given those before; None if every path returns."""
         after: Locals | None = known
         for statement in statements:
             if after is None:
                 return None
             match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    after[name] = self._value(value, after)
-                case ast.Assign(targets=[target], value=value):
+                case Assign(variable, value):
+                    after[variable] = self._value(value, after)
+                case Store(cell, value):
                     self._value(value, after)
-                    self._value(target, after)
-                case ast.AugAssign(target=target, op=operator, value=value):
-                    found = self._within(
-                        statement, added(operator, self._value(target, after), self._value(value, after))
-                    )
-                    if isinstance(target, ast.Name):
-                        after[target.id] = found
-                case ast.If():
+                    self._value(cell, after)
+                case Branch():
                     after = self._branches(statement, after)
-                case ast.For():
+                case Loop():
                     after = self._loop(statement, after)
-                case ast.Return(value=ast.expr() as value):
+                case Return(value):
                     self.returned = joined(self.returned, self._value(value, after))
                     return None
-                case ast.Expr(value=ast.Call() as call):
-                    self._statement(call, after)
+                case Require(condition):
+                    self._value(condition, after)
+                case Do(call):
+                    self._helper(call, after)
+                case _:
+                    assert_never(statement)
         return after
 
-    def _statement(self, call: ast.Call, known: Locals) -> None:
-        """Evaluate a guard, or the call of a helper that writes."""
-        if self.function.builtin(call):
-            self._value(call.args[0], known)
-        else:
-            self._helper(call, known)
-
-    def _branches(self, statement: ast.If, known: Locals) -> Locals | None:
-        tests, otherwise = branches(statement)
+    def _branches(self, branch: Branch, known: Locals) -> Locals | None:
         ends = []
-        for one in tests:
-            self._value(one.test, known)
-            ends.append(self._block(one.body, dict(known)))
-        ends.append(self._block(otherwise, dict(known)))
+        for case in branch.cases:
+            self._value(case.condition, known)
+            ends.append(self._block(case.body, dict(known)))
+        ends.append(self._block(branch.otherwise, dict(known)))
         return _met([end for end in ends if end is not None])
 
-    def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
+    def _loop(self, loop: Loop, known: Locals) -> Locals | None:
         """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
-        assert isinstance(statement.target, ast.Name)
-        _, rounds, variable = self._range(statement.iter, known)
+        _, rounds, variable = self._range(loop.range, known)
         for _ in range(rounds):
-            begun = known | {statement.target.id: variable}
-            after = self._block(statement.body, begun)
+            after = self._block(loop.body, known | {loop.variable: variable})
             met = known if after is None else _met([known, after])
             if met == known:
                 break
@@ -156,17 +163,15 @@ class Intervals:
             known = met
         return known
 
-    def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, int, Interval]:
+    def _range(self, numbers: Range, known: Locals) -> tuple[int, int, Interval]:
         """The least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
-        assert isinstance(iterated, ast.Call)
-        ends = [self._value(argument, known) for argument in iterated.args]
-        first, last = ends if len(ends) == 2 else ((0, 0), ends[0])
-        least, most = max(0, last[0] - first[1]), max(0, last[1] - first[0])
-        return least, most, (first[0], max(first[0], last[1] - 1))
+        first, end = self._value(numbers.first, known), self._value(numbers.end, known)
+        least, most = max(0, end[0] - first[1]), max(0, end[1] - first[0])
+        return least, most, (first[0], max(first[0], end[1] - 1))
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def _value(self, expression: ast.expr, known: Locals) -> Interval:
+    def _value(self, expression: Expression, known: Locals) -> Interval:
         self.work += 1
         if self.work > MOST_WORK:
             self._refuse(
@@ -174,140 +179,103 @@ class Intervals:
                 f"computing the ranges of its numbers takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
-        return self._values[type(expression)](expression, known)
+        match expression:
+            case Constant(value):
+                return value, value
+            case Local(variable):
+                return known[variable]
+            case Cell(_, field):
+                self._operands(expression, known)
+                return self.named[field]
+            case Setting(entry):
+                return self._within(expression, self.named[entry])
+            case Size(domain):
+                size = self.size_of(domain)
+                return size, size
+            case And() | Or():  # they return one of their operands, as in Python
+                return hull(self._operands(expression, known))
+            case Compare() | Chain() | Among() | Not() | Element() | IsTaken():
+                self._operands(expression, known)
+                return TRUTH
+            case Sum():
+                return self._sum(expression, known)
+            case Negative(operand):
+                low, high = self._value(operand, known)
+                return self._within(expression, (-high, -low))
+            case Arithmetic():
+                return self._arithmetic(expression, known)
+            case Choose(options, otherwise):
+                values = []
+                for option in options:
+                    self._value(option.condition, known)
+                    values.append(self._value(option.value, known))
+                return hull([*values, self._value(otherwise, known)])
+            case Extremum(extreme):
+                values = self._operands(expression, known)
+                pick = min if extreme is Extreme.LEAST else max
+                return pick(low for low, _ in values), pick(high for _, high in values)
+            case Fold():
+                return self._fold(expression, known)
+            case Call():
+                # Only a helper that is never called, in a loop without iterations, has no value.
+                return self._helper(expression, known) or (0, 0)
+        assert_never(expression)
 
-    def _constant(self, expression: ast.Constant, _known: Locals) -> Interval:
-        number = int(expression.value)  # type: ignore[arg-type] # the language has no other constants
-        return number, number
+    def _operands(self, expression: Expression, known: Locals) -> list[Interval]:
+        return [self._value(operand, known) for operand in operands(expression)]
 
-    def _name(self, expression: ast.Name, known: Locals) -> Interval:
-        if expression.id in known:
-            return known[expression.id]
-        number = int(self.function.constants[expression.id])
-        return number, number
+    def _sum(self, expression: Sum, known: Locals) -> Interval:
+        total = (0, 0)
+        for term in expression.terms:
+            low, high = self._value(term.value, known)
+            total = (total[0] - high, total[1] - low) if term.is_subtracted else (total[0] + low, total[1] + high)
+            self._within(expression, total)
+        return total
 
-    def _attribute(self, expression: ast.Attribute, _known: Locals) -> Interval:
-        member = self.function.member(expression)
-        if member is not None:
-            return int(member), int(member)
-        return self._within(expression, self.named[expression.attr])
-
-    def _subscript(self, expression: ast.Subscript, known: Locals) -> Interval:
-        node: ast.expr = expression
-        while isinstance(node, ast.Subscript):
-            self._value(node.slice, known)
-            node = node.value
-        # What is indexed is a field or a subset.
-        return self.named[node.attr] if isinstance(node, ast.Attribute) else TRUTH
-
-    def _arithmetic(self, expression: ast.BinOp, known: Locals) -> Interval:
-        if isinstance(expression.op, ast.Add | ast.Sub):
-            return self._sum(expression, known)
+    def _arithmetic(self, expression: Arithmetic, known: Locals) -> Interval:
         left, right = self._value(expression.left, known), self._value(expression.right, known)
-        if isinstance(expression.op, ast.Mult):
+        if expression.operation is Operation.TIMES:
             return self._within(expression, _of_ends(left, right, mul))
         if right[0] < 1:
             self._refuse(
                 expression,
-                f"`{shown(expression)}` divides by a number that can be {min(right[1], 0)}",
+                f"`{expression.span.shown}` divides by a number that can be {min(right[1], 0)}",
                 "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
             )
-        if isinstance(expression.op, ast.Mod):
+        if expression.operation is Operation.MODULO:
             return left if left[0] >= 0 and left[1] < right[0] else (0, right[1] - 1)
         return _of_ends(left, right, floordiv)
 
-    def _sum(self, expression: ast.BinOp, known: Locals) -> Interval:
-        first, rest = summands(expression)
-        total = self._value(first, known)
-        for operator, term in rest:
-            total = added(operator, total, self._value(term, known))
-            if not (total[0] >= LEAST and total[1] <= MOST):
-                self._within(expression, total)
-        return total
+    def _helper(self, call: Call, known: Locals) -> Interval | None:
+        arguments = [
+            self._value(argument, known) if parameter.role is Role.NUMBER else None
+            for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True)
+        ]
+        return self.of_call(call.routine, arguments)
 
-    def _unary(self, expression: ast.UnaryOp, known: Locals) -> Interval:
-        low, high = self._value(expression.operand, known)
-        return TRUTH if isinstance(expression.op, ast.Not) else self._within(expression, (-high, -low))
-
-    def _operands(self, expression: ast.BoolOp, known: Locals) -> Interval:
-        """The interval of `and` or `or`, which return one of their operands, as in Python."""
-        return hull([self._value(value, known) for value in expression.values])
-
-    def _comparison(self, expression: ast.Compare, known: Locals) -> Interval:
-        for side in sides(expression):
-            # `taken` and the actions that it is compared with are not numbers.
-            if not (isinstance(side, ast.Name) and self._is_no_number(side.id, known)):
-                self._value(side, known)
-        return TRUTH
-
-    def _is_no_number(self, name: str, known: Locals) -> bool:
-        return name not in known and name not in self.function.constants
-
-    def _alternatives(self, expression: ast.IfExp, known: Locals) -> Interval:
-        pairs, last = alternatives(expression)
-        values = []
-        for test, value in pairs:
-            self._value(test, known)
-            values.append(self._value(value, known))
-        return hull([*values, self._value(last, known)])
-
-    def _call(self, call: ast.Call, known: Locals) -> Interval:
-        name = self.function.builtin(call)
-        if not name:
-            found = self._helper(call, known)
-            # Only a helper that is never called, in a loop without iterations, has no value.
-            return (0, 0) if found is None else found
-        if name == SIZE:
-            size = self.size_of(self.function.domain(call))
-            return size, size
-        if isinstance(call.args[0], ast.GeneratorExp):
-            return self._fold(call, known)
-        values = [self._value(argument, known) for argument in call.args]
-        pick = min if name == "min" else max
-        return pick(low for low, _ in values), pick(high for _, high in values)
-
-    def _helper(self, call: ast.Call, known: Locals) -> Interval | None:
-        callee = self.function.callee(call)
-        assert callee is not None
-        arguments = []
-        for parameter, argument in zip(callee.parameters, call.args, strict=True):
-            is_number = not (isinstance(argument, ast.Name) and self._is_no_number(argument.id, known))
-            arguments.append(self._value(argument, known) if is_number and not parameter.is_state else None)
-        return self.of_call(callee, arguments)
-
-    def _fold(self, call: ast.Call, known: Locals) -> Interval:
-        generator = call.args[0]
-        assert isinstance(generator, ast.GeneratorExp)
+    def _fold(self, fold: Fold, known: Locals) -> Interval:
         inner = dict(known)
         rounds, is_filtered = 1, False
-        defaults = [self._value(keyword.value, known) for keyword in call.keywords]
-        name = self.function.builtin(call)
-        for part in generator.generators:
-            assert isinstance(part.target, ast.Name)
-            least, most, inner[part.target.id] = self._range(part.iter, inner)
-            is_filtered |= bool(part.ifs) or least < most
-            if name in EXTREMA and not least and not defaults:
-                what = f"`{shown(call)}` has no element if its range is empty, and then no value"
-                self._refuse(call, what, f"say what it is then: {name}((... for ...), default=0)")
+        default = None if fold.default is None else self._value(fold.default, known)
+        is_extremum = fold.gathering in (Gathering.LEAST, Gathering.GREATEST)
+        for generator in fold.generators:
+            least, most, inner[generator.variable] = self._range(generator.range, inner)
+            is_filtered |= bool(generator.conditions) or least < most
+            if is_extremum and not least and default is None:
+                what = f"`{fold.span.shown}` has no element if its range is empty, and then no value"
+                self._refuse(fold, what, f"say what it is then: {fold.gathering.value}((... for ...), default=0)")
             rounds *= most
             if not rounds:  # the element is never evaluated
-                return defaults[0] if defaults else (0, 0) if name == "sum" else TRUTH
-            for condition in part.ifs:
+                return default or ((0, 0) if fold.gathering is Gathering.SUM else TRUTH)
+            for condition in generator.conditions:
                 self._value(condition, inner)
-        low, high = self._value(generator.elt, inner)
-        if name in EXTREMA:
-            return hull([(low, high), *defaults])
-        if name != "sum":
+        low, high = self._value(fold.body, inner)
+        if is_extremum:
+            return joined(default, (low, high))
+        if fold.gathering is not Gathering.SUM:
             return TRUTH
-        total = self._within(call, (rounds * low, rounds * high))
+        total = self._within(fold, (rounds * low, rounds * high))
         return hull([total, (0, 0)]) if is_filtered else total
-
-
-def added(operator: ast.operator, one: Interval, other: Interval) -> Interval:
-    """The interval of the sum of two numbers, or of their difference, as `operator` says."""
-    if isinstance(operator, ast.Sub):
-        return one[0] - other[1], one[1] - other[0]
-    return one[0] + other[0], one[1] + other[1]
 
 
 def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int]) -> Interval:
@@ -332,7 +300,7 @@ def _met(ends: Sequence[Locals]) -> Locals | None:
         return None
     met = dict(ends[0])
     for end in ends[1:]:
-        for name, found in end.items():
-            if met.get(name) != found:
-                met[name] = joined(met.get(name), found)
+        for variable, found in end.items():
+            if met.get(variable) != found:
+                met[variable] = joined(met.get(variable), found)
     return met

@@ -46,6 +46,7 @@ from isrcheck.models.language.declare import (
 from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
 from isrcheck.models.language.intervals import Interval, Intervals
+from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
@@ -905,19 +906,18 @@ class Instance:
             ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
             if all(one.count for one in arguments):  # without an element there is no step
                 for function in action.alternatives:
-                    intervals.of_call(function, [None, *ranges])
+                    intervals.of_call(routine_of(function), [None, *ranges])
         for function, arguments in zip(model.generators, self.generator_ranges, strict=True):
             if all(one.count for one in arguments):
-                intervals.of_call(
-                    function, [None, *(None if one.is_subset else (0, one.elements - 1) for one in arguments)]
-                )
+                ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+                intervals.of_call(routine_of(function), [None, *ranges])
         for prop in (*model.properties, *model.lemmas):
-            intervals.of_call(prop.function, [None] * len(prop.function.parameters))
+            intervals.of_call(routine_of(prop.function), [None] * len(prop.function.parameters))
             for asked in (prop.permitted, prop.premise):
                 if asked is not None:
-                    intervals.of_call(asked, [None])
+                    intervals.of_call(routine_of(asked), [None])
         for predicate in (*model.terminals, *model.constraints):
-            intervals.of_call(predicate, [None])
+            intervals.of_call(routine_of(predicate), [None])
         model.small.append((sizes, tuple(named.values())))
 
     @cached_property

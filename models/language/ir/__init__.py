@@ -2,6 +2,6 @@
 
 In:  functions of the modelling language, as models/language/reader.py has checked them.
 Out: `Routine`s: trees of the closed list of nodes in nodes.py, in which every name is resolved; how to go through them
-     (walking.py), and what they mean (interpreter.py).
+     (walking.py), what they mean (interpreter.py), and what of it the configuration determines (determined.py).
 May import: language.
 """

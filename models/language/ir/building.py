@@ -105,12 +105,12 @@ class _Building:
             function.mark,
         )
 
-    def span(self, node: ast.AST) -> Span:
+    def span(self, node: ast.stmt | ast.expr) -> Span:
         """Where a node is written; what stands for something else is where that is."""
-        node = getattr(node, "origin", node)
-        line, column = getattr(node, "lineno", self.function.line), getattr(node, "col_offset", 0)
-        end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
-        return Span(self.function.source, line, column, end_line or line, end_column or column)
+        node = vars(node).get("origin", node)
+        end_line, end_column = node.end_lineno, node.end_col_offset
+        assert end_line is not None and end_column is not None
+        return Span(self.function.source, node.lineno, node.col_offset, end_line, end_column)
 
     # --------------------------------------------------------------------------------------------------- statements
 

@@ -1,7 +1,7 @@
 """What the representation means: the smallest engine, which evaluates routines on one state at a time.
 
 In:  an `Instance`, routines, and the cells of a state.
-Out: the value of a property, or the cells after a step.
+Out: the value of a property, or the cells after a step; the value of an expression.
 
 What a model means is defined by models/run.py, which calls its Python functions. The tests compare both on every model,
 and so check that the representation says what the functions say. Analyses use the interpreter for a single expression.
@@ -75,34 +75,35 @@ Argument: TypeAlias = int | list[int] | Sequence[bool] | str
 """The value of a variable: a number, the cells of a state, a subset, or the name of the action that was taken."""
 
 
+class UnknownVariableError(Exception):
+    """The value of an expression depends on a variable that has none."""
+
+
 class Interpreter:
     """Evaluates the routines of one instance."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
 
-    def evaluate(self, expression: Expression, values: Mapping[Variable, Argument]) -> int:
-        """The value of an expression, given those of the variables in it. Raises ModelError."""
-        return _Evaluation(self, dict(values)).value(expression)
-
-    def value(self, routine: Routine, arguments: Iterable[Argument]) -> int:
-        """The value of a helper or a property; otherwise as for `call`."""
-        result = self.call(routine, arguments)
-        assert result is not None
-        return result
-
-    def call(self, routine: Routine, arguments: Iterable[Argument]) -> int | None:
+    def call(self, routine: Routine, arguments: Iterable[Argument | None]) -> int | None:
         """The value that a routine returns, if it returns one; an action changes the cells that it is given.
+        An argument can be unknown (None).
 
-        Raises ModelError if an index or a value leaves its declared range, and Disabled if a guard is false.
+        Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
+        UnknownVariableError if an unknown argument is used.
         """
         return _Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
+
+    def value(self, expression: Expression, values: Mapping[Variable, Argument] = {}) -> int:
+        """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
+        another variable, and ModelError as for `call`."""
+        return _Evaluation(self, {**values}).value(expression)
 
 
 class _Evaluation:
     """One call of a routine, with the values of its variables."""
 
-    def __init__(self, interpreter: Interpreter, values: dict[Variable, Argument]) -> None:
+    def __init__(self, interpreter: Interpreter, values: dict[Variable, Argument | None]) -> None:
         self.interpreter = interpreter
         self.instance = interpreter.instance
         self.values = values
@@ -152,12 +153,19 @@ class _Evaluation:
 
     # -------------------------------------------------------------------------------------------------- expressions
 
+    def held(self, variable: Variable) -> Argument:
+        """What a variable holds."""
+        argument = self.values.get(variable)
+        if argument is None:
+            raise UnknownVariableError(variable.name)
+        return argument
+
     def value(self, expression: Expression) -> int:
         match expression:
             case Constant(value):
                 return value
             case Local(variable):
-                number = self.values[variable]
+                number = self.held(variable)
                 assert isinstance(number, int)
                 return number
             case Setting(entry):
@@ -168,13 +176,13 @@ class _Evaluation:
                 cells, place = self.place(expression)
                 return cells[place]
             case Element(subset, index):
-                elements, number = self.values[subset], self.value(index)
+                elements, number = self.held(subset), self.value(index)
                 assert isinstance(elements, Sequence)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
                 return int(elements[number])
             case IsTaken(taken, action):
-                return int(self.values[taken] == action)
+                return int(self.held(taken) == action)
             case Not(operand):
                 return int(not self.value(operand))
             case And(parts):
@@ -246,16 +254,16 @@ class _Evaluation:
     def range(self, numbers: Range) -> range:
         return range(self.value(numbers.first), self.value(numbers.end))
 
-    def argument(self, expression: Expression) -> Argument:
+    def argument(self, expression: Expression) -> Argument | None:
         """What a call passes on: also a state, a subset, or the taken action."""
         match expression:
             case Local(variable) if variable.role is not Role.NUMBER:
-                return self.values[variable]
+                return self.values.get(variable)
         return self.value(expression)
 
     def place(self, cell: Cell) -> tuple[list[int], int]:
         """The cells of a state, and the position of a cell in them."""
-        cells, layout = self.values[cell.state], self.instance.layouts[cell.field]
+        cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)
         indices = [self.value(index) for index in cell.indices]
         if not all(0 <= index < size for index, size in zip(indices, layout.sizes, strict=True)):

@@ -20,7 +20,7 @@ from isrcheck.models.language.text.source_text import Source
 from isrcheck.models.language.text.spelling import respelled, shortened
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """Where something is written: lines are counted from 1, columns in bytes of UTF-8 from 0, as by Python's parser."""
 

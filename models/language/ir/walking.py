@@ -14,9 +14,11 @@ from isrcheck.models.language.ir.nodes import (
     Assign,
     Call,
     Cell,
+    Expression,
     Generator,
     Loop,
     Node,
+    Range,
     Routine,
     Statement,
     Store,
@@ -34,6 +36,17 @@ def parts(node: Node) -> Iterator[Node]:
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, Node):
                 yield one
+
+
+def operands(node: Expression | Range) -> Iterator[Expression]:
+    """The expressions of which an expression or a range consists, in the order of the text."""
+    waiting = list(parts(node))[::-1]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Expression):
+            yield part
+        else:  # a term, an option, a generator
+            waiting += list(parts(part))[::-1]
 
 
 def visit(nodes: Iterable[Node]) -> Iterator[Node]:

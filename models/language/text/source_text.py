@@ -27,6 +27,9 @@ from isrcheck.models.messages.errors import LanguageError
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 """The flags of code compiled with `from __future__ import ...`."""
 
+HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""A statement, or a part of one that has statements in it."""
+
 Place = tuple[str, int]
 """The position of a function in its file: its name, and its first line, including decorators."""
 
@@ -67,18 +70,25 @@ class Text(Source):
         """Every function that is defined with `def`."""
         return {
             (node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): node
-            for node in self._nodes
+            for node in self._statements
             if isinstance(node, ast.FunctionDef)
         }
 
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Every import, at any depth."""
-        return [node for node in self._nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        return [node for node in self._statements if isinstance(node, ast.Import | ast.ImportFrom)]
 
     @cached_property
-    def _nodes(self) -> list[ast.AST]:
-        return list(ast.walk(self.tree))
+    def _statements(self) -> list[ast.AST]:
+        """Every statement, at any depth; there are none in expressions, which are not looked through."""
+        found: list[ast.AST] = []
+        level: list[ast.AST] = [self.tree]
+        while level:
+            parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
+            level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
+            found += level
+        return found
 
     def code(self, place: Place, future: int) -> types.CodeType:
         """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""

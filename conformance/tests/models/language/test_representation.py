@@ -15,7 +15,21 @@ from conformance.tests.support.compared.representation import representation_dif
 from isrcheck.models import registry, run
 from isrcheck.models.language.ir import building, interpreter
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Cell, Chain, Constant, Fold, Link, Local, Node, Operation, Routine, Sign
+from isrcheck.models.language.ir.determined import Determined
+from isrcheck.models.language.ir.nodes import (
+    Cell,
+    Chain,
+    Constant,
+    Expression,
+    Fold,
+    Link,
+    Local,
+    Node,
+    Operation,
+    Return,
+    Routine,
+    Sign,
+)
 from isrcheck.models.language.ir.walking import assigned, fold, rewrite, routines, visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
@@ -190,6 +204,44 @@ def test_each_number_of_a_chain_is_read_once(tmp_path: Path) -> None:
     (prop,) = (one for one in registry.load_file(tmp_path / "nested.py").properties if one.of_steps)
     nodes = list(visit(routine_of(prop.function).body))
     assert [sum(isinstance(node, kind) for node in nodes) for kind in (Chain, Link, Cell)] == [12, 24, 3]
+
+
+def test_the_configuration_determines_what_uses_neither_the_state_nor_a_variable(scopes: Instance) -> None:
+    determined = Determined(scopes)
+    nodes = [one for name in ("step", "undo", "paint") for one in visit(routine(scopes, name).body)]
+    expressions = [one for one in nodes if isinstance(one, Expression) and not isinstance(one, Constant)]
+    numbers = {one.span.text: determined.number(one) for one in expressions}
+    assert {text: number for text, number in numbers.items() if number is not None} == {
+        "s.n": 3,
+        "s.n - 1": 2,
+        "LIMIT // 2": 2,
+        "min((x for x in range(1, 3)))": 1,
+    }
+    assert len(numbers) == 41
+
+
+TRUTHS = {
+    "s.n == 3 or s.is_set": True,
+    "s.is_set or s.n == 3": True,
+    "s.is_set and not s.n": False,
+    "not (s.is_set and s.n < 3)": True,
+    "s.is_set and s.n": None,
+    "small(s)": None,
+    "0 and s.total": False,
+    "any(s.n < 3 and s.color[x] == 1 for x in range(s.n))": False,
+    "all(LIMIT > x for x in range(s.n))": True,
+    "s.n and LIMIT": True,
+}
+"""Conditions, and what the configuration says of them."""
+
+
+def test_a_part_that_decides_determines_a_condition_wherever_it_stands(tmp_path: Path) -> None:
+    claims = "".join(f"\n\n@always\ndef claim_{number}(s):\n    return {one}\n" for number, one in enumerate(TRUTHS))
+    (tmp_path / "truths.py").write_text(SCOPES + claims, encoding="utf-8")
+    instance = registry.load_file(tmp_path / "truths.py").instance("")
+    conditions = [routine_of(one.function).body[0] for one in instance.properties if one.name.startswith("claim")]
+    determined = Determined(instance)
+    assert [determined.truth(one.value) for one in conditions if isinstance(one, Return)] == list(TRUTHS.values())
 
 
 MISREADINGS = {

@@ -1,0 +1,43 @@
+"""What the configuration of an instance determines, in every state.
+
+In:  an `Instance`, an expression of one of its routines.
+Out: the number or the truth value that the expression always has; None if it depends on the state or on a variable.
+"""
+
+from __future__ import annotations
+
+from isrcheck.models.language.ir.interpreter import Interpreter, UnknownVariableError
+from isrcheck.models.language.ir.nodes import And, Expression, Not, Or
+from isrcheck.models.language.model import Instance
+
+
+class Determined:
+    """The expressions of one instance that its configuration determines."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._interpreter = Interpreter(instance)
+        self._numbers: dict[Expression, int | None] = {}
+
+    def number(self, expression: Expression) -> int | None:
+        """The value of an expression."""
+        if expression not in self._numbers:
+            try:
+                self._numbers[expression] = int(self._interpreter.value(expression))
+            except (UnknownVariableError, ZeroDivisionError):  # a division by 0 is in what is never evaluated
+                self._numbers[expression] = None
+        return self._numbers[expression]
+
+    def truth(self, condition: Expression) -> bool | None:
+        """Whether a condition is true. A conjunction with a part that is always false is not, whatever its value."""
+        match condition:
+            case Not(operand):
+                truth = self.truth(operand)
+                return None if truth is None else not truth
+            case And(parts) | Or(parts):
+                decisive = isinstance(condition, Or)
+                truths = [self.truth(one) for one in parts]
+                if decisive in truths:
+                    return decisive
+                return None if None in truths else not decisive
+        number = self.number(condition)
+        return None if number is None else bool(number)
