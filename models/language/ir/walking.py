@@ -1,7 +1,8 @@
 """Ways through the representation, so that no engine has a recursion of its own over the parts of a node.
 
 In:  a node.
-Out: its parts, all nodes in it, a value computed from those of its parts, or the node with other parts.
+Out: its parts, all nodes in it, a value computed from those of its parts, the node with other parts, or whether it
+     says the same as another one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,22 @@ def visit(nodes: Iterable[Node]) -> Iterator[Node]:
         node = waiting.pop()
         yield node
         waiting += list(parts(node))[::-1]
+
+
+def same(one: Node, other: Node) -> bool:
+    """Whether two nodes say the same, wherever they are written."""
+    return type(one) is type(other) and all(
+        name == "span" or _same(value, getattr(other, name)) for name, value in vars(one).items()
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """The same for a part of a node, several in a tuple, or anything else."""
+    if isinstance(one, Node):
+        return same(one, other)
+    if isinstance(one, tuple) and len(one) == len(other):
+        return all(map(_same, one, other))
+    return bool(one == other)
 
 
 def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
