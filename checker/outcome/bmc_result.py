@@ -17,8 +17,7 @@ from isrcheck.models.language.model import Instance
 class BmcResult:
     """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning.
 
-    `nodes` is the size of the formula, `times` the seconds for each depth. `refusal` says why Z3 could not check
-    anything.
+    `nodes` is the size of the formula, `times` the seconds for each depth.
     """
 
     instance: Instance
@@ -29,7 +28,6 @@ class BmcResult:
     seconds: float = 0.0
     nodes: int = 0
     times: list[float] = field(default_factory=list)
-    refusal: str = ""
     findings: dict[str, Findings] = field(default_factory=dict)
 
     @property

@@ -40,7 +40,6 @@ WHY_STOPPED = {
     "seconds": "the time limit is reached",
     "interrupt": "the user interrupted it",
     "unknown": "Z3 found no answer",
-    "unsupported": "Z3 does not support this model",
     "lost": "Spark lost part of its data",
     "disk": "the disk is full or has failed",
 }

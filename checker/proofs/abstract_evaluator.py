@@ -6,23 +6,36 @@ Out: the truth of properties and the effects of steps, over unbounded integers.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
-from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
+from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.linear_integers import LinearInteger
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.entries import Entry
+from isrcheck.models.language.ir.nodes import (
+    Assign,
+    Call,
+    Fold,
+    Gathering,
+    Generator,
+    Loop,
+    Range,
+    Return,
+    Store,
+    Variable,
+)
+from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import FieldLayout
-from isrcheck.models.language.syntax import FOLDS, Function
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.messages.errors import UsageError
 
-Target = tuple[str, int | str]
-"""Something that a loop writes: ("cell", number) or ("local", name)."""
+Target = tuple[SymbolicState, int] | Variable
+"""Something that a loop writes: a cell of a state, by its number, or a local."""
 
 OPEN = 1 << 40
 """The size of an unbounded domain, or the end of an unbounded range; larger than any fixed size."""
@@ -47,8 +60,13 @@ class OpenRangeError(Exception):
     """A generator goes through an unbounded range."""
 
 
-Before = tuple[list[list[Value]], dict[str, Value], int, int]
-"""The state before a loop: the cells, the locals, the guards so far, and where a declared range was left."""
+class UnsupportedError(UsageError):
+    """The unbounded abstraction does not support a construct; the message says which construct, and where it is."""
+
+
+Before = tuple[list[list[Value]], dict[Variable, Value], int, int]
+"""The state before a loop: the cells, the values of variables, the guards so far, and where a declared range was
+left."""
 
 
 class AbstractEvaluator(Evaluator):
@@ -126,7 +144,7 @@ class AbstractEvaluator(Evaluator):
             self.read.pop(place.name, None)
             return
         for cell, condition in self.targets(place, indices):
-            self._note(("cell", cell), condition)
+            self._note((state, cell), condition)
             old = state.cells[cell]
             if place.field.values.is_flag:
                 state.cells[cell] = self.choose(condition, as_truth(self.truth(value)), old)
@@ -135,14 +153,14 @@ class AbstractEvaluator(Evaluator):
                 self._demand(self.circuit.either(-condition, inside))
                 state.cells[cell] = self.choose(condition, written, old)
 
-    def _assign(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            self._note(("local", target.id), TRUE)
-        super()._assign(target, value)
+    def assign(self, variable: Variable, value: Value) -> None:
+        """Give a local a value; within a loop, note that."""
+        self._note(variable, TRUE)
+        super().assign(variable, value)
 
     def _note(self, target: Target, condition: int) -> None:
         """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
-        if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
+        if self.written is not None and (not isinstance(target, Variable) or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
 
@@ -157,92 +175,81 @@ class AbstractEvaluator(Evaluator):
             self.sizes[domain] = self.arithmetic.number(0, None)
         return self.sizes[domain]
 
-    def _is_open(self, call: ast.expr) -> bool:
+    def _is_open(self, numbers: Range) -> bool:
         """Whether the ends of a range are not plain numbers here."""
-        assert isinstance(call, ast.Call)
-        return not all(isinstance(self.number(self.value(argument)), int) for argument in call.args)
+        return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
-    def fold(self, call: ast.Call) -> Value:
-        """Evaluate a call with a generator; over an unbounded domain, the result is arbitrary, and that of sum is
+    def fold(self, fold: Fold) -> Value:
+        """Gather the values of a fold; over an unbounded domain, the result is arbitrary, and that of sum is
         unsupported."""
-        generator = call.args[0]
-        assert isinstance(generator, ast.GeneratorExp)
-        frame, name = self.frame, self.frame.function.builtin(call)
-        known, branch, alive, read, error = frame.locals, frame.branch, self.alive, dict(self.read), self.error
-        try:
-            return super().fold(call)
-        except OpenRangeError:
-            frame.locals, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
-        if name == "sum":
-            raise UnsupportedError(
-                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}:"
-                " a sum over an open (unbounded) domain"
-            )
-        for keyword in call.keywords:
-            self.value(keyword.value)
-        self._look_into(generator)
-        return Truth(self.circuit.variable()) if name in FOLDS else self.arithmetic.number(None, None)
-
-    def range(self, call: ast.Call) -> Iterable[tuple[Value, int]]:
-        """The values of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
-        if self._is_open(call):
-            raise OpenRangeError
-        return super().range(call)
-
-    def _look_into(self, generator: ast.GeneratorExp) -> None:
-        """Note where a generator leaves a declared range; a variable over an unbounded domain may have any value."""
         frame = self.frame
-        known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
-        frame.locals, self.read = dict(known), {}
+        known, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
+        try:
+            return super().fold(fold)
+        except OpenRangeError:
+            frame.values, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
+        if fold.gathering is Gathering.SUM:
+            raise UnsupportedError(f"{fold.span.place}: in {frame.name}: a sum over an open (unbounded) domain")
+        if fold.default is not None:
+            self.value(fold.default)
+        self._look_into(fold)
+        is_truth = fold.gathering in (Gathering.ALL, Gathering.ANY)
+        return Truth(self.circuit.variable()) if is_truth else self.arithmetic.number(None, None)
 
-        def elements(part: int) -> None:
-            if part == len(generator.generators):
-                self.value(generator.elt)
+    def range(self, numbers: Range) -> Iterable[tuple[Value, int]]:
+        """The numbers of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
+        if self._is_open(numbers):
+            raise OpenRangeError
+        return super().range(numbers)
+
+    def _look_into(self, fold: Fold) -> None:
+        """Note where a fold leaves a declared range; a variable over an unbounded domain may have any value."""
+        frame = self.frame
+        known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
+        frame.values, self.read = dict(known), {}
+
+        def look(generators: Sequence[Generator]) -> None:
+            if not generators:
+                self.value(fold.body)
                 return
-            one = generator.generators[part]
-            assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
-            for element, inside in self._any_of(one.iter):
+            for element, inside in self._any_of(generators[0].range):
                 outer = frame.branch
-                frame.locals[one.target.id] = element
+                frame.values[generators[0].variable] = element
                 frame.branch = self.circuit.both(outer, inside)
-                for condition in one.ifs:
+                for condition in generators[0].conditions:
                     frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
                 if frame.branch != FALSE:
-                    elements(part + 1)
+                    look(generators[1:])
                 frame.branch = outer
 
-        elements(0)
-        frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
+        look(fold.generators)
+        frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
 
-    def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
-        """The elements of a range, each with its condition; for an unbounded range one arbitrary element."""
-        if not self._is_open(call):
-            return list(self.range(call))
-        element, inside = self._any_element(call)
-        return [(element, inside)]
+    def _any_of(self, numbers: Range) -> Iterable[tuple[Value, int]]:
+        """The numbers of a range, each with its condition; for an unbounded range one arbitrary number."""
+        return [self._any_element(numbers)] if self._is_open(numbers) else self.range(numbers)
 
-    def _any_element(self, call: ast.Call) -> tuple[Value, int]:
-        limits = [self.number(self.value(argument)) for argument in call.args]
-        low, high = (0, limits[0]) if len(limits) == 1 else limits
+    def _any_element(self, numbers: Range) -> tuple[Value, int]:
+        low, high = self.ends(numbers)
         element = self.arithmetic.number(None, None)
         compare = self.arithmetic.compare
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
-    def _statement_For(self, statement: ast.For) -> None:
+    def loop(self, loop: Loop) -> None:
         """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
-        if not self._is_open(statement.iter):
-            self._loop_of_fixed_length(statement)
+        if not self._is_open(loop.range):
+            self._loop_of_fixed_length(loop)
             return
-        frame, states = self.frame, list(self.frame.states.values())
-        before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
-        if self._leaves_everything(statement):
+        frame = self.frame
+        before = [list(state.cells) for state in frame.states], dict(frame.values), self.alive, self.error
+        if self._leaves_everything(loop):
             read = self.read
-            self._round(statement, before, {}, {})  # to note its range errors
+            self._round(loop, before, {}, {})  # to note its range errors
             self.read = read
             return
         targets: dict[Target, bool] = {}
         while True:  # what an iteration writes may depend on what earlier iterations wrote
-            found = self._round(statement, before, targets, {})
+            found = self._round(loop, before, targets, {})
             truths = {
                 target: targets.get(target, True)
                 and _is_truth(self._value_of(target))
@@ -255,64 +262,53 @@ class AbstractEvaluator(Evaluator):
         bounds = {target: self._bounds(found, target) for target in targets}
         found_ends: list[tuple[Target, Value]] = []
         for target in targets:
-            one = self._round(statement, before, targets, bounds)
+            one = self._round(loop, before, targets, bounds)
             was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
             found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
         # One more iteration, for a return from within the loop.
-        if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
-            self._round(statement, before, targets, bounds, keep=True)
+        if any(isinstance(node, Return) for node in visit(loop.body)):
+            self._round(loop, before, targets, bounds, keep=True)
         self.read = {}
         for target, value in found_ends:
             self._set_value(target, value)
             self._note(target, TRUE)
 
-    def _loop_of_fixed_length(self, statement: ast.For) -> None:
+    def _loop_of_fixed_length(self, loop: Loop) -> None:
         """Unroll the loop; a loop variable with an earlier value is written like any other local."""
-        assert isinstance(statement.target, ast.Name)
-        name = statement.target.id
-        is_new = name not in self.frame.locals
+        is_new = loop.variable not in self.frame.values
         if not is_new:
-            self._note(("local", name), TRUE)
-        super()._statement_For(statement)
+            self._note(loop.variable, TRUE)
+        super().loop(loop)
         if is_new:
-            self.frame.locals.pop(name, None)
+            self.frame.values.pop(loop.variable, None)
 
-    def _leaves_everything(self, statement: ast.For) -> bool:
+    def _leaves_everything(self, loop: Loop) -> bool:
         """Whether a loop neither returns nor writes any local or field that the abstraction has."""
-        function = self.frame.function
         forgotten: set[str] = set()
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Return):
-                return False
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id in self.frame.locals:
-                return False
-            if isinstance(node, ast.Call) and (callee := function.callee(node)) is not None:
-                written = callee.writes
-            elif isinstance(node, ast.Assign | ast.AugAssign):
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                while isinstance(target, ast.Subscript):
-                    target = target.value
-                if not isinstance(target, ast.Attribute):
+        for node in visit([loop]):
+            match node:
+                case Return() | Assign():
                     return False
-                written = frozenset({target.attr})
-            else:
-                continue
-            if any(OPEN not in self.layouts[name].sizes for name in written):
-                return False
-            forgotten |= written
+                case Loop(variable) if variable in self.frame.values:
+                    return False
+                case Call(routine):
+                    forgotten |= routine.writes
+                case Store(cell):
+                    forgotten.add(cell.field)
+        if any(OPEN not in self.layouts[name].sizes for name in forgotten):
+            return False
         for name in forgotten:
             self.read.pop(name, None)
         return True
 
     def _put_back(self, before: Before) -> None:
-        cells, known, self.alive, _ = before
-        for state, own in zip(self.frame.states.values(), cells, strict=True):
-            state.cells = list(own)
-        self.frame.locals = dict(known)
+        cells, values, self.alive, _ = before
+        self._set_cells(map(list, cells))
+        self.frame.values = dict(values)
 
     def _round(
         self,
-        statement: ast.For,
+        loop: Loop,
         before: Before,
         targets: Mapping[Target, bool],
         bounds: Mapping[Target, Sequence[str]],
@@ -325,8 +321,7 @@ class AbstractEvaluator(Evaluator):
         self.read = {}
         self.error = before[-1]
         # The ends of the range are evaluated before the loop, which may write what they depend on.
-        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
-        element, inside = self._any_element(statement.iter)
+        element, inside = self._any_element(loop.range)
         returned, result = frame.returned, frame.result
         begun: dict[Target, Value] = {}
         for target, is_truth in targets.items():
@@ -336,18 +331,17 @@ class AbstractEvaluator(Evaluator):
                 stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
                 self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
             self._set_value(target, begun[target])
-        variable: Target = ("local", statement.target.id)
-        is_new = statement.target.id not in before[1]
-        self._set_value(variable, element)
+        is_new = loop.variable not in before[1]
+        self._set_value(loop.variable, element)
         branch, outer, around = frame.branch, self.written, self.looping
         frame.branch = self.circuit.both(branch, inside)
         self.written, self.looping = {}, frame
         if not is_new:  # the variable is still visible after the loop
-            self._note(variable, TRUE)
-        self.block(statement.body)
+            self._note(loop.variable, TRUE)
+        self.block(loop.body)
         written, self.written, self.looping = self.written, outer, around
         if is_new:
-            written.pop(variable, None)
+            written.pop(loop.variable, None)
         frame.branch = branch
         if not keep:
             frame.returned, frame.result = returned, result
@@ -356,23 +350,23 @@ class AbstractEvaluator(Evaluator):
         return Round(written, begun, after)
 
     def _value_of(self, target: Target) -> Value:
-        kind, name = target
-        if kind == "local":
-            return self.frame.locals.get(str(name))
-        return self.frame.states["s"].cells[int(name)]
+        if isinstance(target, Variable):
+            return self.frame.values.get(target)
+        state, cell = target
+        return state.cells[cell]
 
     def _set_value(self, target: Target, value: Value) -> None:
-        kind, name = target
-        if kind == "local":
-            self.frame.locals[str(name)] = value
+        if isinstance(target, Variable):
+            self.frame.values[target] = value
         else:
-            self.frame.states["s"].cells[int(name)] = value
+            state, cell = target
+            state.cells[cell] = value
 
     def _any_number(self, target: Target) -> Value:
-        kind, name = target
-        if kind == "local":
+        if isinstance(target, Variable):
             return self.arithmetic.number(None, None)
-        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+        _, cell = target
+        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= cell < p.offset + p.count))
 
     def _cells(self) -> Sequence[FieldLayout]:
         return [self.layouts[name] for name in self.abstraction.kept]
@@ -380,7 +374,7 @@ class AbstractEvaluator(Evaluator):
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
         begun, after = found.begun[target], found.after[target]
-        if target[0] == "local" or not isinstance(begun, LinearInteger):
+        if isinstance(target, Variable) or not isinstance(begun, LinearInteger):
             return ()
         solver = self.abstraction.solver(self.circuit.budget.deadline)
         signs = (">=", "<=")

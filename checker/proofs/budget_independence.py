@@ -10,19 +10,31 @@ The budgets for which a lemma is declared (`applies=`) do not matter, because th
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import TypeGuard
 
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.nodes import (
+    Cell,
+    Compare,
+    Constant,
+    Node,
+    Require,
+    Routine,
+    Setting,
+    Sign,
+    Store,
+    Sum,
+    Term,
+)
+from isrcheck.models.language.ir.walking import is_same, routines, visit
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import UsageError
 
 MOST_STARTS = 10_000
@@ -35,30 +47,25 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     if instance.model.constraints:
         return []
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
-    functions = list(with_callees([function for function in actions if function is not None]))
+    of_actions = list(routines(routine_of(function) for function in actions if function is not None))
+    of_claims = list(routines(routine_of(claim.function) for claim in claims))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
-    functions_and_claims = [*functions, *with_callees([claim.function for claim in claims])]
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        is_read = any(_reads(function, name) for function in functions_and_claims)
+        is_read = any(name in _settings(routine) for routine in (*of_actions, *of_claims))
         if fields is None or is_read or fields & asked:
             continue
-        if all(_only_counts_down(function, field) for function in functions for field in fields):
+        if all(_only_counts_down(routine, field) for routine in of_actions for field in fields):
             found.append(name)
     return found
 
 
-def _reads(function: Function, entry: str) -> bool:
-    return entry in _attributes(function)
-
-
 @cache
-def _attributes(function: Function) -> frozenset[str]:
-    """Every attribute name that occurs in a function."""
-    nodes = (node for line in function.body for node in ast.walk(line))
-    return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
+def _settings(routine: Routine) -> frozenset[str]:
+    """The entries of the configuration that a function reads."""
+    return frozenset(node.entry for node in visit(routine.body) if isinstance(node, Setting))
 
 
 @cache
@@ -104,30 +111,28 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _only_counts_down(function: Function, field: str) -> bool:
+def _only_counts_down(routine: Routine, field: str) -> bool:
     """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`.
 
     Guards precede writes. Therefore a step has the same effect wherever the counter is above 0.
     """
-    is_action = function.mark is not None and function.mark.kind is Kind.ACTION
-    allowed: set[int] = set()
-    for line in function.body:
-        match line:
-            case ast.Expr(value=ast.Call(func=ast.Name(id="require"), args=[guard])):
-                allowed |= {id(cell) for node in ast.walk(guard) if (cell := _asked_above_0(node)) is not None}
-            case ast.AugAssign(target=ast.Attribute() as cell, op=ast.Sub(), value=ast.Constant(value=1)) if is_action:
-                allowed.add(id(cell))
-    uses = [node for line in function.body for node in ast.walk(line) if _is_use(node, field)]
-    taken = [node for node in uses if isinstance(node.ctx, ast.Store)]
-    return len(taken) <= 1 and all(id(node) in allowed for node in uses)
+    is_action = routine.mark is not None and routine.mark.kind is Kind.ACTION
+    allowed: set[Node] = set()
+    for statement in routine.body:
+        match statement:
+            case Require():
+                allowed.update(cell for node in visit([statement]) if (cell := _asked_above_0(node)) is not None)
+            case Store(Cell(indices=()) as cell, Sum((Term(old), Term(Constant(1), True)))) if is_action and is_same(
+                old, cell
+            ):
+                allowed.update((cell, old))
+    uses = [node for node in visit(routine.body) if isinstance(node, Cell) and node.field == field]
+    stores = [node for node in visit(routine.body) if isinstance(node, Store) and node.cell.field == field]
+    return len(stores) <= 1 and allowed.issuperset(uses)
 
 
-def _is_use(node: ast.AST, field: str) -> TypeGuard[ast.Attribute]:
-    return isinstance(node, ast.Attribute) and node.attr == field
-
-
-def _asked_above_0(node: ast.AST) -> ast.expr | None:
+def _asked_above_0(node: Node) -> Cell | None:
     match node:
-        case ast.Compare(left=ast.Attribute() as cell, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+        case Compare(Cell(indices=()) as cell, Sign.GREATER, Constant(0)):
             return cell
     return None

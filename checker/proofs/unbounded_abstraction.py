@@ -22,10 +22,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.proofs.abstract_evaluator import OPEN, AbstractEvaluator, ends
+from isrcheck.checker.proofs.abstract_evaluator import OPEN, AbstractEvaluator, UnsupportedError, ends
 from isrcheck.checker.resources.formula_budget import FormulaBudget
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Value

@@ -225,7 +225,7 @@ def _row(values: list[int | None]) -> str:
 def unrolled_lines(unrolled: BmcResult) -> list[str]:
     """Return lines with the depth that Z3 has checked, and with its times."""
     if unrolled.judged < 0:
-        return [f"Z3 {solver_version()}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
+        return [f"Z3 {solver_version()}: no depth was checked"]
     far = "no behaviour is longer" if unrolled.exhausted else "there are longer behaviours"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [

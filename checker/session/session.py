@@ -46,7 +46,6 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
-from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.models.language.declare import INDUCTIVE, WHOLE
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
@@ -341,13 +340,9 @@ class SearchSession:
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run
         instance, command = run.exploration.instance, f"{run.command} --engine all"
-        try:
-            bmc_result = self._ask_z3(instance)
-        except UnsupportedError as error:  # the result of the explorer remains valid
-            bmc_result = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
-        else:
-            differing = differences(run.exploration, bmc_result)
-            assert not differing, "; ".join([*differing, f"reproduce: {command}"])
+        bmc_result = self._ask_z3(instance)
+        differing = differences(run.exploration, bmc_result)
+        assert not differing, "; ".join([*differing, f"reproduce: {command}"])
         cut = bmc_result.stopped if not bmc_result.is_complete else None
         found = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=bmc_result, command=command, verdicts=found)

@@ -398,7 +398,6 @@ def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
         "judged_to_depth": second.judged,
         "seconds": round(second.seconds, 3),
         "stopped": second.stopped,
-        "refusal": second.refusal or None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Symbolic execution without syntax: values, stack frames, and the cells of symbolic states.
+"""Symbolic execution without the nodes of functions: values, stack frames, and the cells of symbolic states.
 
 In:  an `Instance`, an and-inverter graph, and an arithmetic (checker/symbolic/one_hot_integers.py or
      checker/symbolic/linear_integers.py).
@@ -7,20 +7,20 @@ Out: the operations on values and cells that checker/symbolic/evaluator.py uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.models.language.ir.nodes import Variable
 from isrcheck.models.language.model import FieldLayout, Instance
-from isrcheck.models.language.syntax import Function
 from isrcheck.models.run import Cells
 
 Value = Any
 """A plain number or truth value, a `Truth`, or a number of the arithmetic in use."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SymbolicState:
     """A state whose cells are symbolic values; branches replace the list of cells as a whole."""
 
@@ -29,14 +29,17 @@ class SymbolicState:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame: the function, its locals, its `result`, and the condition (`returned`) that it has returned."""
+    """A stack frame: the name of the function, the path condition of its call (`entry`) and within it (`branch`), its
+    `result`, and the condition (`returned`) that it has returned.
 
-    function: Function
+    The value of a variable can also be a state, a subset, or for each action, by position, whether it was taken.
+    """
+
+    name: str
     entry: int
+    values: dict[Variable, Value]
+    states: Sequence[SymbolicState]
     branch: int = TRUE
-    locals: dict[str, Value] = field(default_factory=dict)
-    states: dict[str, SymbolicState] = field(default_factory=dict)
-    taken: Mapping[int, int] = field(default_factory=dict)
     returned: int = FALSE
     result: Value = None
 
@@ -52,7 +55,7 @@ class SymbolicExecution:
         self.circuit = circuit
         self.arithmetic = arithmetic
         self.layouts = instance.layouts
-        self.frame = Frame(instance.model.actions[0].alternatives[0], TRUE)
+        self.frame = Frame("", TRUE, {}, ())
         self.alive = TRUE
         self.error = FALSE
 

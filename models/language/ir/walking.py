@@ -1,7 +1,8 @@
 """Ways through the representation, so that no engine has a recursion of its own over the parts of a node.
 
 In:  a node.
-Out: its parts, all nodes in it, a value computed from those of its parts, or the node with other parts.
+Out: its parts, all nodes in it, a value computed from those of its parts, the node with other parts, or whether it
+     says the same as another one.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ import pytest
 from conformance.tests.support.engine import joined, none_to, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, prove
-from isrcheck.checker.symbolic import bounded_model_checking
-from isrcheck.checker.symbolic.evaluator import UnsupportedError
+from isrcheck.models.messages.errors import UsageError
 
 START = """\
 from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma
@@ -261,22 +260,20 @@ def test_a_property_outside_the_abstraction_costs_no_verdict(check):
     assert lost["why"].endswith("a sum over an open (unbounded) domain")
 
 
-@pytest.mark.parametrize("how", ["compare", "prove"])
-def test_the_explorers_findings_are_kept_if_z3_cannot_run(check, monkeypatch, how):
-    """Simulates a construct that only the explorer supports."""
+def test_the_explorers_findings_are_kept_if_nothing_can_be_proved(check, monkeypatch):
+    """Simulates a model that the prover refuses."""
 
     def refused(*given, **more):
-        raise UnsupportedError("model.py:1: in early: the symbolic engine does not support `New`; use --engine local")
+        raise UsageError("model.py:1: in early: refused; use --engine local")
 
-    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "TransitionRelation", refused)
+    monkeypatch.setattr(prove, "TransitionRelation", refused)
     monkeypatch.setattr(induction, "TransitionRelation", refused)
     text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
-    words = ("--engine", "all") if how == "compare" else ()
-    code, out, _ = check(text, "--bound", "5", *words)
+    code, out, _ = check(text, "--bound", "5")
     assert (code, verdict_of(out)) == (12, "VIOLATED: early at step 3")
-    code, out, _ = check(text, "--bound", "2", *words)
+    code, out, _ = check(text, "--bound", "2")
     assert code == 3
-    assert "does not support `New`; use --engine local" in joined(out)
+    assert "Z3 cannot check this model: model.py:1: in early: refused; use --engine local" in joined(out)
 
 
 # ----------------------------------------------------------------------------------------------------- for every length

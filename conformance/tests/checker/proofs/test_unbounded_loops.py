@@ -13,10 +13,9 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.abstract_evaluator import OPEN
+from isrcheck.checker.proofs.abstract_evaluator import OPEN, UnsupportedError
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
@@ -470,6 +469,28 @@ def test_syntax_outside_the_abstraction_is_refused(tmp_path: Path, body: str, sa
         UnboundedAbstraction(registry.load_file(path).instance())
     assert str(refusal.value).startswith(f"{path}:")
     assert says in str(refusal.value)
+
+
+def test_what_stands_twice_in_the_representation_is_evaluated_once(tmp_path: Path) -> None:
+    """The middle of a chain, and the indices of `+=`: an arbitrary number is the same one."""
+    path = written(tmp_path, HELPERS, "require(2 <= first(s) <= 1)", "s.z[min(first(s), 1)] += 1")
+    abstraction = UnboundedAbstraction(registry.load_file(path).instance())
+    assert {step.action for step in abstraction.steps} == {"act_1"}
+    z, solver, compare = abstraction.layouts["z"], abstraction.solver(), abstraction.arithmetic.compare
+    cells = slice(z.offset, z.offset + z.count)
+
+    def is_possible(*after: int) -> bool:
+        return any(
+            solver.check(
+                step.enabled,
+                *(compare("==", *pair) for pair in zip(abstraction.before[cells], (0, 2), strict=True)),
+                *(compare("==", *pair) for pair in zip(step.after[cells], after, strict=True)),
+            )
+            is Answer.YES
+            for step in abstraction.steps
+        )
+
+    assert [after for after in itertools.product(range(4), repeat=2) if is_possible(*after)] == [(0, 3), (1, 2)]
 
 
 PROPERTIES = """

@@ -6,9 +6,7 @@ in the states of a random walk and in random states, in all of them at once.
 
 from __future__ import annotations
 
-import ast
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,13 +36,9 @@ from conformance.tests.models.language.test_language import (
 )
 from conformance.tests.sampling import recorded, sampled
 from conformance.tests.support.compared.symbolic import Compared, compare_all, states_of
-from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
-from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
-from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.language.syntax import EXPRESSIONS, STATEMENTS
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.testing.strategies import legal_values
 
@@ -207,35 +201,6 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
 def test_more_than_twenty_thousand_comparisons_are_made() -> None:
     assert sum(LEAST_SUCCESSORS[family_of(name)] for name in registry.names()) >= 20_000
     assert {family_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_ANSWERS)
-
-
-# -------------------------------------------------------------------------------------------------- the closed language
-
-
-def test_every_statement_and_expression_is_translated() -> None:
-    read = {name for name in dir(Evaluator) if name.startswith(("_statement_", "_value_"))}
-    assert read == {f"_statement_{node.__name__}" for node in STATEMENTS} | {
-        f"_value_{node.__name__}" for node in EXPRESSIONS
-    }
-
-
-@pytest.mark.parametrize(
-    ("line", "refused"),
-    [("while s.f:\n    pass", "While"), ("s.f = [0]", "List"), ("s.f = (x := 1)", "NamedExpr")],
-)
-def test_unknown_syntax_is_refused_by_name(tmp_path: Path, line: str, refused: str) -> None:
-    """Loading refuses such a model, so the syntax is inserted into a loaded one."""
-    path = write(tmp_path, action("s.f = True", parameters="s"))
-    instance = whole(path)
-    loaded = instance.function(1)
-    assert loaded is not None
-    last = len(path.read_text(encoding="utf-8").splitlines())
-    function = replace(loaded, body=ast.parse("\n" * (last - 1) + line).body)
-    evaluator = Evaluator(instance, AndInverterGraph(), OneHotArithmetic(AndInverterGraph()))
-    with pytest.raises(UnsupportedError) as refusal:
-        evaluator.act(new_state(instance, evaluator.arithmetic), function, [])
-    expected = f"{path}:{last}: in act: the symbolic engine does not support `{refused}`; use --engine local"
-    assert str(refusal.value) == expected
 
 
 # ------------------------------------------------------------------------------------------------- one meaning for all

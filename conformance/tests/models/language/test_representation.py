@@ -29,8 +29,9 @@ from isrcheck.models.language.ir.nodes import (
     Return,
     Routine,
     Sign,
+    Store,
 )
-from isrcheck.models.language.ir.walking import assigned, fold, rewrite, routines, visit
+from isrcheck.models.language.ir.walking import assigned, fold, is_same, rewrite, routines, visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
@@ -289,3 +290,14 @@ def test_a_rewriting_changes_what_it_names_and_keeps_the_rest(scopes: Instance) 
         True,
     ]
     assert [node.value for node in visit(changed) if isinstance(node, Constant) and node.value in (4, 8)] == [8]
+
+
+def test_two_nodes_are_the_same_if_they_say_the_same_of_the_same_variables(scopes: Instance) -> None:
+    step, weight, undo = (routine(scopes, name) for name in ("step", "weight", "undo"))
+    subtraction, reset = (statement for statement in undo.body if isinstance(statement, Store))
+    read = [node for node in visit([subtraction.value]) if isinstance(node, Cell)]
+    assert [is_same(subtraction.cell, cell) for cell in read] == [True, False]
+    assert [is_same(reset.cell, cell) for cell in read] == [False, False]
+    assert [is_same(one, other) for one in step.guards for other in step.guards] == [True, False, False, True]
+    names = [node for node in visit(weight.body) if isinstance(node, Local) and node.variable.name == "x"]
+    assert [is_same(names[0], other) for other in names] == [True, False, False, False, True]
