@@ -49,7 +49,7 @@ from isrcheck.models.language.text.chains import alternatives, branches, summand
 from isrcheck.models.language.text.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from isrcheck.models.language.text.plain import members_of, plain
 from isrcheck.models.language.text.sealed import sealed
-from isrcheck.models.language.text.source_text import Source, written
+from isrcheck.models.language.text.source_text import Source, statements_in, written
 from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
@@ -131,7 +131,7 @@ class FunctionReader:
             self._refuse(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
         self.writes: set[str] = set()
         self.reads: set[str] = set()
-        self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
+        self.returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
         self.function.returns_value = self.returns_value
         for decorator in definition.decorator_list:
             self._decorator(decorator)

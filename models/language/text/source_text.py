@@ -81,14 +81,7 @@ class Text(Source):
 
     @cached_property
     def _statements(self) -> list[ast.AST]:
-        """Every statement, at any depth; there are none in expressions, which are not looked through."""
-        found: list[ast.AST] = []
-        level: list[ast.AST] = [self.tree]
-        while level:
-            parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
-            level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
-            found += level
-        return found
+        return list(statements_in(self.tree))
 
     def code(self, place: Place, future: int) -> types.CodeType:
         """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
@@ -96,6 +89,15 @@ class Text(Source):
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
         return self._codes[future][place]
+
+
+def statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement in a module or a statement, at any depth; there are none in expressions."""
+    level = [node]
+    while level:
+        parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
+        level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
+        yield from level
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
