@@ -224,7 +224,7 @@ class Scheduler:
         """A broker begins to shut down; when it has stopped, it is started again."""
         broker = self._one_up()
         if broker is not None and self._cluster.metadata_log()[-1].brokers[broker].is_active:
-            self._cluster.begin_shutdown(broker, leads_others=self._random.random() < 0.5)
+            self._cluster.begin_shutdown(broker, leads_others=True)  # as brokers of a cluster do
             self._plan(2 * self._chances.down_time, partial(self._restart, broker))
 
     def _administrate(self) -> None:

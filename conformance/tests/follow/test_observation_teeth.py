@@ -34,7 +34,7 @@ CHANGES = [
     (LOSS, 2, "offset", 2, "it was acknowledged at offset 2, if at all", OFFSET.format("m1", 1)),
     (LOSS, 5, "log.1.1", "m0", "the log of broker 2 is m0 m0 m2", GUARDS),
     (LOSS, 8, "offset", 0, "it was acknowledged at offset 0, if at all", OFFSET.format("PRECIOUS", 3)),
-    (LOSS, 11, "log.3.1", "m1", "the log of broker 2 is m0 m1 m2 m1", LEADING),
+    (LOSS, 11, "log.3.1", "m1", "the log of broker 2 is m0 m1 m2 m1", GUARDS),
     (LOSS, 25, "records.0.1", "m1", "a running leader can return m1 m1 m2", GUARDS),
     *[
         row

@@ -48,7 +48,7 @@ def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
 
 OF_KRAFT = {
     *("controller_fences_broker", "controller_fences_leader", "controller_unfences_broker", "broker_applies_metadata"),
-    *("broker_asks_to_shut_down", "leader_asks_to_shut_down", "broker_shuts_down"),
+    *("leader_asks_to_shut_down", "broker_shuts_down"),
 }
 """What happens in every run with a KRaft controller, and in no other."""
 
