@@ -24,7 +24,6 @@ OFFSET = (
 GUARDS = "no step brings any of these states nearer to the line"
 CHECKPOINT = "a broker's checkpoint is a high watermark that it has had"
 TOGETHER = "each of these is true in some state, but they are not all true in the same one"
-LEADING = "its guard `presumes_leadership(s, leader)` is false"
 
 LOSS, HELD = "kafka-0.10.2-kip101_loss", "kafka-3.9-missed_demotion"
 CONTROL, FROZEN = "kafka-3.9-missed_demotion_control", "kafka-3.9-missed_demotion_frozen"
