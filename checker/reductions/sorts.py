@@ -195,9 +195,8 @@ class _Reading:
         self.result = Node()
         self.accesses: list[Access] = []
         self.loops: list[Node] = []
-        changed = assigned(routine.body)
         self.locals = {
-            parameter: Binding(Node(), parameter not in changed)
+            parameter: Binding(Node(), parameter not in routine.assignments)
             for parameter in routine.arguments
             if parameter.role is Role.NUMBER
         }

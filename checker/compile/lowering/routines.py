@@ -8,7 +8,6 @@ Out: lines of a small subset of Python: `s.field[i]` is the number at an address
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, assert_never
 
@@ -75,9 +74,7 @@ class RoutineLowering:
         self.kernel = kernel
         self.routine = routine
         self.names: dict[Variable, str] = {}
-        nodes = visit(routine.body)
-        self.assignments = Counter(node.variable for node in nodes if isinstance(node, Assign | Loop))
-        self.limits = {one: limit for one, limit in limits.items() if one not in self.assignments}
+        self.limits = {one: limit for one, limit in limits.items() if one not in routine.assignments}
 
     def name(self, variable: Variable) -> str:
         """A variable as it is written in the kernel: with a final underscore, to avoid name clashes."""
@@ -161,7 +158,7 @@ class RoutineLowering:
         low, high, limit = self.range(loop.range)
         known = dict(self.limits)
         self.limits.pop(loop.variable, None)
-        if limit is not None and self.assignments[loop.variable] == 1:
+        if limit is not None and self.routine.assignments[loop.variable] == 1:
             self.limits[loop.variable] = limit
         lines = [f"{indent}for {self.name(loop.variable)} in range({low}, {high}):", *self.block(loop.body, indent)]
         self.limits = known

@@ -7,7 +7,7 @@ Out: its `Routine`, with the routines of all that it calls. Each function has on
 from __future__ import annotations
 
 import ast
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from weakref import WeakKeyDictionary
@@ -90,19 +90,21 @@ class _Building:
         own = {name: Variable(name) for name in function.stores if name not in parameters}
         self.parameters = tuple(parameters.values())
         self.scope: Mapping[str, Variable] = parameters | own
+        self.assignments = Counter[Variable]()
 
     def routine(self) -> Routine:
-        function = self.function
+        function, body = self.function, self.block(self.function.body)
         return Routine(
             function.name,
             Span(function.source, function.line, 0, function.line, 0),
             function.documentation,
             self.parameters,
-            self.block(function.body),
+            body,
             function.returns_value,
             function.writes,
             function.reads,
             function.mark,
+            self.assignments,
         )
 
     def span(self, node: ast.stmt | ast.expr) -> Span:
@@ -131,6 +133,7 @@ class _Building:
                 cases = [Case(self.expression(one.test), self.block(one.body), span=self.span(one)) for one in tests]
                 return Branch(tuple(cases), self.block(otherwise), span=span)
             case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
+                self.assignments[self.scope[name]] += 1
                 return Loop(self.scope[name], self.range(iterated), self.block(body), span=span)
             case ast.Return(value=ast.expr() as value):
                 return Return(self.expression(value), span=span)
@@ -142,6 +145,7 @@ class _Building:
 
     def stored(self, span: Span, target: ast.expr, value: Expression) -> Statement:
         if isinstance(target, ast.Name):
+            self.assignments[self.scope[target.id]] += 1
             return Assign(self.scope[target.id], value, span=span)
         cell = self.expression(target)
         assert isinstance(cell, Cell)

@@ -11,7 +11,7 @@ can keep what it finds by node. The meaning of each node is that of the Python f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -423,6 +423,8 @@ class Routine:
     """The fields that it, or what it calls, writes."""
     reads: frozenset[str] = frozenset()
     mark: Mark | None = field(default=None, repr=False)
+    assignments: Mapping[Variable, int] = field(default_factory=dict, repr=False)
+    """How often each variable is assigned in the text, also as the variable of a loop."""
 
     @property
     def arguments(self) -> tuple[Variable, ...]:
