@@ -398,6 +398,7 @@ def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
         "judged_to_depth": second.judged,
         "seconds": round(second.seconds, 3),
         "stopped": second.stopped,
+        "refusal": None,  # a part of the format; no model is refused since Z3 reads the representation
     }
 
 
