@@ -41,7 +41,7 @@ from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Routine, Variable
-from isrcheck.models.language.model import ArgumentRange, Instance
+from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 
 
@@ -109,6 +109,15 @@ class KernelText(Judging):
             text = RoutineLowering(self, routine, limits).text(name, is_action=is_action, skip=skip)
             self.parts.append(self.elements.noted(name, text))
         return self.names[routine]
+
+    def first_byte(self, place: FieldLayout) -> int:
+        """Where the cells of a field begin in a working buffer."""
+        return self.layout.bits[place.offset].byte if place.count else self.layout.first_cell
+
+    def setting(self, entry: str) -> tuple[int, int]:
+        """Where a working buffer has a setting, and in how many bytes."""
+        place = self.layout.setting(entry)
+        return place.byte, place.bytes
 
     def _expand(self) -> str:
         lines = [

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, assert_never
+from itertools import count
+from typing import Any, Protocol, assert_never
 
 from isrcheck.models.language.declare import Subset
 from isrcheck.models.language.ir.nodes import (
@@ -50,10 +51,7 @@ from isrcheck.models.language.ir.nodes import (
     Variable,
 )
 from isrcheck.models.language.ir.walking import increase, variables, visit
-from isrcheck.models.language.model import FieldLayout
-
-if TYPE_CHECKING:
-    from isrcheck.checker.compile.lower import KernelText
+from isrcheck.models.language.model import FieldLayout, Instance
 
 INDENT = "    "
 
@@ -67,10 +65,31 @@ WRITE = {1: "write", 2: "write16", 4: "write32"}
 """The operations that write a number to a working buffer, by its number of bytes."""
 
 
+class Kernel(Protocol):
+    """The kernel whose functions are lowered."""
+
+    instance: Instance
+    elements: Any
+    """How folds over symmetric elements are evaluated (checker/reductions/elements.py)."""
+    numbers: count[int]
+    """Numbers that make names unique."""
+    parts: list[str]
+    """The functions so far, callees before callers."""
+
+    def routine(self, routine: Routine) -> str:
+        """The name of a function of the kernel, which is added if it is not there yet."""
+
+    def first_byte(self, place: FieldLayout) -> int:
+        """Where the cells of a field begin in a working buffer."""
+
+    def setting(self, entry: str) -> tuple[int, int]:
+        """Where a working buffer has a setting, and in how many bytes."""
+
+
 class RoutineLowering:
     """Lowers one routine. `limits` are known of variables: the value is in 0..limit-1."""
 
-    def __init__(self, kernel: KernelText, routine: Routine, limits: Mapping[Variable, int] = {}) -> None:
+    def __init__(self, kernel: Kernel, routine: Routine, limits: Mapping[Variable, int] = {}) -> None:
         self.kernel = kernel
         self.routine = routine
         self.names: dict[Variable, str] = {}
@@ -230,8 +249,8 @@ class RoutineLowering:
         entry = self.kernel.instance.model.entries[setting.entry]
         if entry.is_bound:
             return f"({getattr(self.kernel.instance.configuration, setting.entry)})"
-        place = self.kernel.layout.setting(setting.entry)
-        text = f"{READ[place.bytes]}({self.name(self.routine.states[0])}, {place.byte})"
+        byte, size = self.kernel.setting(setting.entry)
+        text = f"{READ[size]}({self.name(self.routine.states[0])}, {byte})"
         return text if entry.values is not bool else f"({text} != 0)"
 
     def number(self, expression: Expression) -> int | None:
@@ -281,9 +300,8 @@ class RoutineLowering:
 
     def place(self, cell: Cell) -> tuple[str, FieldLayout, str]:
         """The name of the state, the field, and the text of the byte offset of a cell."""
-        layout, state = self.kernel.layout, self.name(cell.state)
-        place = self.kernel.instance.layouts[cell.field]
-        text = str(layout.bits[place.offset].byte if place.count else layout.first_cell)
+        state, place = self.name(cell.state), self.kernel.instance.layouts[cell.field]
+        text = str(self.kernel.first_byte(place))
         stride = place.count * place.bytes
         for index, size in zip(cell.indices, place.sizes, strict=True):
             stride //= size or 1
