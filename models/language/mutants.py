@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from isrcheck.models.language.core.containers import original_places
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import as_written
 
@@ -52,7 +53,9 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 def _required(require: ast.Name, condition: ast.expr, statement: ast.stmt) -> ast.stmt:
     """Return a guard that stands for `statement`."""
-    return ast.copy_location(ast.Expr(ast.Call(require, [condition], [])), statement)
+    guard = ast.Expr(ast.Call(require, [condition], []))
+    original_places(guard, statement)
+    return guard
 
 
 def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
@@ -139,6 +142,8 @@ def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) ->
         if weaker.rest is None:
             return []
         returned = ast.Return(weaker.rest), ast.Return(as_written(weaker.rest))
+        for one in returned:
+            original_places(one, helper.body[0])
         copy = _function(helper, [returned[0]], [returned[1]], weaker.functions)
         call = ast.Call(ast.Name(own_name, ast.Load()), list(arguments), [])
         found.append(_Weaker(call, weaker.dropped, (helper.name, *weaker.within), {own_name: copy}))

@@ -315,7 +315,7 @@ def test_the_engines_agree(check):
     code, run = told(check, "lamps.py", "--engine", "all", "--bound", "4")
     assert (run["engine"], run["command"]) == ("all", "check lamps.py --bound 4 --engine all")
     assert run["distinct"] > 0
-    assert set(run["z3"]) == {"judged_to_depth", "seconds", "stopped"}
+    assert set(run["z3"]) == {"judged_to_depth", "seconds", "stopped", "refusal"}
     assert (run["z3"]["judged_to_depth"], run["z3"]["stopped"]) == (4, None)
     assert decided(run) == decided(told(check, "lamps.py", "--bound", "4")[1])
 
