@@ -91,7 +91,7 @@ class _GeneratorText(KernelText):
             lines.append(line.replace("range(", f"range({first}, "))
             lines += [f"{indent}work = work + 1", f"{indent}if work > most or count == room:"]
             lines += self._stop(depth + 1, len(choices), PAUSED, indent + INDENT)
-        hoisted = 0 if self.is_careful else len(list(routine_of(function).guards))
+        hoisted = 0 if self.is_careful else len(routine_of(function).guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         failed = [

@@ -148,7 +148,7 @@ class KernelText(Judging):
         lines = [line for _, line in guarded_loops(self, function, choices, indent)]
         indent += len(lines) * INDENT
         # What follows the guards is a function of its own.
-        name = self.function(function, is_action=True, skip=len(list(routine_of(function).guards)))
+        name = self.function(function, is_action=True, skip=len(routine_of(function).guards))
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         lines += [
             f"{indent}if {name}(s{arguments}):",

@@ -136,7 +136,7 @@ class _Reading:
         self.reads = reads
         self.instance = reads.instance
         self.determined = reads.determined
-        self.indices: dict[Index, Index | None] = {**indices, **dict.fromkeys(assigned(routine.body))}
+        self.indices: dict[Index, Index | None] = {**indices, **dict.fromkeys(routine.assignments)}
         self.states = states
         self.uses: list[Use] = []
         self.facts: dict[Place, frozenset[int]] = {}

@@ -95,6 +95,7 @@ class Sorts:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
+        self.determined = Determined(instance)
         self.domains: dict[type[Domain], Node] = {}
         self.values: dict[str, Node | None] = {}
         self.routines: dict[Routine, _Reading] = {}
@@ -453,7 +454,7 @@ class _Reading:
         if not routine.returns_value:
             return None
         if not (routine.writes or routine.reads or routine.arguments):
-            number = Determined(self.sorts.instance).number(call)
+            number = self.sorts.determined.number(call)
             assert number is not None, "it depends on the configuration alone"
             return Known(number)
         return callee.result

@@ -11,7 +11,7 @@ can keep what it finds by node. The meaning of each node is that of the Python f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -437,9 +437,11 @@ class Routine:
         return tuple(one for one in self.parameters if one.role is Role.STATE)
 
     @property
-    def guards(self) -> Iterator[Require]:
+    def guards(self) -> list[Require]:
         """The guards at the beginning of an action."""
+        guards: list[Require] = []
         for statement in self.body:
             if not isinstance(statement, Require):
-                return
-            yield statement
+                break
+            guards.append(statement)
+        return guards

@@ -111,8 +111,7 @@ def variables(node: Node) -> set[Variable]:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two nodes, or parts of nodes, have the same meaning in the same place: their texts may differ in what has
-    none."""
+    """Whether two nodes, or parts of nodes, say the same; where they are written does not count."""
     if isinstance(one, Node) and isinstance(other, Node):
         same_kind = type(one) is type(other)
         return same_kind and all(is_same(vars(one)[name], vars(other)[name]) for name in vars(one) if name != "span")
