@@ -317,8 +317,73 @@ class Call(Node):
     arguments: tuple[Expression, ...]
 
 
+# --------------------------------------------------------------------------- sets and queues, as they are written
+
+# These are only in `Routine.written`; models/language/ir/lowering.py puts reads and writes of cells in their place.
+
+
+@dataclass(frozen=True, eq=False)
+class Collection(Node):
+    """A set or a queue of a state, or a subset that is a parameter."""
+
+    holder: Variable
+    field: str
+    """The field that holds it; empty for a subset."""
+    indices: tuple[Expression, ...]
+    domain: type[Domain]
+    """The domain of a set's elements, or of the places of a queue."""
+    filler: int | None = None
+    """Of a queue: the number in the places behind its last element."""
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveExpression(Node):
+    """An expression about sets, queues or domains as a whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class IsIn(CollectiveExpression):
+    """Whether a number is an element: `x in s.isr`."""
+
+    element: Expression
+    collection: Collection
+
+
+@dataclass(frozen=True, eq=False)
+class InDomain(CollectiveExpression):
+    """Whether a number is an element of a domain: `x in Replica`."""
+
+    element: Expression
+    domain: type[Domain]
+
+
+@dataclass(frozen=True, eq=False)
+class Length(CollectiveExpression):
+    """The number of elements."""
+
+    collection: Collection
+
+
+@dataclass(frozen=True, eq=False)
+class SetComparison(CollectiveExpression):
+    """A comparison of two sets of one domain; AT_MOST is "is a subset of"."""
+
+    left: Collection
+    sign: Sign
+    right: Collection
+
+
+@dataclass(frozen=True, eq=False)
+class QueueElement(CollectiveExpression):
+    """The element at a place of a queue, the oldest at 0. A place without an element is an error."""
+
+    queue: Collection
+    place: Expression
+
+
 Expression = (
-    Constant
+    CollectiveExpression
+    | Constant
     | Local
     | Setting
     | Size
@@ -406,7 +471,70 @@ class Do(Node):
     call: Call
 
 
-Statement = Assign | Store | Branch | Loop | Require | Return | Do
+@dataclass(frozen=True, eq=False)
+class CollectiveStatement(Node):
+    """A statement about sets or queues as a whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetLoop(CollectiveStatement):
+    """Statements for each element of a set, in ascending order; the set is asked for an element when the loop comes to
+    it. The indices of the set are evaluated once."""
+
+    variable: Variable
+    collection: Collection
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SetChange(CollectiveStatement):
+    """An element is put into a set, or taken out of it: `s.isr.add(x)`, `s.isr.discard(x)`."""
+
+    collection: Collection
+    element: Expression
+    is_added: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CopySet(CollectiveStatement):
+    """A set gets the elements of another set: `s.isr = s.live`."""
+
+    collection: Collection
+    source: Collection
+
+
+@dataclass(frozen=True, eq=False)
+class FillSet(CollectiveStatement):
+    """A set gets these elements, and has no others: `s.isr = {x, y}`, `s.isr = set()`."""
+
+    collection: Collection
+    elements: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Clear(CollectiveStatement):
+    """A set or a queue becomes empty; of a queue of records, the queues of all parts."""
+
+    collections: tuple[Collection, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Append(CollectiveStatement):
+    """A queue gets a last element; a queue of records gets one for each part. A full queue is an error."""
+
+    queues: tuple[Collection, ...]
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TakeFirst(CollectiveStatement):
+    """A queue loses its first element, which a local gets, if there is one. An empty queue is an error."""
+
+    queues: tuple[Collection, ...]
+    variable: Variable | None
+
+
+Statement = Assign | Store | Branch | Loop | Require | Return | Do | CollectiveStatement
 
 
 @dataclass(eq=False)
@@ -417,7 +545,10 @@ class Routine:
     span: Span
     documentation: str
     parameters: tuple[Variable, ...]
+    written: tuple[Statement, ...] = ()
+    """The statements as they are written, with sets and queues; for explanations, and for mutants."""
     body: tuple[Statement, ...] = ()
+    """The statements in the core, without sets and queues; the same as `written` if there are none in it."""
     returns_value: bool = False
     writes: frozenset[str] = frozenset()
     """The fields that it, or what it calls, writes."""
