@@ -92,15 +92,15 @@ class Interpreter:
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if an unknown argument is used.
         """
-        return _Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
+        return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: Expression, values: Mapping[Variable, Argument] = {}) -> int:
         """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
         another variable, and ModelError as for `call`."""
-        return _Evaluation(self, {**values}).value(expression)
+        return Evaluation(self, {**values}).value(expression)
 
 
-class _Evaluation:
+class Evaluation:
     """One call of a routine, with the values of its variables."""
 
     def __init__(self, interpreter: Interpreter, values: dict[Variable, Argument | None]) -> None:
@@ -128,7 +128,7 @@ class _Evaluation:
                 layout = self.instance.layouts[cell.field]
                 if not layout.low <= number <= layout.high:
                     raise ModelError(f"{cell.field} = {number}")
-                cells[place] = number
+                cells[place] = int(number)
             case Branch(cases, otherwise):
                 for case in cases:
                     if self.value(case.condition):
@@ -169,38 +169,40 @@ class _Evaluation:
                 assert isinstance(number, int)
                 return number
             case Setting(entry):
-                return int(getattr(self.instance.configuration, entry))
+                setting = getattr(self.instance.configuration, entry)
+                return bool(setting) if self.instance.model.entries[entry].values is bool else setting
             case Size(domain):
                 return self.instance.size_of(domain)
             case Cell():
                 cells, place = self.place(expression)
-                return cells[place]
+                is_flag = self.instance.layouts[expression.field].field.values.is_flag
+                return bool(cells[place]) if is_flag else cells[place]
             case Element(subset, index):
                 elements, number = self.held(subset), self.value(index)
                 assert isinstance(elements, Sequence)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
-                return int(elements[number])
+                return elements[number]
             case IsTaken(taken, action):
-                return int(self.held(taken) == action)
+                return self.held(taken) == action
             case Not(operand):
-                return int(not self.value(operand))
+                return not self.value(operand)
             case And(parts):
                 return self.decided(parts, False)
             case Or(parts):
                 return self.decided(parts, True)
             case Compare(left, sign, right):
-                return int(SIGNS[sign](self.value(left), self.value(right)))
+                return SIGNS[sign](self.value(left), self.value(right))
             case Chain(first, links):
                 number = self.value(first)
                 for link in links:
                     before, number = number, self.value(link.right)
                     if not SIGNS[link.sign](before, number):
-                        return 0
-                return 1
+                        return False
+                return True
             case Among(element, choices):
                 number = self.value(element)
-                return int(number in [self.value(one) for one in choices])
+                return number in [self.value(one) for one in choices]
             case Negative(operand):
                 return -self.value(operand)
             case Sum(terms):
@@ -232,9 +234,9 @@ class _Evaluation:
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
             case Gathering.ALL:
-                return int(all(numbers))
+                return all(numbers)
             case Gathering.ANY:
-                return int(any(numbers))
+                return any(numbers)
             case Gathering.SUM:
                 return sum(numbers)
         default = 0 if fold.default is None else self.value(fold.default)
