@@ -21,7 +21,7 @@ from isrcheck.models.language.declare import Domain, Field, LastOf, Subset
 from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.plain import members_of
-from isrcheck.models.language.text.source_text import text_of
+from isrcheck.models.language.reading.source_text import text_of
 
 if TYPE_CHECKING:
     from isrcheck.models.language.model import Action, Instance, Model, Property

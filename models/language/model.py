@@ -7,7 +7,6 @@ Out: a `Model` (the declarations, checked against the closed language) and an `I
 
 from __future__ import annotations
 
-import ast
 import difflib
 import inspect
 import itertools
@@ -47,8 +46,10 @@ from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.reader import Reader, is_of_the_language
-from isrcheck.models.language.sources import sources_of
+from isrcheck.models.language.ir.nodes import Size
+from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.reading.reader import Reader, is_of_the_language
+from isrcheck.models.language.reading.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
 from isrcheck.models.language.text.plain import (
@@ -62,7 +63,7 @@ from isrcheck.models.language.text.plain import (
     size_of,
 )
 from isrcheck.models.language.text.sealed import with_names
-from isrcheck.models.language.text.source_text import place_in, place_of, text_of
+from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
@@ -306,8 +307,8 @@ class Model:
     @cached_property
     def domains(self) -> tuple[type[Domain], ...]:
         """The domains that the model's functions name, each once."""
-        named = (one for function in self.reader.everything() for one in function.domains.values())
-        return tuple(dict.fromkeys(named))
+        nodes = (node for function in self.reader.everything() for node in visit(function.routine.body))
+        return tuple(dict.fromkeys(node.domain for node in nodes if isinstance(node, Size)))
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
@@ -440,11 +441,10 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
         if path is None:
             continue
         seen: set[str] = set()
-        for line in text_of(path).tree.body:
-            if isinstance(line, ast.FunctionDef | ast.ClassDef):
-                if line.name in seen:
-                    raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; rename one")
-                seen.add(line.name)
+        for defined, line in text_of(path).definitions:
+            if defined in seen:
+                raise LanguageError(f"{path}:{line}: {defined} is defined twice; rename one")
+            seen.add(defined)
 
 
 def _nothing_lost(modules: Iterable[ModuleType]) -> None:
@@ -683,7 +683,7 @@ def _question(reader: Reader, name: str, function: Function, what: str, asked: A
     if asked is None:
         return None
     read = reader.read(asked) if type(asked) is FunctionType else None
-    is_question = read is not None and read.returns_value and not read.writes
+    is_question = read is not None and read.routine.returns_value and not read.writes
     if read is None or not is_question or [p.name for p in read.parameters] != ["s"]:
         where = read or function
         raise LanguageError(

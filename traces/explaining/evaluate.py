@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Call, Cell, Choose, Constant, Expression, Extremum, Return
 from isrcheck.models.language.ir.walking import visit

@@ -22,7 +22,7 @@ from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.text.spelling import as_written, spelled
+from isrcheck.models.language.reading.spelling import as_written, spelled
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_contents, spell_part, spell_place, spell_value
 from isrcheck.traces.format.trace import Trace

@@ -22,6 +22,8 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from isrcheck.models.language.ir.nodes import Source, Span
+from isrcheck.models.language.reading.spelling import respelled
 from isrcheck.models.messages.errors import LanguageError
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -34,7 +36,7 @@ Place = tuple[str, int]
 """The position of a function in its file: its name, and its first line, including decorators."""
 
 
-class Source:
+class WrittenSource(Source):
     """What is written in a file, or what a user typed."""
 
     def __init__(self, path: str, content: bytes) -> None:
@@ -47,16 +49,15 @@ class Source:
         text = self._content.decode(encoding).removeprefix("\ufeff")
         return [line.encode() for line in re.split("\r\n|\r|\n", text)]
 
-    def between(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """What is written between two places: lines from 1, columns in bytes of UTF-8 from 0, as Python's parser counts
-        them."""
-        lines = self._lines[line - 1 : end_line]
-        lines[-1] = lines[-1][:end_column]
-        lines[0] = lines[0][column:]
-        return b"\n".join(lines).decode()
+    def spelled(self, span: Span) -> str:
+        """The expression or the statement that is written there, in one line and without comments."""
+        lines = self._lines[span.line - 1 : span.end_line]
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        return respelled(b"\n".join(lines).decode())
 
 
-class Text(Source):
+class Text(WrittenSource):
     """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
 
     def __init__(self, path: str, content: bytes) -> None:
@@ -73,6 +74,12 @@ class Text(Source):
             for node in self._statements
             if isinstance(node, ast.FunctionDef)
         }
+
+    @property
+    def definitions(self) -> list[tuple[str, int]]:
+        """The functions and classes that stand in no other statement: the name and the line of each."""
+        parts = (one for one in self.tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef))
+        return [(one.name, one.lineno) for one in parts]
 
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
