@@ -67,7 +67,7 @@ class _Lowering:
         match node:
             case ir.InDomain(element, domain):
                 links = (
-                    ir.Link(ir.Sign.AT_MOST, element, span=span),
+                    ir.Link(ir.Sign.AT_MOST, element, span=element.span),
                     ir.Link(ir.Sign.LESS, ir.Size(domain, span=span), span=span),
                 )
                 return ir.Chain(ir.Constant(0, span=span), links, span=span)
