@@ -284,5 +284,5 @@ def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
     """The place, or an index outside the array if the queue has no element there."""
-    option = ir.Option(_is_used(queue, place, span), _copied(place), span=span)
+    option = ir.Option(_is_used(queue, place, span), _copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)
