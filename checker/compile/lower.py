@@ -41,7 +41,8 @@ from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Routine, Variable
-from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.syntax import Function
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.reading.chains import alternatives, branches, summands
 
 I1, I64 = ir.IntType(1), ir.IntType(64)
 POINTER = ir.IntType(8).as_pointer()

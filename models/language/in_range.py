@@ -14,7 +14,7 @@ from typing import Any
 
 from isrcheck.models.language.declare import always, mark_of
 from isrcheck.models.language.model import Property
-from isrcheck.models.language.reader import Reader
+from isrcheck.models.language.reading.reader import Reader
 from isrcheck.models.language.syntax import Vocabulary
 
 

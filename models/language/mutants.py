@@ -18,7 +18,7 @@ from typing import Any
 
 from isrcheck.models.language.core.containers import original_places
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.text.spelling import as_written
+from isrcheck.models.language.reading.spelling import as_written
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,12 +19,13 @@ from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter
+from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.ir.walking import parts, variables, visit
-from isrcheck.models.language.model import Instance, Property, Step, spell_element
+from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.reading.spelling import respelled
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.text.spelling import respelled
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import Trace
@@ -104,7 +105,7 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
 
 
 def _why_returned(instance: Instance, name: str, function: Function, *arguments: Cells | str) -> Reason:
-    return Reason.over(name, False, (), _scope(instance, function, arguments).why_returned(routine_of(function)))
+    return Reason.over(name, False, (), _scope(instance, function, arguments).why_returned(function.routine))
 
 
 def why_broken(trace: Trace) -> Reason:
@@ -147,7 +148,7 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
     arguments = (choice.argument(ordinal) for choice, ordinal in choices)
     scope = _scope(instance, function, [cells, *(one.row if isinstance(one, Members) else one for one in arguments)])
     try:
-        scope.block(routine_of(function).body)
+        scope.block(function.routine.body)
     except Disabled:
         assert scope.guard is not None, "guards stand in the action itself"
         guard = scope.guard
@@ -174,10 +175,6 @@ def without_extra_brackets(text: str) -> str:
     return text
 
 
-def lowered(expression: ir.Expression) -> ir.Expression:
-    return expression
-
-
 class _State(list[int]):
     """The cells of a state, and the name under which the property or the action knows it."""
 
@@ -189,7 +186,7 @@ class _State(list[int]):
 def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
     """The scope of a call of a function; it need not have a parameter for the taken action."""
     values: dict[ir.Variable, Argument | None] = {}
-    for parameter, argument in zip(routine_of(function).parameters, arguments, strict=False):
+    for parameter, argument in zip(function.routine.parameters, arguments, strict=False):
         is_state = parameter.role is ir.Role.STATE and isinstance(argument, tuple)
         values[parameter] = _State(parameter.name, argument) if is_state else argument
     return _Scope(Interpreter(instance), values, {})
@@ -239,7 +236,7 @@ class _Scope(Evaluation):
                         self.row(part)
                     elif isinstance(part, ir.Expression):
                         self.value(part)
-                return super().value(lowered(expression))
+                return super().value(lowered_expression(expression))
             case ir.Call(routine):
                 scope = self.called(expression)
                 return scope.value(scope.result(routine))

@@ -1,6 +1,6 @@
 """The nodes of the representation: a closed list of expressions and statements.
 
-In:  nothing; models/language/ir/building.py makes them.
+In:  nothing; models/language/reading makes them.
 Out: `Routine`, the representation of one function, and the classes of its nodes.
 
 A name is resolved once: a variable is an object, and two variables of one name are two objects. Fields and entries are
@@ -11,13 +11,23 @@ can keep what it finds by node. The meaning of each node is that of the Python f
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from isrcheck.models.language.declare import Domain, Mark, Subset
-from isrcheck.models.language.text.source_text import Source
-from isrcheck.models.language.text.spelling import respelled, shortened
+from isrcheck.models.language.text.plain import shortened
+
+
+class Source(ABC):
+    """A file, or what a user typed."""
+
+    path: str
+
+    @abstractmethod
+    def spelled(self, span: Span) -> str:
+        """The expression or the statement that is written there, in one line and without comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,7 @@ class Span:
     @property
     def text(self) -> str:
         """What is written there, in one line and without comments."""
-        return respelled(self.source.between(self.line, self.column, self.end_line, self.end_column))
+        return self.source.spelled(self)
 
     @property
     def shown(self) -> str:

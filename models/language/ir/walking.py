@@ -7,6 +7,7 @@ Out: its parts, all nodes in it, a value computed from those of its parts, the n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,9 +22,11 @@ from isrcheck.models.language.ir.nodes import (
     Node,
     Range,
     Routine,
+    SetLoop,
     Statement,
     Store,
     Sum,
+    TakeFirst,
     Term,
     Variable,
 )
@@ -96,7 +99,14 @@ def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
 
 def assigned(statements: Iterable[Statement]) -> set[Variable]:
     """The variables of a function that statements assign, also as the variables of loops."""
-    return {node.variable for node in visit(statements) if isinstance(node, Assign | Loop)}
+    return set(assignments(statements))
+
+
+def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
+    """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
+    queue."""
+    nodes = (node for node in visit(statements) if isinstance(node, Assign | Loop | SetLoop | TakeFirst))
+    return Counter(node.variable for node in nodes if node.variable is not None)
 
 
 def variables(node: Node) -> set[Variable]:

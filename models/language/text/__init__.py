@@ -1,6 +1,6 @@
-"""The text of a model's functions, and the check that Python runs exactly this text.
+"""Plain numbers and words: what a model's file gives, former names, sealed functions, shortened texts.
 
-In:  functions and files.
-Out: syntax trees, printed expressions, sealed functions.
+In:  what stands in a model's file.
+Out: plain data.
 May import: messages.
 """

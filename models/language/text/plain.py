@@ -19,6 +19,9 @@ BYTES_OF_CELLS = (1, 2, 4)
 LONGEST = 60
 """The longest text of what is given, in characters."""
 
+LONGEST_CODE = 80
+"""The longest expression in a message, in characters."""
+
 VALUES = "a domain, an IntEnum, Flag, between(low, high), optional(...)"
 """What gives the values of one cell."""
 
@@ -69,6 +72,13 @@ def size_of(size: int | str | Callable[[Any], int], configuration: Any) -> int:
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
+
+
+def shortened(text: str) -> str:
+    """A text in one line, shortened in the middle if it is long."""
+    text = " ".join(text.split())
+    half = LONGEST_CODE // 2 - 3
+    return text if len(text) <= LONGEST_CODE else f"{text[:half]} ... {text[-half:]}"
 
 
 # --------------------------------------------------------------------------------------------------------- declarations

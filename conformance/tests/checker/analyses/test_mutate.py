@@ -23,7 +23,7 @@ from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.text.spelling import spelled
+from isrcheck.models.language.reading.spelling import spelled
 from isrcheck.models.messages.errors import ModelError
 
 MODEL = '''\

@@ -20,7 +20,7 @@ from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.models import registry, run
 from isrcheck.models.language import syntax
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.text.spelling import LONGEST, shown, spelled
+from isrcheck.models.language.reading.spelling import LONGEST, shown, spelled
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.why_false import why_false
 

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from isrcheck.models.language.text.former_names import name_today
-from isrcheck.models.language.text.source_text import text_of
+from isrcheck.models.language.reading.source_text import text_of
 
 OWN = (
     *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.reading.chains import alternatives, branches, summands
 
 MOST_DEEP = 60
 """The deepest nesting of statements and expressions in one function."""

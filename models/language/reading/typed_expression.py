@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.model import Instance, nearest
-from isrcheck.models.language.reader import FunctionReader, Reader
+from isrcheck.models.language.reading.reader import FunctionReader, Reader
 from isrcheck.models.language.syntax import Function, with_callees
-from isrcheck.models.language.text.source_text import Source
+from isrcheck.models.language.reading.source_text import WrittenSource
 from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
@@ -35,7 +35,7 @@ def read_expression(instance: Instance, text: str) -> Function:
     names, ambiguous = _names(instance)
     python = _compiled(definition, text, names)
     model = instance.model
-    return _ExpressionReader(model.reader, python, definition, text, ambiguous).function
+    return _ExpressionReader(model.reader, python, definition, text, ambiguous).function()
 
 
 def _parsed(text: str) -> ast.FunctionDef:
@@ -128,29 +128,26 @@ class _ExpressionReader(FunctionReader):
     ) -> None:
         self.text = text.strip()
         self.ambiguous = ambiguous
-        super().__init__(reader, python, (definition, Source(f"<{NAME}>", self.text.encode())))
+        source = WrittenSource(f"<{NAME}>", self.text.encode())
+        super().__init__(reader, python, definition, python.__code__, source)
 
-    def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
+    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
+        """Raise LanguageError."""
         raise LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
 
-    def _cell(self, expression: ast.expr) -> tuple[str, str]:
-        node = expression
-        while isinstance(node, ast.Subscript):
-            node = node.value
-        known = [*self.vocabulary.fields, *self.vocabulary.configuration]
-        if isinstance(node, ast.Attribute) and node.attr not in known:
-            self._refuse(node, f"the state has no field `{node.attr}`", _proposed(node.attr, known))
-        return super()._cell(expression)
+    def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
+        """Refuse a name that is neither a field nor an entry."""
+        cure = _proposed(name, [*self.vocabulary.fields, *self.vocabulary.configuration])
+        self.refuse(node, f"the state has no field `{name}`", cure)
 
-    def _global(self, expression: ast.Name) -> Any:
-        name = expression.id
+    def meaning(self, node: ast.Name) -> Any:
+        """What a global name means."""
+        name = node.id
         if name in self.ambiguous:
-            self._refuse(
-                expression, f"`{name}` has several meanings in the files of the model", "write out its definition"
-            )
+            self.refuse(node, f"`{name}` has several meanings in the files of the model", "write out its definition")
         if name not in self.names and name not in self.own:
-            self._refuse(expression, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
-        return super()._global(expression)
+            self.refuse(node, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
+        return super().meaning(node)
 
 
 def column_of(text: str, node: ast.AST) -> int:

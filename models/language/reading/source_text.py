@@ -12,6 +12,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import hashlib
 import inspect
 import io
 import re
@@ -22,10 +23,15 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from isrcheck.models.language.ir.nodes import Source, Span
+from isrcheck.models.language.reading.spelling import respelled
 from isrcheck.models.messages.errors import LanguageError
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 """The flags of code compiled with `from __future__ import ...`."""
+
+NOTATION = ("kind", "type_comment", "ctx")
+"""The fields of nodes that describe only the notation, or say what the place of a node says as well."""
 
 HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """A statement, or a part of one that has statements in it."""
@@ -34,7 +40,7 @@ Place = tuple[str, int]
 """The position of a function in its file: its name, and its first line, including decorators."""
 
 
-class Source:
+class WrittenSource(Source):
     """What is written in a file, or what a user typed."""
 
     def __init__(self, path: str, content: bytes) -> None:
@@ -47,16 +53,15 @@ class Source:
         text = self._content.decode(encoding).removeprefix("\ufeff")
         return [line.encode() for line in re.split("\r\n|\r|\n", text)]
 
-    def between(self, line: int, column: int, end_line: int, end_column: int) -> str:
-        """What is written between two places: lines from 1, columns in bytes of UTF-8 from 0, as Python's parser counts
-        them."""
-        lines = self._lines[line - 1 : end_line]
-        lines[-1] = lines[-1][:end_column]
-        lines[0] = lines[0][column:]
-        return b"\n".join(lines).decode()
+    def spelled(self, span: Span) -> str:
+        """The expression or the statement that is written there, in one line and without comments."""
+        lines = self._lines[span.line - 1 : span.end_line]
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        return respelled(b"\n".join(lines).decode())
 
 
-class Text(Source):
+class Text(WrittenSource):
     """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
 
     def __init__(self, path: str, content: bytes) -> None:
@@ -74,6 +79,12 @@ class Text(Source):
             if isinstance(node, ast.FunctionDef)
         }
 
+    @property
+    def definitions(self) -> list[tuple[str, int]]:
+        """The functions and classes that stand in no other statement: the name and the line of each."""
+        parts = (one for one in self.tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef))
+        return [(one.name, one.lineno) for one in parts]
+
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Every import, at any depth."""
@@ -82,6 +93,11 @@ class Text(Source):
     @cached_property
     def _statements(self) -> list[ast.AST]:
         return list(statements_in(self.tree))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the syntax tree, without comments, docstrings and layout, as 64 hexadecimal digits."""
+        return hashlib.sha256(_words(self.tree).encode()).hexdigest()
 
     def code(self, place: Place, future: int) -> types.CodeType:
         """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
@@ -98,6 +114,37 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
         level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
         yield from level
+
+
+def _words(tree: ast.AST) -> str:
+    """Return a syntax tree as words, the same in all Python versions that parse the text alike.
+
+    `ast.dump` omits different attributes in different versions, and recurses as deep as the tree.
+    """
+    words: list[str] = []
+    waiting: list[Any] = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.AST):
+            words.append(type(part).__name__)
+            for name in part._fields:
+                value = getattr(part, name, None)
+                if value is not None and value != [] and name not in NOTATION:
+                    words.append(name)
+                    waiting.append(value)
+            words.append(";")
+        elif isinstance(part, list):
+            meant = [one for one in part if not _is_text(one)]
+            words.append(str(len(meant)))
+            waiting += meant
+        else:
+            words.append(hex(part) if type(part) is int else ascii(part))
+    return " ".join(words)
+
+
+def _is_text(node: object) -> bool:
+    """Whether a statement is only a string: a docstring, or a string without effect."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

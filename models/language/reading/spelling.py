@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from typing import Any
 
-from isrcheck.models.language.text.chains import alternatives, summands
-
-LONGEST = 80
-"""The longest expression in a message, in characters."""
+from isrcheck.models.language.reading.chains import alternatives, summands
+from isrcheck.models.language.text.plain import shortened
 
 
 def spelled(node: ast.AST) -> str:
@@ -38,40 +35,9 @@ def shown(node: ast.AST) -> str:
     return shortened(spelled(node))
 
 
-def shortened(text: str) -> str:
-    """Return a text in one line, shortened in the middle if it is long."""
-    text = " ".join(text.split())
-    half = LONGEST // 2 - 3
-    return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
-
-
-def as_written(node: ast.expr) -> ast.expr:
-    """Return an expression as it is written, before models/language/core/rewriting.py."""
-    return _Written().visit(node) if any(hasattr(one, "origin") for one in ast.walk(node)) else node
-
-
-class _Written(ast.NodeTransformer):
-    """Puts what is written in place of what stands for it; the given tree stays as it is."""
-
-    def visit(self, node: ast.AST) -> Any:
-        written = getattr(node, "origin", None)
-        if written is not None:
-            return written
-        fields = {
-            name: [self.visit(one) if isinstance(one, ast.AST) else one for one in value]
-            if isinstance(value, list)
-            else self.visit(value)
-            if isinstance(value, ast.AST)
-            else value
-            for name, value in ast.iter_fields(node)
-        }
-        return ast.copy_location(type(node)(**fields), node)
-
-
 def _shallow(node: ast.AST) -> ast.AST:
     """Return a copy that is not deeply nested, but has the same text: in each long sum or chain of `else`, all parts
     but one are replaced by a single name that is spelled like their text."""
-    node = getattr(node, "origin", node)  # as it is written, before models/language/core/rewriting.py
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)

@@ -1,0 +1,288 @@
+"""Writes the operations of sets and queues in the core of the representation, as reads and writes of cells.
+
+In:  statements or expressions as they are written (the collective nodes of nodes.py).
+Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, which an element outside the domain makes an index
+     out of range; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and asks of each
+     element, when it comes to it, whether the set contains it. The length of a queue is the number of cells without the
+     filler. What a queue does not allow is an index outside the array: an element is read at
+     `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
+
+What stands for something else is where that is written. models/language/core/views.py has the same operations for
+CPython; the tests of the fuzzer compare both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.walking import assigned, assignments, rewrite, visit
+
+N = TypeVar("N", bound=ir.Node)
+
+
+def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
+    """The statements of a function in the core; the same ones if there are no sets and queues in them."""
+    if not any(isinstance(node, ir.CollectiveExpression | ir.CollectiveStatement) for node in visit(written)):
+        return written
+    return tuple(_Lowering(parameters, written).block(written))
+
+
+def lowered_expression(expression: ir.Expression) -> ir.Expression:
+    """An expression in the core."""
+    return _Lowering((), ()).core(expression)
+
+
+class _Lowering:
+    """Lowers the statements of one function."""
+
+    def __init__(self, parameters: Iterable[ir.Variable], written: Sequence[ir.Statement]) -> None:
+        self.assignments = Counter(parameters) + Counter(assignments(written))
+        own = (node.variable for node in visit(written) if isinstance(node, ir.Generator))
+        self.names = {variable.name for variable in (*self.assignments, *own)}
+
+    def fresh(self, word: str) -> ir.Variable:
+        """A variable with a name that the function does not use yet."""
+        number = 1
+        while f"{word}_{number}" in self.names:
+            number += 1
+        self.names.add(f"{word}_{number}")
+        return ir.Variable(f"{word}_{number}")
+
+    # ------------------------------------------------------------------------------------------------------ expressions
+
+    def core(self, node: N) -> N:
+        """A node other than a statement in the core."""
+        found = rewrite(node, self._core)
+        return found  # type: ignore[return-value] # an expression stays an expression, a range a range
+
+    def _core(self, node: ir.Node) -> ir.Node:
+        """A node, the parts of which are in the core already, in the core."""
+        if not isinstance(node, ir.CollectiveExpression):
+            return node
+        span = node.span
+        match node:
+            case ir.InDomain(element, domain):
+                links = (
+                    ir.Link(ir.Sign.AT_MOST, element, span=element.span),
+                    ir.Link(ir.Sign.LESS, ir.Size(domain, span=span), span=span),
+                )
+                return ir.Chain(ir.Constant(0, span=span), links, span=span)
+            case ir.IsIn(element, collection) if collection.filler is None:
+                return _cell(collection, element, span)
+            case ir.IsIn(element, collection):
+                place = self.fresh("place")
+                same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, _copied(element), span=span)
+                is_element = ir.Compare(element, ir.Sign.NOT_EQUAL, _filler(collection, span), span=span)
+                return ir.And((is_element, _fold(ir.Gathering.ANY, place, collection, same, span)), span=span)
+            case ir.Length(collection) if collection.filler is None:
+                number = self.fresh("element")
+                return _fold(ir.Gathering.SUM, number, collection, _cell(collection, number, span), span)
+            case ir.Length(collection):
+                return self._length(collection, span)
+            case ir.SetComparison(left, sign, right):
+                return self._compared(left, sign, right, span)
+            case ir.QueueElement(queue, index):
+                return _cell(queue, _used_place(queue, index, span), span)
+        raise NotImplementedError(type(node).__name__)
+
+    def _length(self, queue: ir.Collection, span: ir.Span) -> ir.Expression:
+        place = self.fresh("place")
+        generator = ir.Generator(place, _places(queue, span), (_is_used(queue, place, span),), span=span)
+        return ir.Fold(ir.Gathering.SUM, (generator,), ir.Constant(1, span=span), span=span)
+
+    def _compared(self, left: ir.Collection, sign: ir.Sign, right: ir.Collection, span: ir.Span) -> ir.Expression:
+        if sign in (ir.Sign.GREATER, ir.Sign.AT_LEAST):
+            left, right = right, left
+        if sign is ir.Sign.EQUAL:
+            return self._for_all(left, ir.Sign.EQUAL, right, span)
+        if sign is ir.Sign.NOT_EQUAL:
+            return ir.Not(self._for_all(left, ir.Sign.EQUAL, right, span), span=span)
+        is_part = self._for_all(left, ir.Sign.AT_MOST, right, span)
+        if sign in (ir.Sign.AT_MOST, ir.Sign.AT_LEAST):
+            return is_part
+        return ir.And((is_part, ir.Not(self._for_all(left, ir.Sign.EQUAL, right, span), span=span)), span=span)
+
+    def _for_all(self, left: ir.Collection, sign: ir.Sign, right: ir.Collection, span: ir.Span) -> ir.Expression:
+        number = self.fresh("element")
+        both = ir.Compare(_cell(left, number, span), sign, _cell(right, number, span), span=span)
+        return _fold(ir.Gathering.ALL, number, left, both, span)
+
+    # ------------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ir.Statement]) -> list[ir.Statement]:
+        """Statements in the core."""
+        return [core for statement in statements for core in self.statement(statement)]
+
+    def statement(self, statement: ir.Statement) -> list[ir.Statement]:
+        """One statement in the core."""
+        match statement:
+            case ir.Branch(cases, otherwise):
+                lowered_cases = [replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases]
+                return [replace(statement, cases=tuple(lowered_cases), otherwise=self.body(otherwise))]
+            case ir.Loop(_, numbers, body):
+                return [replace(statement, range=self.core(numbers), body=self.body(body))]
+            case ir.SetLoop():
+                return self._set_loop(statement)
+            case ir.CollectiveStatement():
+                before: list[ir.Statement] = []
+                after = self._changed(statement, before)
+                return [*before, *after]
+        return [self.core(statement)]
+
+    def body(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
+        """The same for the statements inside another one."""
+        return tuple(self.block(statements))
+
+    def _set_loop(self, loop: ir.SetLoop) -> list[ir.Statement]:
+        """A loop over a set. Its variable keeps the last element of the set after it, as in Python."""
+        span, variable = loop.span, loop.variable
+        before: list[ir.Statement] = []
+        collection = self._bound(loop.collection, before, assigned([loop]))
+        is_only_here = self.assignments[variable] == 1
+        element = variable if is_only_here else self.fresh("element")
+        body = self.block(loop.body)
+        if not is_only_here:
+            body.insert(0, ir.Assign(variable, ir.Local(element, span=span), span=span))
+        is_in = _cell(collection, element, collection.span)
+        test = ir.Branch((ir.Case(is_in, tuple(body), span=span),), (), span=span)
+        return [*before, ir.Loop(element, _places(collection, collection.span), (test,), span=span)]
+
+    def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
+        """What a change of sets or queues writes. What it needs to know first is put into `before`."""
+        span = statement.span
+        match statement:
+            case ir.SetChange(collection, element, is_added):
+                row = self.core(collection)
+                return [_store(row, self.core(element), ir.Constant(is_added, span=span), span)]
+            case ir.CopySet(collection, source):
+                row, other = self._bound(collection, before), self._bound(source, before)
+                element = self.fresh("element")
+                return [_loop(row, element, _cell(other, element, span), span)]
+            case ir.FillSet(collection, elements):
+                kept = [self._kept(self.core(one), before) for one in elements]
+                row = self._bound(collection, before)
+                added = [_store(row, one, ir.Constant(True, span=span), span) for one in kept]
+                return [self._emptied(row, span), *added]
+            case ir.Clear(collections):
+                return [self._emptied(row, span) for row in self._rows(collections, before)]
+            case ir.Append(queues, values):
+                kept = [self._kept(self.core(one), before) for one in values]
+                return [
+                    self._appended(row, value, span)
+                    for row, value in zip(self._rows(queues, before), kept, strict=True)
+                ]
+            case ir.TakeFirst(queues, variable):
+                rows = self._rows(queues, before, () if variable is None else (variable,))
+                return [part for row in rows for part in self._first_taken(row, variable, span)]
+        raise NotImplementedError(type(statement).__name__)
+
+    def _rows(
+        self, collections: Sequence[ir.Collection], before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
+    ) -> list[ir.Collection]:
+        """Collections with the same indices, which are evaluated once."""
+        first = self._bound(collections[0], before, changing)
+        return [replace(one, indices=first.indices) for one in collections]
+
+    def _bound(
+        self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
+    ) -> ir.Collection:
+        """The same collection, with indices that stay the same while the state and the variables in `changing` change."""
+        indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
+        return replace(collection, indices=indices)
+
+    def _kept(
+        self, value: ir.Expression, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
+    ) -> ir.Expression:
+        """The value of an expression as it is now, which an assignment in `before` keeps if it may change."""
+        match value:
+            case ir.Constant():
+                return value
+            case ir.Local(variable) if variable not in changing:
+                return value
+        kept = self.fresh("value")
+        before.append(ir.Assign(kept, value, span=value.span))
+        return ir.Local(kept, span=value.span)
+
+    def _emptied(self, row: ir.Collection, span: ir.Span) -> ir.Statement:
+        """The statement that makes a set or a queue empty."""
+        if row.filler is None:
+            return _loop(row, self.fresh("element"), ir.Constant(False, span=span), span)
+        return _loop(row, self.fresh("place"), _filler(row, span), span)
+
+    def _appended(self, queue: ir.Collection, value: ir.Expression, span: ir.Span) -> ir.Statement:
+        is_element = ir.Compare(value, ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
+        option = ir.Option(is_element, self._length(queue, span), span=span)
+        return _store(queue, ir.Choose((option,), ir.Size(queue.domain, span=span), span=span), _copied(value), span)
+
+    def _first_taken(self, queue: ir.Collection, variable: ir.Variable | None, span: ir.Span) -> list[ir.Statement]:
+        first = _used_place(queue, ir.Constant(0, span=span), span)
+        taken: ir.Statement = _store(queue, first, _filler(queue, span), span)
+        if variable is not None:
+            taken = ir.Assign(variable, _cell(queue, first, span), span=span)
+        one = ir.Term(ir.Constant(1, span=span), True, span=span)
+        last = ir.Sum((ir.Term(ir.Size(queue.domain, span=span), False, span=span), one), span=span)
+        here = self.fresh("place")
+        following = ir.Sum((ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span)
+        shift = _store(queue, ir.Local(here, span=span), _cell(queue, following, span), span)
+        numbers = ir.Range(ir.Constant(0, span=span), last, span=span)
+        loop = ir.Loop(here, numbers, (shift,), span=span)
+        return [taken, loop, _store(queue, _copied(last), _filler(queue, span), span)]
+
+
+def _copied(node: N) -> N:
+    """A copy of a node and of the nodes in it: each node of a function is at one place."""
+    found = rewrite(node, replace)
+    return found  # type: ignore[return-value] # a copy is of the same class
+
+
+def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
+    """The cell of an element or a place, or whether a subset has an element."""
+    index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
+    if not collection.field:
+        return ir.Element(collection.holder, index, span=span)
+    indices = *map(_copied, collection.indices), index
+    return ir.Cell(collection.holder, collection.field, indices, span=span)
+
+
+def _store(collection: ir.Collection, element: ir.Expression, value: ir.Expression, span: ir.Span) -> ir.Store:
+    cell = _cell(collection, element, span)
+    assert isinstance(cell, ir.Cell), "a subset is not written"
+    return ir.Store(cell, value, span=span)
+
+
+def _loop(collection: ir.Collection, variable: ir.Variable, value: ir.Expression, span: ir.Span) -> ir.Loop:
+    """A loop that writes a value to each cell of a set or a queue."""
+    write = _store(collection, ir.Local(variable, span=span), value, span)
+    return ir.Loop(variable, _places(collection, span), (write,), span=span)
+
+
+def _places(collection: ir.Collection, span: ir.Span) -> ir.Range:
+    """The numbers of the elements of the domain."""
+    return ir.Range(ir.Constant(0, span=span), ir.Size(collection.domain, span=span), span=span)
+
+
+def _fold(
+    gathering: ir.Gathering, variable: ir.Variable, collection: ir.Collection, body: ir.Expression, span: ir.Span
+) -> ir.Fold:
+    """A fold over the elements of the domain."""
+    return ir.Fold(gathering, (ir.Generator(variable, _places(collection, span), (), span=span),), body, span=span)
+
+
+def _filler(collection: ir.Collection, span: ir.Span) -> ir.Constant:
+    assert collection.filler is not None
+    return ir.Constant(collection.filler, span=span)
+
+
+def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.Span) -> ir.Compare:
+    """Whether a queue has an element at a place."""
+    return ir.Compare(_cell(queue, place, span), ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
+
+
+def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
+    """The place, or an index outside the array if the queue has no element there."""
+    option = ir.Option(_is_used(queue, place, span), _copied(place), span=place.span)
+    return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

@@ -1,0 +1,409 @@
+"""The check that a function uses only the closed list of the modelling language's constructs, and its representation.
+
+In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
+Out: a `Function` (models/language/syntax.py), whose routine every engine reads; or a LanguageError with FILE:LINE and a
+     hint. A construct that is refused is refused here, for all engines.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NoReturn
+
+from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.lowering import lowered
+from isrcheck.models.language.ir.walking import assignments
+from isrcheck.models.language.reading.chains import branches
+from isrcheck.models.language.reading.expressions import stored
+from isrcheck.models.language.reading.nesting import MOST_DEEP, MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.reading.sets_and_queues import CollectionReader
+from isrcheck.models.language.reading.source_text import statements_in, written
+from isrcheck.models.language.reading.spelling import shown
+from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Parameter, Vocabulary
+from isrcheck.models.language.text.plain import members_of
+from isrcheck.models.language.text.sealed import sealed
+from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.messages.printable import escaped_lines
+
+STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
+
+
+class Reader:
+    """Reads functions into the language, each once."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._read: dict[types.FunctionType, Function] = {}
+        self._reading: list[types.FunctionType] = []
+        self._names: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.depth = 0  # of the calls that lead to the function being read
+
+    def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
+        """The global names and values of the function's module when its first function was read."""
+        # The module's own dictionary is stored too, so that no other dictionary gets its id.
+        live = python.__globals__
+        return self._names.setdefault(id(live), (live, dict(live)))[1]
+
+    def read(self, python: types.FunctionType) -> Function:
+        """Return the checked form of `python`. Raises LanguageError if the function is not in the language."""
+        if python not in self._read:
+            if python in self._reading:
+                code = python.__code__
+                raise LanguageError(
+                    f"{code.co_filename}:{code.co_firstlineno}: {python.__name__} calls itself;"
+                    " write the repetition as a for loop over a range"
+                )
+            self._reading.append(python)
+            self._read[python] = FunctionReader(self, python, *written(python)).function()
+            self._reading.pop()
+        return self._read[python]
+
+    def everything(self) -> tuple[Function, ...]:
+        """All functions that this reader has read."""
+        return tuple(self._read.values())
+
+
+class FunctionReader(CollectionReader):
+    """Reads one function: its head and its statements."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        python: types.FunctionType,
+        definition: ast.FunctionDef,
+        code: types.CodeType,
+        source: ir.Source,
+    ) -> None:
+        super().__init__()
+        self.reader = reader
+        self.python, self.definition, self.code, self.source = python, definition, code, source
+        self.path, self.name = python.__code__.co_filename, definition.name
+        self.vocabulary = reader.vocabulary
+        self.names = reader.names_of(python)
+        self.mark = mark_of(python)
+        self.kind = self.mark.kind if self.mark else None
+        if self.kind is Kind.INITIAL:
+            self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
+        self.guards: set[str] = set()
+        self.writes: set[str] = set()
+        self.depth = 0
+
+    def function(self) -> Function:
+        """Read the whole function. Raises LanguageError."""
+        definition, body = self.definition, self.definition.body
+        documentation = ast.get_docstring(definition)
+        if documentation is not None:
+            body = body[1:]
+        self.nesting = Nesting(body)
+        if self.nesting.fault is not None:
+            self.refuse(*self.nesting.fault)
+        self.depth = self.nesting.deepest
+        if len(definition.args.args) > MOST_PARAMETERS:
+            self.refuse(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
+        returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
+        for decorator in definition.decorator_list:
+            if not is_of_the_language(decorator, self.names):
+                self.refuse(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
+        parameters = self._parameters(definition)
+        variables = tuple(map(_variable, parameters))
+        self.states = [one.name for one in variables if one.role is ir.Role.STATE]
+        self.subsets = {one.name: one.domain for one in parameters if one.domain and issubclass(one.domain, Subset)}
+        self.assigned = {one.name for one in variables if one.role is ir.Role.NUMBER}
+        # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
+        locals_ = {name: ir.Variable(name) for statement in body for name in stored(statement)}
+        self.own = {**locals_, **{one.name: one for one in variables}}
+        as_written, flow = self._block(body, False)
+        self._check_ends(returns_value, flow)
+        core = lowered(variables, as_written)
+        routine = ir.Routine(
+            self.name,
+            ir.Span(self.source, definition.lineno, 0, definition.lineno, 0),
+            escaped_lines(documentation or ""),
+            variables,
+            as_written,
+            core,
+            returns_value,
+            frozenset(self.writes),
+            frozenset(self.reads),
+            self.mark,
+            assignments(core),
+        )
+        return Function(
+            self._sealed(),
+            self.path,
+            definition.lineno,
+            parameters,
+            routine,
+            self.functions,
+            self.domains,
+            self.names,
+            self.depth,
+        )
+
+    def _check_ends(self, returns_value: bool, flow: _Flow) -> None:
+        definition = self.definition
+        if returns_value and not flow.ended:
+            self.refuse(definition, "a path ends without `return`", "end each path of a helper with `return value`")
+        if returns_value and self.writes:
+            self.refuse(
+                definition,
+                f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value",
+                "split it into a helper that returns and one that writes",
+            )
+        if self.kind is not None and self.kind is not Kind.ACTION and not returns_value:
+            self.refuse(definition, "a property returns nothing", "return a truth value")
+        if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
+            self.refuse(definition, "a property writes to the state", "a property only reads")
+
+    def _sealed(self) -> Callable[..., Any]:
+        """The function that CPython calls, whose globals are only the names that were read with their values."""
+        callees = {name: callee.python for name, callee in self.functions.items()}
+        records = dict.fromkeys(self.records, types.SimpleNamespace)
+        others = {**dict.fromkeys(self.guards, require), **callees, **self.actions, **records}
+        return sealed(self.code, self.name, self.constants, others)
+
+    # ----------------------------------------------------------------------------------------------------- declarations
+
+    def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
+        arguments = definition.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
+            self.refuse(definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names")
+        parameters = []
+        for argument in arguments.args:
+            domain = self._domain(argument)
+            if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
+                self.refuse(
+                    argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
+                )
+            parameters.append(Parameter(argument.arg, domain))
+        names = tuple(parameter.name for parameter in parameters)
+        if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
+            self.refuse(definition, "a subset is passed without a state", "pass the state as well, as first parameter")
+        expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
+            Kind.ALWAYS: (("s",),),
+            **dict.fromkeys(WHOLE, (("s",),)),
+            Kind.LEMMA: (("s",),),
+            Kind.TERMINAL: (("s",),),
+            Kind.CONSTRAINT: (("s",),),
+            Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
+            Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),
+        }
+        if self.kind in expected and names not in expected[self.kind]:
+            allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
+            self.refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
+        if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
+            self.refuse(
+                definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
+            )
+        return tuple(parameters)
+
+    def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
+        if argument.annotation is None:
+            return None
+        named = None
+        if isinstance(argument.annotation, ast.Name):
+            named = self.names.get(argument.annotation.id)
+        if isinstance(named, type) and issubclass(named, Domain | Subset):
+            return named
+        if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
+            hint = "name a Domain or a Subset"
+            if isinstance(named, type) and issubclass(named, IntEnum):
+                size = len(set(members_of(named).values()))
+                hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+            self.refuse(argument, f"{shown(argument.annotation)} is not a domain", hint)
+        return None
+
+    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
+        """Raise LanguageError."""
+        line = getattr(node, "lineno", self.definition.lineno)
+        raise LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
+
+    # ------------------------------------------------------------------------------------------------------- statements
+
+    def _block(self, statements: Iterable[ast.stmt], is_written: bool) -> tuple[tuple[ir.Statement, ...], _Flow]:
+        """Read statements in order; `is_written` says whether the state may already be written."""
+        block: list[ir.Statement] = []
+        flow = _Flow(is_written, False)
+        for statement in statements:
+            if not isinstance(statement, ast.Pass):
+                node, after = self._statement(statement, flow.is_written)
+                block.append(node)
+                flow = _Flow(flow.is_written or after.is_written, flow.ended or after.ended)
+        return tuple(block), flow
+
+    def _statement(self, statement: ast.stmt, is_written: bool) -> tuple[ir.Statement, _Flow]:
+        changed = self.changed(statement)
+        if changed is not None:
+            return changed, _WRITES
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                return self._assignment(statement, target, self.expression(value))
+            case ast.Assign():
+                self.refuse(statement, "chained assignment", "write one assignment per line")
+            case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
+                if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
+                    self._check_local(target)
+                    self.refuse(target, f"`{target.id}` has no value yet", "assign it before += or -=")
+                term = ir.Term(self.expression(value), isinstance(operator, ast.Sub), span=self.span(value))
+                before = ir.Term(self.expression(target), False, span=self.span(target))
+                return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
+            case ast.AugAssign(op=operator):
+                self.refuse(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
+            case ast.If():
+                return self._branch(statement, is_written)
+            case ast.For():
+                return self._loop(statement, is_written)
+            case ast.Return():
+                return self._returned(statement), _ENDS
+            case ast.Expr(value=ast.Call(func=ast.Name()) as call):
+                return self._call_statement(statement, call, is_written)
+            case ast.Expr():
+                self.refuse(statement, "an expression without effect", "call require(...) or a helper that writes")
+        self.refuse(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS)
+
+    def _assignment(
+        self, statement: ast.stmt, target: ast.expr, value: ir.Expression
+    ) -> tuple[ir.Assign | ir.Store, _Flow]:
+        span = self.span(statement)
+        if isinstance(target, ast.Name):
+            return ir.Assign(self.local(target), value, span=span), _NOTHING
+        cell = self.cell(target)
+        if isinstance(cell, ir.Setting):
+            hint = "only fields of the state can be written"
+            self.refuse(target, f"`{cell.entry}` belongs to the configuration", hint)
+        self.writes_to(target, cell.state.name, cell.field)
+        return ir.Store(cell, value, span=span), _WRITES
+
+    def writes_to(self, node: ast.AST, state: str, field: str) -> None:
+        """Note that the function writes a field. Refuses a state that cannot be written."""
+        if state != "s":
+            self.refuse(node, f"`{state}` is written", "only the state `s` of an action can be written")
+        self.writes.add(field)
+
+    def local(self, target: ast.Name) -> ir.Variable:
+        """The local that is assigned to, which has a value from here on."""
+        self._check_local(target)
+        self.assigned.add(target.id)
+        return self.own[target.id]
+
+    def _check_local(self, target: ast.Name) -> None:
+        if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
+            self.refuse(target, f"`{target.id}` is assigned to", "choose another name for the local")
+
+    def _branch(self, statement: ast.If, is_written: bool) -> tuple[ir.Branch, _Flow]:
+        tests, last = branches(statement)
+        cases: list[ir.Case] = []
+        ends: list[tuple[_Flow, set[str]]] = []
+        for test in tests:
+            condition, assigned = self.expression(test.test), set(self.assigned)
+            body, then = self._block(test.body, is_written)
+            cases.append(ir.Case(condition, body, span=self.span(test)))
+            ends.append((then, self.assigned))
+            self.assigned = assigned
+        otherwise, flow = self._block(last, is_written)
+        for then, assigned in reversed(ends):
+            # A branch that returns does not leave locals unassigned.
+            if flow.ended and not then.ended:
+                self.assigned = assigned
+            elif not then.ended:
+                self.assigned = assigned & self.assigned
+            flow = _Flow(then.is_written or flow.is_written, then.ended and flow.ended)
+        return ir.Branch(tuple(cases), otherwise, span=self.span(statement)), flow
+
+    def _loop(self, statement: ast.For, is_written: bool) -> tuple[ir.Loop | ir.SetLoop, _Flow]:
+        if statement.orelse:
+            self.refuse(statement, "`else` of a loop", "put it after the loop")
+        assigned, span = set(self.assigned), self.span(statement)
+        name = self.loop_variable(statement.target)
+        collection = self.set_of(statement.iter)
+        numbers = self.range(statement.iter) if collection is None else None
+        variable = self.own[name]
+        self.assigned.add(name)
+        body, flow = self._block(statement.body, is_written)
+        if flow.is_written and not is_written:
+            # A guard in the second iteration would come after a write of the first.
+            self._block(statement.body, True)
+        self.assigned = assigned
+        if numbers is not None:
+            return ir.Loop(variable, numbers, body, span=span), _Flow(flow.is_written, False)
+        assert collection is not None
+        return ir.SetLoop(variable, collection, body, span=span), _Flow(flow.is_written, False)
+
+    def _returned(self, statement: ast.Return) -> ir.Return:
+        if self.kind is Kind.ACTION:
+            self.refuse(statement, "`return` in an action", "guard with require(...) or use if/else")
+        if statement.value is None:
+            self.refuse(statement, "`return` without a value", "use if/else in a helper that writes")
+        return ir.Return(self.expression(statement.value), span=self.span(statement))
+
+    def _call_statement(
+        self, statement: ast.Expr, call: ast.Call, is_written: bool
+    ) -> tuple[ir.Require | ir.Do, _Flow]:
+        """A guard, or the call of a helper that writes."""
+        assert isinstance(call.func, ast.Name)
+        span = self.span(statement)
+        if self.meaning(call.func) is require:
+            if self.kind is not Kind.ACTION:
+                self.refuse(statement, "require(...) outside an action", "return a truth value and require that")
+            if is_written:
+                self.refuse(statement, "require(...) after a write", "guards come before the first write")
+            if len(call.args) != 1 or call.keywords:
+                self.refuse(statement, "require takes one condition", "write one require(...) per guard")
+            self.guards.add(call.func.id)
+            return ir.Require(self.expression(call.args[0]), span=span), _NOTHING
+        found, callee = self.helper(call)
+        if not callee.writes:
+            self.refuse(
+                statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
+            )
+        self.writes |= callee.writes
+        return ir.Do(found, span=span), _WRITES
+
+    def called(self, python: types.FunctionType, call: ast.Call) -> Function:
+        """The checked form of a called helper. Refuses calls that are nested too deep."""
+        depth = self.nesting.calls[id(call)]
+        self.reader.depth += depth
+        callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
+        self.reader.depth -= depth
+        if callee is None or depth + callee.depth > MOST_IN_ALL:
+            what = f"the calls in {python.__name__} are nested more than {MOST_IN_ALL} deep in all"
+            self.refuse(call, what, "use fewer nested helpers")
+        self.depth = max(self.depth, depth + callee.depth)
+        return callee
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """The effects of statements: whether they may write to the state, and whether they return on every path."""
+
+    is_written: bool
+    ended: bool
+
+
+_NOTHING, _WRITES, _ENDS = _Flow(False, False), _Flow(True, False), _Flow(False, True)
+
+
+def _variable(parameter: Parameter) -> ir.Variable:
+    role = ir.Role.NUMBER
+    if parameter.is_state:
+        role = ir.Role.STATE
+    elif parameter.is_subset:
+        role = ir.Role.SUBSET
+    elif parameter.name == TAKEN:
+        role = ir.Role.TAKEN
+    return ir.Variable(parameter.name, role, parameter.domain)
+
+
+def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
+    """Whether a decorator is one of the language's, given the global names of its module."""
+    match decorator.func if isinstance(decorator, ast.Call) else decorator:
+        case ast.Name(id=name):
+            return is_marking(names.get(name))
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if type(module := names.get(owner)) is types.ModuleType:
+            return is_marking(vars(module).get(name))
+    return False
