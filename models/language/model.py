@@ -217,7 +217,7 @@ class Property:
     @property
     def of_steps(self) -> bool:
         """Whether the property is about transitions rather than states."""
-        return self.function.states == ("before", "after")
+        return len(self.function.routine.states) == 2
 
     @property
     def meaning(self) -> list[Any]:

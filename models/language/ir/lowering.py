@@ -121,7 +121,9 @@ class _Lowering:
         """One statement in the core."""
         match statement:
             case ir.Branch(cases, otherwise):
-                lowered_cases = [replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases]
+                lowered_cases = [
+                    replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases
+                ]
                 return [replace(statement, cases=tuple(lowered_cases), otherwise=self.body(otherwise))]
             case ir.Loop(_, numbers, body):
                 return [replace(statement, range=self.core(numbers), body=self.body(body))]
@@ -226,7 +228,9 @@ class _Lowering:
         one = ir.Term(ir.Constant(1, span=span), True, span=span)
         last = ir.Sum((ir.Term(ir.Size(queue.domain, span=span), False, span=span), one), span=span)
         here = self.fresh("place")
-        following = ir.Sum((ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span)
+        following = ir.Sum(
+            (ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span
+        )
         shift = _store(queue, ir.Local(here, span=span), _cell(queue, following, span), span)
         numbers = ir.Range(ir.Constant(0, span=span), last, span=span)
         loop = ir.Loop(here, numbers, (shift,), span=span)

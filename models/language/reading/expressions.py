@@ -84,6 +84,8 @@ class ExpressionReader(ABC):
     source: ir.Source
 
     def __init__(self) -> None:
+        self.pending: set[str] = set()
+        """The variables of generators that have no value yet."""
         self.reads: set[str] = set()
         self.constants: dict[str, int | bool] = {}
         self.functions: dict[str, Function] = {}
@@ -216,6 +218,9 @@ class ExpressionReader(ABC):
                     what = f"`{name}` is used without a call"
                     hint = "write it as in: for x in range(n)" if name == "range" else "call it"
                 self.refuse(node, what, hint)
+            if name in self.pending:
+                what = f"`{name}` is a variable of the generator, which has no value yet"
+                self.refuse(node, what, "rename the variable")
             hint = "define it in the module, or assign it on every path to this line"
             self.refuse(node, f"`{name}` has no value here", hint)
         return self.names[name]
@@ -275,6 +280,10 @@ class ExpressionReader(ABC):
             if place.indices:
                 self.refuse(node, f"`{name}` is a configuration entry", "it has no elements")
             return ir.Setting(name, span=self.span(node))
+        group = self.vocabulary.groups.get(name)
+        if group is not None:
+            hint = f"read and write its parts: {', '.join(group.parts)}"
+            self.refuse(node, f"the record `{shown(node)}` is used as a value", hint)
         if name not in self.vocabulary.fields:
             self.unknown_field(node, name)
         self.refuse_slices(node, place.indices)
@@ -388,13 +397,14 @@ class ExpressionReader(ABC):
     def _fold(
         self, call: ast.Call, name: str, generator: ast.GeneratorExp, default: ir.Expression | None = None
     ) -> ir.Fold:
-        assigned, own = self.assigned, self.own
+        outside = self.assigned, self.own, self.pending
         # The variables hide other names in the whole generator, even before they have a value.
         hidden = {name: ir.Variable(name) for part in generator.generators for name in stored(part.target)}
-        self.assigned, self.own = assigned - set(hidden), {**own, **hidden}
+        self.assigned, self.own = self.assigned - set(hidden), {**self.own, **hidden}
+        self.pending = self.pending | set(hidden)
         generators = tuple(map(self.generator, generator.generators))
         body = self.expression(generator.elt)
-        self.assigned, self.own = assigned, own
+        self.assigned, self.own, self.pending = outside
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
@@ -409,6 +419,7 @@ class ExpressionReader(ABC):
         variable = ir.Variable(name)
         self.own = {**self.own, name: variable}
         self.assigned.add(name)
+        self.pending.discard(name)
         return variable
 
     def loop_variable(self, target: ast.expr) -> str:

@@ -177,9 +177,7 @@ class FunctionReader(CollectionReader):
         for argument in arguments.args:
             domain = self._domain(argument)
             if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
-                self.refuse(
-                    argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
-                )
+                self.refuse(argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`")
             parameters.append(Parameter(argument.arg, domain))
         names = tuple(parameter.name for parameter in parameters)
         if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
@@ -197,9 +195,7 @@ class FunctionReader(CollectionReader):
             allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
             self.refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
-            self.refuse(
-                definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
-            )
+            self.refuse(definition, "an action has one state parameter, the first one", "name it `s`, and no other one")
         return tuple(parameters)
 
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:

@@ -68,7 +68,10 @@ class CollectionReader(ExpressionReader):
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
             parts = [Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts]
             return tuple(self._collection(node, part) for part in parts)
-        if place.name not in self.vocabulary.contents or self._is_element(place):
+        if place.name not in self.vocabulary.contents:
+            return ()
+        self.refuse_slices(node, place.indices)
+        if self._is_element(place):
             return ()
         contents, rank = self.vocabulary.contents[place.name]
         if len(place.indices) != rank:
@@ -81,7 +84,6 @@ class CollectionReader(ExpressionReader):
     def _collection(self, node: ast.expr, place: Place) -> ir.Collection:
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
-        self.refuse_slices(node, place.indices)
         self.reads.add(place.name)
         indices = self.several(place.indices)
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
@@ -120,18 +122,14 @@ class CollectionReader(ExpressionReader):
         """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""
         place = self.place(node)
         if place is not None and self._is_element(place):
-            queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
             self.refuse_slices(node, place.indices)
+            queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
             return ir.QueueElement(queue, self.expression(place.indices[-1]), span=self.span(node))
         collections = self.collections(node)
         if collections:
             text, word = shown(node), _word(collections[0])
             hint = f"a {word} is read by {(SET_IS if word == 'set' else QUEUE_IS).format(text)}"
             self.refuse(node, f"the {word} `{text}` is used as a value", hint)
-        group = self._group(node)
-        if group is not None:
-            hint = f"read and write its parts: {', '.join(group[1].parts)}"
-            self.refuse(node, f"the record `{shown(node)}` is used as a value", hint)
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
@@ -204,7 +202,9 @@ class CollectionReader(ExpressionReader):
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=written, attr=change)) as call):
                 return self._change(statement, call, written, change, None)
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=written, attr="popleft")) as call):
+            case ast.Assign(
+                targets=[target], value=ast.Call(func=ast.Attribute(value=written, attr="popleft")) as call
+            ):
                 taken = self.collections(written)
                 if taken and _word(taken[0]) == "queue":
                     self._check_taken(statement, target, call, written, taken)
@@ -215,7 +215,12 @@ class CollectionReader(ExpressionReader):
         return None
 
     def _check_taken(
-        self, statement: ast.Assign, target: ast.expr, call: ast.Call, written: ast.expr, taken: tuple[ir.Collection, ...]
+        self,
+        statement: ast.Assign,
+        target: ast.expr,
+        call: ast.Call,
+        written: ast.expr,
+        taken: tuple[ir.Collection, ...],
     ) -> None:
         """Refuse `x = s.queue.popleft()` of records, and one that is not assigned to a local."""
         text = shown(written)
