@@ -32,8 +32,8 @@ from isrcheck.models.language.ir.nodes import (
     Store,
 )
 from isrcheck.models.language.ir.walking import assigned, fold, is_same, rewrite, routines, visit
-from isrcheck.models.language.reading import expressions
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading import expressions
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 

@@ -10,8 +10,8 @@ from conformance.tests.checker.reductions.test_symmetry import depths, searched,
 from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
-from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
 
