@@ -150,8 +150,11 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
     try:
         scope.block(function.routine.body)
     except Disabled:
-        assert scope.guard is not None, "guards stand in the action itself"
-        guard = scope.guard
+        guard = next(
+            node.condition
+            for node in visit(function.routine.written)
+            if isinstance(node, ir.Require) and node.span == scope.guard
+        )
         readings = scope.readings(guard)[:MOST_READINGS]
         return FalseGuard(spell_expression(guard), function.path, guard.span.line, readings)
     raise AssertionError("the step is enabled")
@@ -197,7 +200,7 @@ class _Scope(Evaluation):
 
     `reads` are the cells that were read, by the name of the state and the position. `lettered` are the variables that
     print as letters, `assigned` the locals. `loops` are the variables of the loops, and `tests` the conditions, around
-    the statement that is executed, innermost last. `returned` is what the routine returns, `guard` its last guard.
+    the statement that is executed, innermost last. `returned` is what the routine returns, and `guard` where its last guard is.
     """
 
     def __init__(
@@ -210,7 +213,7 @@ class _Scope(Evaluation):
         self.loops: list[ir.Variable] = []
         self.tests: list[ir.Expression] = []
         self.returned: ir.Expression | None = None
-        self.guard: ir.Expression | None = None
+        self.guard: ir.Span | None = None
 
     def called(self, call: ir.Call) -> _Scope:
         """The scope of a call in this scope."""
@@ -294,8 +297,8 @@ class _Scope(Evaluation):
                 return 0
             case ir.Assign(variable):
                 self.assigned.add(variable)
-            case ir.Require(condition):
-                self.guard = condition
+            case ir.Require():
+                self.guard = statement.span
             case ir.Branch(cases, otherwise):
                 case = next((one for one in cases if self.value(one.condition)), None)
                 self.tests.append((case or cases[-1]).condition)
