@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from isrcheck.models import run
-from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter
+from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter, arguments_of
 from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.ir.walking import parts, variables, visit
 from isrcheck.models.language.layouts import spell_element
@@ -144,9 +143,7 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
     function = instance.function(step.action_index)
     if function is None:
         return None
-    choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
-    arguments = (choice.argument(ordinal) for choice, ordinal in choices)
-    scope = _scope(instance, function, [cells, *(one.row if isinstance(one, Members) else one for one in arguments)])
+    scope = _scope(instance, function, [cells, *arguments_of(instance, step)])
     try:
         scope.block(function.routine.body)
     except Disabled:
@@ -200,8 +197,12 @@ class _Scope(Evaluation):
 
     `reads` are the cells that were read, by the name of the state and the position. `lettered` are the variables that
     print as letters, `assigned` the locals. `loops` are the variables of the loops, and `tests` the conditions, around
-    the statement that is executed, innermost last. `returned` is what the routine returns, and `guard` where its last guard is.
+    the statement that is executed, innermost last. `returned` is the expression that the routine returns, and `guard`
+    the place of its last guard.
     """
+
+    returned: ir.Expression
+    guard: ir.Span
 
     def __init__(
         self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
@@ -212,8 +213,6 @@ class _Scope(Evaluation):
         self.assigned: set[ir.Variable] = set()
         self.loops: list[ir.Variable] = []
         self.tests: list[ir.Expression] = []
-        self.returned: ir.Expression | None = None
-        self.guard: ir.Span | None = None
 
     def called(self, call: ir.Call) -> _Scope:
         """The scope of a call in this scope."""
@@ -231,31 +230,21 @@ class _Scope(Evaluation):
     # ----------------------------------------------------------------------------------------------------------- values
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression as it is written; what Python reads first is read first."""
+        """The value of an expression as it is written; it reads in the order in which Python reads."""
         match expression:
             case ir.CollectiveExpression():
                 for part in parts(expression):
-                    if isinstance(part, ir.Collection):
-                        self.row(part)
+                    if isinstance(part, ir.Collection) and part.field:
+                        first = ir.Constant(0, span=part.span)
+                        self.place(ir.Cell(part.holder, part.field, (*part.indices, first), span=part.span))
                     elif isinstance(part, ir.Expression):
                         self.value(part)
                 return super().value(lowered_expression(expression))
             case ir.Call(routine):
                 scope = self.called(expression)
-                return scope.value(scope.result(routine))
+                scope.block(routine.written)
+                return scope.value(scope.returned)
         return super().value(expression)
-
-    def row(self, collection: ir.Collection) -> Sequence[int]:
-        """The cells of a set or a queue."""
-        if not collection.field:
-            elements = self.held(collection.holder)
-            assert isinstance(elements, Sequence) and not isinstance(elements, str)
-            return elements
-        first = ir.Constant(0, span=collection.span)
-        cells, start = self.place(
-            ir.Cell(collection.holder, collection.field, (*collection.indices, first), span=collection.span)
-        )
-        return cells[start : start + self.instance.size_of(collection.domain)]
 
     def place(self, cell: ir.Cell) -> tuple[list[int], int]:
         """The place of a cell, which is about to be read."""
@@ -278,16 +267,16 @@ class _Scope(Evaluation):
         used = [node.variable for node in visit([expression]) if isinstance(node, ir.Local)]
         self.reads.clear()
         self.value(expression)
-        locals_ = (self.bound(variable).text for variable in used if variable in self.assigned)
-        return tuple(dict.fromkeys((*locals_, *self.read())))
+        values = (self.bound(variable).text for variable in used if variable in self.assigned)
+        return tuple(dict.fromkeys((*values, *self.read())))
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def result(self, routine: ir.Routine) -> ir.Expression:
-        """Execute a routine up to its return statement, and return the expression there."""
+    def decisive(self, routine: ir.Routine) -> ir.Expression:
+        """Execute a routine up to its return statement. Return the expression there; if that is a constant, the
+        condition around it, if there is one."""
         self.block(routine.written)
-        assert self.returned is not None, "every path of a property and of a helper with a value ends with a return"
-        return self.returned
+        return self.tests[-1] if isinstance(self.returned, ir.Constant) and self.tests else self.returned
 
     def statement(self, statement: ir.Statement) -> int | None:
         """Execute a statement, except that a returned expression is kept and not evaluated."""
@@ -309,9 +298,10 @@ class _Scope(Evaluation):
             case ir.Loop(variable, numbers, body):
                 return self.loop(variable, numbers.end, self.range(numbers), body)
             case ir.SetLoop(variable, collection, body):
-                end = ir.Size(collection.domain, span=collection.span)
-                numbers = [number for number, is_in in enumerate(self.row(collection)) if is_in]
-                return self.loop(variable, end, numbers, body)
+                size = ir.Size(collection.domain, span=statement.span)
+                elements = [ir.Constant(number, span=statement.span) for number in range(self.value(size))]
+                members = [one.value for one in elements if self.value(ir.IsIn(one, collection, span=one.span))]
+                return self.loop(variable, size, members, body)
         return super().statement(statement)
 
     def loop(
@@ -343,13 +333,11 @@ class _Scope(Evaluation):
     # --------------------------------------------------------------------------------------------------------- reasons
 
     def why_returned(self, routine: ir.Routine) -> Reason:
-        """Return why a routine returns its value: the returned expression, or the condition around a returned
-        constant."""
+        """Return why a routine returns its value."""
         self.reads.clear()
-        returned = self.result(routine)
-        decisive = self.tests[-1] if isinstance(returned, ir.Constant) and self.tests else returned
+        decisive = self.decisive(routine)
         if isinstance(decisive, ir.Constant):
-            truth = bool(self.value(returned))
+            truth = bool(self.value(self.returned))
             return Reason(str(truth), truth, readings=self.read())
         reason = self.why(decisive)
         return replace(reason, bindings=(*map(self.bound, self.loops), *reason.bindings))
@@ -397,9 +385,7 @@ class _Scope(Evaluation):
                 renamed.append(parameter)
         bindings = tuple(map(scope.bound, renamed))
         inner = scope.why_returned(call.routine)
-        return Reason.over(
-            spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings)
-        )
+        return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
         """Explain `all` or `any` by its deciding element, for which the generators' variables have their values."""
@@ -426,5 +412,5 @@ class _Scope(Evaluation):
                 return self.is_settled(next(one for one in operands if self.value(one)))
             case ir.Call(routine):
                 scope = self.called(expression)
-                return scope.is_settled(scope.result(routine))
+                return scope.is_settled(scope.decisive(routine))
         return all(one.role is ir.Role.STATE for one in variables(expression)) and not self.readings(expression)

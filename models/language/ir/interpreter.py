@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import ModelError
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
@@ -81,6 +81,7 @@ class Evaluation:
         return None
 
     def statement(self, statement: ir.Statement) -> int | None:
+        """Execute a statement; the value that it returns, if it does."""
         match statement:
             case ir.Assign(variable, value):
                 self.values[variable] = self.value(value)
@@ -125,6 +126,7 @@ class Evaluation:
         return argument
 
     def value(self, expression: ir.Expression) -> int:
+        """The value of an expression; a truth value is one of Python's."""
         match expression:
             case ir.Constant(value):
                 return value
@@ -197,6 +199,7 @@ class Evaluation:
         return number
 
     def gathered(self, fold: ir.Fold) -> int:
+        """The value of a fold."""
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
             case ir.Gathering.ALL:
@@ -220,6 +223,7 @@ class Evaluation:
                 yield from self.generated(others, body)
 
     def range(self, numbers: ir.Range) -> range:
+        """The numbers of a range."""
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
@@ -237,3 +241,12 @@ class Evaluation:
         if not all(0 <= index < size for index, size in zip(indices, layout.sizes, strict=True)):
             raise ModelError(f"{cell.field}{indices}")
         return cells, layout.position(indices)
+
+
+def arguments_of(instance: Instance, step: Step) -> list[Argument]:
+    """The arguments of the action of a step, without the state."""
+    choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+    return [
+        [bool(ordinal >> element & 1) for element in range(choice.elements)] if choice.is_subset else ordinal
+        for choice, ordinal in choices
+    ]
