@@ -145,15 +145,10 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
         return None
     scope = _scope(instance, function, [cells, *arguments_of(instance, step)])
     try:
-        scope.block(function.routine.body)
+        scope.block(function.routine.written)  # guards come before the first write, so no set or queue is changed
     except Disabled:
-        guard = next(
-            node.condition
-            for node in visit(function.routine.written)
-            if isinstance(node, ir.Require) and node.span == scope.guard
-        )
-        readings = scope.readings(guard)[:MOST_READINGS]
-        return FalseGuard(spell_expression(guard), function.path, guard.span.line, readings)
+        readings = scope.readings(scope.guard)[:MOST_READINGS]
+        return FalseGuard(spell_expression(scope.guard), function.path, scope.guard.span.line, readings)
     raise AssertionError("the step is enabled")
 
 
@@ -198,11 +193,11 @@ class _Scope(Evaluation):
     `reads` are the cells that were read, by the name of the state and the position. `lettered` are the variables that
     print as letters, `assigned` the locals. `loops` are the variables of the loops, and `tests` the conditions, around
     the statement that is executed, innermost last. `returned` is the expression that the routine returns, and `guard`
-    the place of its last guard.
+    its last guard.
     """
 
     returned: ir.Expression
-    guard: ir.Span
+    guard: ir.Expression
 
     def __init__(
         self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
@@ -286,8 +281,8 @@ class _Scope(Evaluation):
                 return 0
             case ir.Assign(variable):
                 self.assigned.add(variable)
-            case ir.Require():
-                self.guard = statement.span
+            case ir.Require(condition):
+                self.guard = condition
             case ir.Branch(cases, otherwise):
                 case = next((one for one in cases if self.value(one.condition)), None)
                 self.tests.append((case or cases[-1]).condition)
