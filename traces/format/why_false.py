@@ -180,10 +180,10 @@ class _State(list[int]):
 
 def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
     """The scope of a call of a function; it need not have a parameter for the taken action."""
-    values: dict[ir.Variable, Argument | None] = {}
-    for parameter, argument in zip(function.routine.parameters, arguments, strict=False):
-        is_state = parameter.role is ir.Role.STATE and isinstance(argument, tuple)
-        values[parameter] = _State(parameter.name, argument) if is_state else argument
+    values: dict[ir.Variable, Argument | None] = {
+        parameter: _State(parameter.name, argument) if isinstance(argument, tuple) else argument
+        for parameter, argument in zip(function.routine.parameters, arguments, strict=False)
+    }
     return _Scope(Interpreter(instance), values, {})
 
 

@@ -148,7 +148,7 @@ class Evaluation:
                 assert isinstance(elements, Sequence)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
-                return elements[number]
+                return bool(elements[number])
             case ir.IsTaken(taken, action):
                 return self.held(taken) == action
             case ir.Not(operand):
