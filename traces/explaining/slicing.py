@@ -13,7 +13,7 @@ candidate has to end with the same verdict for the same cause, without an earlie
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -22,9 +22,11 @@ from typing import Any
 from isrcheck.models import run
 from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.ir.interpreter import Argument, Interpreter, arguments_of
 from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.run import State
+from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import find_loss
 from isrcheck.traces.format.certify import behaviour, judgements
 from isrcheck.traces.format.itf import MOST_TEXT
@@ -116,24 +118,16 @@ class _RecordedCells(list[int]):
         super().__setitem__(cell, value)
 
 
-class _RecordedState(State):
-    """The state that a model's functions see, whose cells record reads and writes."""
-
-    __slots__ = ("noted",)
-    noted: _RecordedCells
-
-    def __init__(self, instance: Instance, cells: run.Cells) -> None:
-        super().__init__(instance, cells)
-        object.__setattr__(self, "noted", _RecordedCells(cells))
-        object.__setattr__(self, "_cells", self.noted)
-
-
 def causal_cone(trace: Trace) -> tuple[int, ...]:
     """Return the positions of the steps in the causal cone of the outcome."""
     needed = _cells_of_outcome(trace)
     found = []
     for position in reversed(range(trace.length)):
-        read, written = _effects(trace, position)
+        step = trace.steps[position]
+        function = trace.instance.function(step.action_index)
+        assert function is not None
+        arguments = [trace.states[position], *arguments_of(trace.instance, step)]
+        read, written = _effects(trace.instance, function, arguments)
         before, after = trace.states[position], trace.states[position + 1]
         changes = any(before[cell] != after[cell] for cell in written & needed)
         # A property of transitions is about the last step itself.
@@ -147,33 +141,23 @@ def _cells_of_outcome(trace: Trace) -> set[int]:
     """The cells of the last state that decide the property, and whether its failure is permitted."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
-    after = _RecordedState(instance, trace.states[-1])
+    arguments: list[Cells | str] = [trace.states[-1]]
     if prop.of_steps:
-        before = _RecordedState(instance, trace.states[-2])
-        names = (before, after, run.Taken(instance, trace.steps[-1]))
-        instance.python(prop.function)(*names[: len(prop.function.parameters)])
-        read = before.noted.read | after.noted.read
-    else:
-        instance.python(prop.function)(after)
-        read = after.noted.read
+        arguments = [*trace.states[-2:], trace.steps[-1].action]
+    read = _effects(instance, prop.function, arguments[: len(prop.function.parameters)])[0]
     if prop.permitted is not None and trace.verdict != REACHED:
-        permitting = _RecordedState(instance, trace.states[-1])
-        instance.python(prop.permitted)(permitting)
-        read |= permitting.noted.read
+        read |= _effects(instance, prop.permitted, [trace.states[-1]])[0]
     return read
 
 
-def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
-    """The cells that a step, or one of its guards, reads before writing them, and the cells that the step writes."""
-    instance, step = trace.instance, trace.steps[position]
-    function = instance.function(step.action_index)
-    assert function is not None
-    state = _RecordedState(instance, trace.states[position])
-    ranges = instance.argument_ranges[step.action_index]
-    instance.python(function)(
-        state, *(one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True))
-    )
-    return state.noted.read, state.noted.written
+def _effects(
+    instance: Instance, function: Function, arguments: Iterable[Cells | Argument]
+) -> tuple[set[int], set[int]]:
+    """The cells that a function, or one of its guards, reads before writing them, and the cells that it writes."""
+    recorded = [_RecordedCells(one) if isinstance(one, tuple) else one for one in arguments]
+    Interpreter(instance).call(function.routine, recorded)
+    states = [one for one in recorded if isinstance(one, _RecordedCells)]
+    return set().union(*(one.read for one in states)), set().union(*(one.written for one in states))
 
 
 # ------------------------------------------------------------------------------------------------------------- attempts

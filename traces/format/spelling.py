@@ -90,10 +90,7 @@ def spell_contents(layout: FieldLayout, cells: Sequence[int]) -> str:
 
 
 def _layout_at(instance: Instance, position: int) -> FieldLayout:
-    for layout in instance.layouts.values():
-        if layout.offset <= position < layout.offset + layout.count:
-            return layout
-    raise IndexError(position)
+    return next(layout for layout in reversed([*instance.layouts.values()]) if layout.offset <= position)
 
 
 def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:

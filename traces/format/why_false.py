@@ -3,29 +3,30 @@
 In:  a property or an action of a model, and the states in which it is evaluated.
 Out: a `Reason`: a tree of expressions of the model, down to expressions that only read cells; and its lines.
 
-The checked syntax tree (models/language/syntax.py) determines which expressions are examined. CPython computes every
-value with the model's own functions, so this module does not define a second semantics of the language.
+The routine as it is written determines which expressions are examined, so sets and queues are explained as such. The
+interpreter (models/language/ir/interpreter.py) computes every value, and reads the cells.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from isrcheck.models import run
-from isrcheck.models.language.core.records import RecordView
-from isrcheck.models.language.core.views import SetView
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.layouts import FieldLayout, spell_element
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter, arguments_of
+from isrcheck.models.language.ir.lowering import lowered_expression
+from isrcheck.models.language.ir.walking import parts, variables, visit
+from isrcheck.models.language.layouts import spell_element
 from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.reading.spelling import respelled
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.reading.spelling import as_written, spelled
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_contents, spell_part, spell_place, spell_value
+from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
@@ -92,28 +93,18 @@ class Reason:
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
     """Return why a property is false in the state `after`, or, for a property of transitions, on the step to it."""
-    explainer = _Explainer(instance)
-    names: dict[str, Any]
-    if prop is DEADLOCK:
-        return _why_deadlocked(instance, explainer, after)
-    if prop.of_steps:
-        assert before is not None
-        assert step is not None
-        names = {"before": explainer.watch("before", before), "after": explainer.watch("after", after)}
-        names["taken"] = run.Taken(instance, step)
-    else:
-        names = {"s": explainer.watch("s", after)}
-    return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))
+    if prop is DEADLOCK:  # each `@terminal` of the model is false
+        reasons = (_why_returned(instance, terminal.name, terminal, after) for terminal in instance.model.terminals)
+        return Reason("some step is enabled", False, deeper=tuple(reasons))
+    if not prop.of_steps:
+        return _why_returned(instance, prop.name, prop.function, after)
+    assert before is not None
+    assert step is not None
+    return _why_returned(instance, prop.name, prop.function, before, after, step.action)
 
 
-def _why_deadlocked(instance: Instance, explainer: _Explainer, cells: Cells) -> Reason:
-    """Return why a state without a step is a deadlock: each `@terminal` of the model, and why it is false."""
-    names = {"s": explainer.watch("s", cells)}
-    reasons = tuple(
-        Reason.over(terminal.name, False, (), explainer.why_returned(terminal, names))
-        for terminal in instance.model.terminals
-    )
-    return Reason("some step is enabled", False, deeper=reasons)
+def _why_returned(instance: Instance, name: str, function: Function, *arguments: Cells | str) -> Reason:
+    return Reason.over(name, False, (), _scope(instance, function, arguments).why_returned(function.routine))
 
 
 def why_broken(trace: Trace) -> Reason:
@@ -152,35 +143,19 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
     function = instance.function(step.action_index)
     if function is None:
         return None
-    arguments = [c.argument(o) for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)]
+    scope = _scope(instance, function, [cells, *arguments_of(instance, step)])
     try:
-        instance.python(function)(run.State(instance, cells), *arguments)
-    except Disabled as disabled:
-        trace = disabled.__traceback__
-        while trace is not None and trace.tb_frame.f_code is not function.python.__code__:
-            trace = trace.tb_next
-        assert trace is not None, "guards stand in the action itself"
-        return _guard_at(instance, function, cells, trace.tb_lineno, dict(trace.tb_frame.f_locals))
+        scope.block(function.routine.written)  # guards come before the first write, so no set or queue is changed
+    except Disabled:
+        readings = scope.readings(scope.guard)[:MOST_READINGS]
+        return FalseGuard(spell_expression(scope.guard), function.path, scope.guard.span.line, readings)
     raise AssertionError("the step is enabled")
 
 
-def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> FalseGuard:
-    explainer = _Explainer(instance)
-    names["s"] = explainer.watch("s", cells)
-    guard = next(
-        node.value.args[0]
-        for statement in function.body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        if node.lineno <= line <= (node.end_lineno or node.lineno)
-    )
-    readings = explainer.readings(guard, _Scope(instance, function, names))[:MOST_READINGS]
-    return FalseGuard(spell_expression(guard), function.path, guard.lineno, readings)
-
-
-def spell_expression(expression: ast.expr) -> str:
+@lru_cache(maxsize=4096)
+def spell_expression(expression: ir.Expression) -> str:
     """Return the text of an expression."""
-    return without_extra_brackets(spelled(expression))
+    return without_extra_brackets(expression.span.text)
 
 
 def without_extra_brackets(text: str) -> str:
@@ -195,281 +170,242 @@ def without_extra_brackets(text: str) -> str:
     return text
 
 
-@dataclass
-class _Scope:
-    """The values of names at one point of a function (states, parameters, locals), and which are printed as letters.
+class _State(list[int]):
+    """The cells of a state, and the name under which the property or the action knows it."""
 
-    `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
+    def __init__(self, name: str, cells: Sequence[int]) -> None:
+        super().__init__(cells)
+        self.name = name
+
+
+def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
+    """The scope of a call of a function; it need not have a parameter for the taken action."""
+    values: dict[ir.Variable, Argument | None] = {}
+    for parameter, argument in zip(function.routine.parameters, arguments, strict=False):
+        is_state = parameter.role is ir.Role.STATE and isinstance(argument, tuple)
+        values[parameter] = _State(parameter.name, argument) if is_state else argument
+    return _Scope(Interpreter(instance), values, {})
+
+
+class _Scope(Evaluation):
+    """One call of a routine, which is explained by the expressions that decide its value.
+
+    `reads` are the cells that were read, by the name of the state and the position. `lettered` are the variables that
+    print as letters, `assigned` the locals. `loops` are the variables of the loops, and `tests` the conditions, around
+    the statement that is executed, innermost last. `returned` is the expression that the routine returns, and `guard`
+    its last guard.
     """
 
-    instance: Instance
-    function: Function
-    names: dict[str, Any]
-    lettered: set[str] = field(default_factory=set)
-    assigned: set[str] = field(default_factory=set)
-    loops: list[str] = field(default_factory=list)
-    tests: list[ast.expr] = field(default_factory=list)
+    returned: ir.Expression
+    guard: ir.Expression
 
-    def evaluate(self, expression: ast.expr) -> Any:
-        """Return the value of an expression. The names are passed as globals, so that generators can see them."""
-        code = compile(ast.Expression(as_written(expression)), self.function.path, "eval")
-        python = self.instance.python(self.function)
-        return eval(code, {**python.__globals__, **self.names})  # noqa: S307 - checked model text
+    def __init__(
+        self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
+    ) -> None:
+        super().__init__(interpreter, values)
+        self.reads = reads
+        self.lettered: set[ir.Variable] = set()
+        self.assigned: set[ir.Variable] = set()
+        self.loops: list[ir.Variable] = []
+        self.tests: list[ir.Expression] = []
 
-    def bound(self, name: str) -> Binding:
-        return Binding(name, int(self.names[name]), self.spell(name))
+    def called(self, call: ir.Call) -> _Scope:
+        """The scope of a call in this scope."""
+        arguments = map(self.argument, call.arguments)
+        return _Scope(self.interpreter, dict(zip(call.routine.parameters, arguments, strict=True)), self.reads)
 
-    def spell(self, name: str) -> str:
-        value = self.names[name]
-        if isinstance(value, bool):
-            return f"{name} = {'true' if value else 'false'}"
-        return f"{name} = {spell_element(value) if name in self.lettered and value >= 0 else value}"
+    def bound(self, variable: ir.Variable) -> Binding:
+        number = self.values[variable]
+        assert isinstance(number, int)
+        text = spell_element(number) if variable in self.lettered and number >= 0 else str(number)
+        if isinstance(number, bool):
+            text = "true" if number else "false"
+        return Binding(variable.name, int(number), f"{variable.name} = {text}")
 
-    def inner(self) -> _Scope:
-        """A copy of this scope that can be extended."""
-        return replace(self, names=dict(self.names), lettered=set(self.lettered), assigned=set(self.assigned))
+    # ----------------------------------------------------------------------------------------------------------- values
 
+    def value(self, expression: ir.Expression) -> int:
+        """The value of an expression as it is written; it reads in the order in which Python reads."""
+        match expression:
+            case ir.CollectiveExpression():
+                for part in parts(expression):
+                    if isinstance(part, ir.Collection) and part.field:
+                        first = ir.Constant(0, span=part.span)
+                        self.place(ir.Cell(part.holder, part.field, (*part.indices, first), span=part.span))
+                    elif isinstance(part, ir.Expression):
+                        self.value(part)
+                return super().value(lowered_expression(expression))
+            case ir.Call(routine):
+                scope = self.called(expression)
+                scope.block(routine.written)
+                return scope.value(scope.returned)
+        return super().value(expression)
 
-class _Explainer:
-    """Follows the expressions that decide a value; CPython computes every value on the way."""
+    def place(self, cell: ir.Cell) -> tuple[list[int], int]:
+        """The place of a cell, which is about to be read."""
+        state, place = super().place(cell)
+        assert isinstance(state, _State)
+        self.reads[state.name, place] = state
+        return state, place
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.log: list[str] = []
-        domains = [domain for layout in instance.layouts.values() for domain in layout.field.over]
-        self.lettered_sizes = {domain.size for domain in domains if domain.letters and isinstance(domain.size, str)}
+    def read(self) -> tuple[str, ...]:
+        """The cells, sets and queues that were read, with their values."""
+        read = (
+            f"{name}.{cell} = {value}"
+            for (name, place), state in self.reads.items()
+            for cell, value in spelled_at(self.instance, tuple(state), [place]).items()
+        )
+        return tuple(dict.fromkeys(read))
 
-    def watch(self, name: str, cells: Cells) -> _Watched:
-        return _Watched(self.instance, run.State(self.instance, cells), name, self.log)
-
-    def readings(self, expression: ast.expr, scope: _Scope) -> tuple[str, ...]:
-        """Return the cells that an expression reads, also through helpers, and the locals in it, with their values."""
-        used = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and n.id in scope.assigned]
-        self.log.clear()
-        scope.evaluate(expression)
-        return tuple(dict.fromkeys([*map(scope.spell, used), *self.log]))
+    def readings(self, expression: ir.Expression) -> tuple[str, ...]:
+        """The cells that an expression reads, also through helpers, and the locals in it, with their values."""
+        used = [node.variable for node in visit([expression]) if isinstance(node, ir.Local)]
+        self.reads.clear()
+        self.value(expression)
+        values = (self.bound(variable).text for variable in used if variable in self.assigned)
+        return tuple(dict.fromkeys((*values, *self.read())))
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
-        """Return why a function, called with the values in `names`, returns its value: the returned expression, or the
-        `if` around a returned constant. Parameters in `lettered` print as letters."""
-        arguments = [names[parameter.name] for parameter in function.parameters]
-        found = self.returned(function.body, _Scope(self.instance, function, dict(names), set(lettered)))
-        assert found is not None, "every path of a property ends with a return"
-        expression, scope = found
-        if isinstance(expression, ast.Constant) and scope.tests:
-            expression = scope.tests[-1]
-        if isinstance(expression, ast.Constant):
-            self.log.clear()
-            truth = bool(self.instance.python(function)(*arguments))
-            return Reason(str(truth), truth, readings=tuple(dict.fromkeys(self.log)))
-        reason = self.why(expression, scope)
-        return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
+    def decisive(self, routine: ir.Routine) -> ir.Expression:
+        """Execute a routine up to its return statement. Return the expression there; if that is a constant, the
+        condition around it, if there is one."""
+        self.block(routine.written)
+        return self.tests[-1] if isinstance(self.returned, ir.Constant) and self.tests else self.returned
 
-    def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
-        """Return the expression of the return statement that these statements reach, and the scope there; or None."""
-        for statement in statements:
-            found = None
-            match statement:
-                case ast.Return(value=ast.expr() as value):
-                    return value, scope
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    scope.names[name] = scope.evaluate(value)
-                    scope.assigned.add(name)
-                case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                    sign = 1 if isinstance(op, ast.Add) else -1
-                    scope.names[name] += sign * scope.evaluate(value)
-                case ast.If(test=test, body=body, orelse=orelse):
-                    scope.tests.append(test)
-                    found = self.returned(body if scope.evaluate(test) else orelse, scope)
-                    if found is None:
-                        scope.tests.pop()
-                case ast.For(target=ast.Name() as target, iter=iterated, body=body):
-                    name = getattr(target, "origin", target).id  # as it is written
-                    scope.loops.append(name)
-                    values = self.bind(name, iterated, scope)
-                    if isinstance(values, SetView) and isinstance(body[0], ast.If):
-                        body = body[0].body  # the test of the core asks whether the set contains the element
-                        body = body[1:] if hasattr(target, "origin") else body  # the variable has its value already
-                    for bound in values:
-                        scope.names[name] = bound
-                        found = self.returned(body, scope)
-                        if found is not None:
-                            break
-                    else:
-                        scope.loops.pop()
-            if found is not None:
-                return found
+    def statement(self, statement: ir.Statement) -> int | None:
+        """Execute a statement, except that a returned expression is kept and not evaluated."""
+        match statement:
+            case ir.Return(value):
+                self.returned = value
+                return 0
+            case ir.Assign(variable):
+                self.assigned.add(variable)
+            case ir.Require(condition):
+                self.guard = condition
+            case ir.Branch(cases, otherwise):
+                case = next((one for one in cases if self.value(one.condition)), None)
+                self.tests.append((case or cases[-1]).condition)
+                result = self.block(otherwise if case is None else case.body)
+                if result is None:
+                    self.tests.pop()
+                return result
+            case ir.Loop(variable, numbers, body):
+                return self.loop(variable, numbers.end, self.range(numbers), body)
+            case ir.SetLoop(variable, collection, body):
+                size = ir.Size(collection.domain, span=statement.span)
+                elements = [ir.Constant(number, span=statement.span) for number in range(self.value(size))]
+                members = [one.value for one in elements if self.value(ir.IsIn(one, collection, span=one.span))]
+                return self.loop(variable, size, members, body)
+        return super().statement(statement)
+
+    def loop(
+        self, variable: ir.Variable, end: ir.Expression, numbers: Iterable[int], body: Iterable[ir.Statement]
+    ) -> int | None:
+        self.letter(variable, end)
+        self.loops.append(variable)
+        for number in numbers:
+            self.values[variable] = number
+            result = self.block(body)
+            if result is not None:
+                return result
+        self.loops.pop()
         return None
 
-    # ------------------------------------------------------------------------------------------------------ expressions
+    def letter(self, variable: ir.Variable, end: ir.Expression) -> None:
+        """Print a variable that goes through the numbers below `end` as a letter, if these are the elements of a
+        lettered domain."""
+        match end:
+            case ir.Size(domain):
+                is_lettered = domain.letters
+            case ir.Setting(entry):
+                domains = (domain for layout in self.instance.layouts.values() for domain in layout.field.over)
+                is_lettered = any(domain.letters and domain.size == entry for domain in domains)
+            case _:
+                is_lettered = False
+        (self.lettered.add if is_lettered else self.lettered.discard)(variable)
 
-    def why(self, expression: ast.expr, scope: _Scope) -> Reason:
+    # --------------------------------------------------------------------------------------------------------- reasons
+
+    def why_returned(self, routine: ir.Routine) -> Reason:
+        """Return why a routine returns its value."""
+        self.reads.clear()
+        decisive = self.decisive(routine)
+        if isinstance(decisive, ir.Constant):
+            truth = bool(self.value(self.returned))
+            return Reason(str(truth), truth, readings=self.read())
+        reason = self.why(decisive)
+        return replace(reason, bindings=(*map(self.bound, self.loops), *reason.bindings))
+
+    def why(self, expression: ir.Expression) -> Reason:
         """Return why an expression has its truth value."""
-        if hasattr(expression, "origin"):  # it is written in another form, which is explained by what it reads
-            truth = bool(scope.evaluate(expression))
-            return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
         match expression:
-            case ast.BoolOp():
-                return self.why_operands(expression, scope)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.why(operand, scope)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.why(body if scope.evaluate(test) else orelse, scope)
-            case ast.Call(func=ast.Name(id=name)) if name in scope.function.functions:
-                return self.why_helper(expression, scope)
-            case ast.Call(func=ast.Name(id="all" | "any" as fold), args=[ast.GeneratorExp() as generator]):
-                decisive = self.binding(generator, fold == "any", scope)
-                if decisive is not None:
-                    return self.why_binding(generator, *decisive)
-        truth = bool(scope.evaluate(expression))
-        return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
+            case ir.And(operands) | ir.Or(operands):
+                return self.why_operands(expression, operands)
+            case ir.Not(operand) if operand.span != expression.span:  # but for `!=` and `not in`
+                return self.why(operand)
+            case ir.Choose(options, otherwise):
+                return self.why(next((one.value for one in options if self.value(one.condition)), otherwise))
+            case ir.Call():
+                return self.why_helper(expression)
+            case ir.Fold(ir.Gathering.ALL | ir.Gathering.ANY as gathering, generators, body):
+                for generator in generators:
+                    self.letter(generator.variable, generator.range.end)
+                for value in self.generated(generators, body):
+                    if bool(value) is (gathering is ir.Gathering.ANY):
+                        return self.why_element(generators, body)
+        truth = bool(self.value(expression))
+        return Reason(spell_expression(expression), truth, readings=self.readings(expression))
 
-    def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
+    def why_operands(self, expression: ir.And | ir.Or, operands: Sequence[ir.Expression]) -> Reason:
         """Explain `and` and `or`: one operand decides a false `and` and a true `or`; all operands decide the others."""
-        decisive = isinstance(expression.op, ast.Or)
-        for operand in expression.values:
-            if bool(scope.evaluate(operand)) is decisive:
-                return self.why(operand, scope)
-        deeper = tuple(self.why(operand, scope) for operand in expression.values)
-        return Reason(spell_expression(expression), not decisive, deeper=deeper)
+        decisive = isinstance(expression, ir.Or)
+        for operand in operands:
+            if bool(self.value(operand)) is decisive:
+                return self.why(operand)
+        return Reason(spell_expression(expression), not decisive, deeper=tuple(map(self.why, operands)))
 
-    def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
+    def why_helper(self, call: ir.Call) -> Reason:
         """Explain a call of a helper by the value that the helper returns, with its parameters bound."""
-        assert isinstance(call.func, ast.Name)
-        callee = scope.function.functions[call.func.id]
-        truth = bool(scope.evaluate(call))
-        self.log.clear()
-        names: dict[str, Any] = {}
-        lettered, renamed = [], []
-        for parameter, argument in zip(callee.parameters, call.args, strict=True):
-            names[parameter.name] = scope.evaluate(argument)
-            source = spelled(argument)
-            if source in scope.lettered or getattr(parameter.domain, "letters", False):
-                lettered.append(parameter.name)
-            if not parameter.is_state and not parameter.is_subset and source != parameter.name:
-                renamed.append(parameter.name)
-        readings = tuple(dict.fromkeys(self.log))
-        inner = self.why_returned(callee, names, lettered)
-        bound = tuple(map(_Scope(self.instance, callee, names, set(lettered)).bound, renamed))
-        inner = replace(inner, bindings=bound + inner.bindings)
-        return Reason.over(spell_expression(call), truth, readings, inner)
+        truth = bool(self.value(call))
+        self.reads.clear()
+        scope = self.called(call)
+        readings = self.read()
+        renamed = []
+        for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True):
+            variable = argument.variable if isinstance(argument, ir.Local) else None
+            if variable in self.lettered:
+                scope.lettered.add(parameter)
+            if parameter.role is ir.Role.NUMBER and (variable is None or variable.name != parameter.name):
+                renamed.append(parameter)
+        bindings = tuple(map(scope.bound, renamed))
+        inner = scope.why_returned(call.routine)
+        return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
-    def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
-        """Explain `all` or `any` by its deciding element, whose variables `names` have their values in `scope`."""
-        inner = self.why(generator.elt, scope)
+    def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
+        """Explain `all` or `any` by its deciding element, for which the generators' variables have their values."""
+        inner = self.why(body)
+        bindings = tuple(self.bound(generator.variable) for generator in generators)
         conditions = tuple(
-            condition for part in generator.generators for test in part.ifs for condition in self.stated(test, scope)
+            text for generator in generators for one in generator.conditions for text in self.stated(one)
         )
-        return replace(
-            inner,
-            bindings=tuple(map(scope.bound, names)) + inner.bindings,
-            conditions=conditions + inner.conditions,
-        )
+        return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
-    def stated(self, test: ast.expr, scope: _Scope) -> list[str]:
+    def stated(self, condition: ir.Expression) -> list[str]:
         """Return a true condition without the helpers in it that are true by the configuration alone."""
-        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-        left = [part for part in parts if not isinstance(part, ast.Call) or not self.is_settled(part, scope)]
-        return [spell_expression(ast.BoolOp(ast.And(), left) if len(left) > 1 else left[0])] if left else []
+        operands = condition.parts if isinstance(condition, ir.And) else (condition,)
+        left = [one for one in operands if not isinstance(one, ir.Call) or not self.is_settled(one)]
+        if len(left) == len(operands):
+            return [spell_expression(condition)]
+        text = " and ".join(f"({one.span.text})" for one in left)
+        return [without_extra_brackets(respelled(text))] if left else []
 
-    def is_settled(self, expression: ast.expr, scope: _Scope) -> bool:
+    def is_settled(self, expression: ir.Expression) -> bool:
         """Whether a true expression is true by the configuration alone, whatever the state and the bindings are."""
         match expression:
-            case ast.BoolOp(op=ast.Or(), values=operands):
-                return self.is_settled(next(one for one in operands if scope.evaluate(one)), scope)
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in scope.function.functions:
-                callee = scope.function.functions[name]
-                names = {p.name: scope.evaluate(one) for p, one in zip(callee.parameters, arguments, strict=True)}
-                found = self.returned(callee.body, _Scope(self.instance, callee, names))
-                return found is not None and self.is_settled(*found)
-        used = (scope.names.get(node.id) for node in ast.walk(expression) if isinstance(node, ast.Name))
-        return all(value is None or isinstance(value, _Watched) for value in used) and not self.readings(
-            expression, scope
-        )
-
-    def binding(
-        self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
-    ) -> tuple[tuple[str, ...], _Scope] | None:
-        """Return the first binding for which the generator's element has the truth value `decisive`, or None."""
-        for names, inner in self.bindings(generator.generators, scope.inner()):
-            if bool(inner.evaluate(generator.elt)) is decisive:
-                return names, inner
-        return None
-
-    def bindings(self, parts: Sequence[ast.comprehension], scope: _Scope) -> Iterator[tuple[tuple[str, ...], _Scope]]:
-        """Return every binding of the loop variables in a generator's `parts` that satisfies the conditions in them."""
-        if not parts:
-            yield (), scope
-            return
-        part, *rest = parts
-        assert isinstance(part.target, ast.Name)
-        for value in self.bind(part.target.id, part.iter, scope):
-            scope.names[part.target.id] = value
-            if all(scope.evaluate(test) for test in part.ifs):
-                for names, inner in self.bindings(rest, scope):
-                    yield (part.target.id, *names), inner
-
-    def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range | SetView:
-        """Return the values of a loop variable, which goes through the range or the set `iterated`; those of a lettered
-        domain print as letters."""
-        scope.lettered.discard(name)
-        end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
-        is_lettered = isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes
-        if isinstance(end, ast.Call) and isinstance(end.args[0], ast.Name):  # of a domain: range(len(Replica))
-            domain = scope.function.domains.get(end.args[0].id)
-            is_lettered = domain is not None and domain.letters
-        if is_lettered:
-            scope.lettered.add(name)
-        values = scope.evaluate(iterated)
-        assert isinstance(values, range | SetView)
-        return values
-
-
-class _Watched:
-    """A state that records which of its cells are read."""
-
-    def __init__(self, instance: Instance, state: run.State, name: str, log: list[str]) -> None:
-        self._instance = instance
-        self._state = state
-        self._name = name
-        self._log = log
-
-    def __getattr__(self, name: str) -> Any:
-        group = self._instance.model.groups.get(name)
-        if group is not None:
-            return RecordView(self, name, tuple(group.parts))
-        value = getattr(self._state, name)
-        layout = self._instance.layouts.get(name)
-        if layout is None:
-            return value
-        if layout.sizes and (layout.field.contents is None or layout.field.own):
-            return _WatchedArray(value, self._instance, layout, self._name, (), self._log)
-        self._log.append(f"{self._name}.{name} = {spell_part(self._instance, layout, self._state.cells)}")
-        return value
-
-
-class _WatchedArray:
-    """An array field of a watched state, or one of its rows."""
-
-    def __init__(
-        self, row: Any, instance: Instance, layout: FieldLayout, state: str, index: tuple[int, ...], log: list[str]
-    ) -> None:
-        self._row = row
-        self._instance = instance
-        self._layout = layout
-        self._state = state
-        self._index = index
-        self._log = log
-
-    def __getitem__(self, element: int) -> Any:
-        value, layout, index = self._row[element], self._layout, (*self._index, element)
-        if len(index) < len(layout.field.own):
-            return _WatchedArray(value, self._instance, layout, self._state, index, self._log)
-        if layout.field.contents is None:
-            text = spell_value(self._instance, layout, value)
-        else:
-            text = spell_contents(layout, [value.row[place] for place in range(value.size)])
-        self._log.append(f"{self._state}.{spell_place(layout, index)} = {text}")
-        return value
+            case ir.Or(operands):
+                return self.is_settled(next(one for one in operands if self.value(one)))
+            case ir.Call(routine):
+                scope = self.called(expression)
+                return scope.is_settled(scope.decisive(routine))
+        return all(one.role is ir.Role.STATE for one in variables(expression)) and not self.readings(expression)

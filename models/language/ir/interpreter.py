@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import ModelError
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
@@ -54,15 +54,15 @@ class Interpreter:
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if an unknown argument is used.
         """
-        return _Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
+        return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: ir.Expression, values: Mapping[ir.Variable, Argument] = {}) -> int:
         """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
         another variable, and ModelError as for `call`."""
-        return _Evaluation(self, {**values}).value(expression)
+        return Evaluation(self, {**values}).value(expression)
 
 
-class _Evaluation:
+class Evaluation:
     """One call of a routine, with the values of its variables."""
 
     def __init__(self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None]) -> None:
@@ -81,6 +81,7 @@ class _Evaluation:
         return None
 
     def statement(self, statement: ir.Statement) -> int | None:
+        """Execute a statement; the value that it returns, if it does."""
         match statement:
             case ir.Assign(variable, value):
                 self.values[variable] = self.value(value)
@@ -90,7 +91,7 @@ class _Evaluation:
                 layout = self.instance.layouts[cell.field]
                 if not layout.low <= number <= layout.high:
                     raise ModelError(f"{cell.field} = {number}")
-                cells[place] = number
+                cells[place] = int(number)
             case ir.Branch(cases, otherwise):
                 for case in cases:
                     if self.value(case.condition):
@@ -125,6 +126,7 @@ class _Evaluation:
         return argument
 
     def value(self, expression: ir.Expression) -> int:
+        """The value of an expression; a truth value is one of Python's."""
         match expression:
             case ir.Constant(value):
                 return value
@@ -133,38 +135,40 @@ class _Evaluation:
                 assert isinstance(number, int)
                 return number
             case ir.Setting(entry):
-                return int(getattr(self.instance.configuration, entry))
+                setting = getattr(self.instance.configuration, entry)
+                return bool(setting) if self.instance.model.entries[entry].values is bool else setting
             case ir.Size(domain):
                 return self.instance.size_of(domain)
             case ir.Cell():
                 cells, place = self.place(expression)
-                return cells[place]
+                is_flag = self.instance.layouts[expression.field].field.values.is_flag
+                return bool(cells[place]) if is_flag else cells[place]
             case ir.Element(subset, index):
                 elements, number = self.held(subset), self.value(index)
                 assert isinstance(elements, Sequence)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
-                return int(elements[number])
+                return elements[number]
             case ir.IsTaken(taken, action):
-                return int(self.held(taken) == action)
+                return self.held(taken) == action
             case ir.Not(operand):
-                return int(not self.value(operand))
+                return not self.value(operand)
             case ir.And(parts):
                 return self.decided(parts, False)
             case ir.Or(parts):
                 return self.decided(parts, True)
             case ir.Compare(left, sign, right):
-                return int(SIGNS[sign](self.value(left), self.value(right)))
+                return SIGNS[sign](self.value(left), self.value(right))
             case ir.Chain(first, links):
                 number = self.value(first)
                 for link in links:
                     before, number = number, self.value(link.right)
                     if not SIGNS[link.sign](before, number):
-                        return 0
-                return 1
+                        return False
+                return True
             case ir.Among(element, choices):
                 number = self.value(element)
-                return int(number in [self.value(one) for one in choices])
+                return number in [self.value(one) for one in choices]
             case ir.Negative(operand):
                 return -self.value(operand)
             case ir.Sum(terms):
@@ -195,12 +199,13 @@ class _Evaluation:
         return number
 
     def gathered(self, fold: ir.Fold) -> int:
+        """The value of a fold."""
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
             case ir.Gathering.ALL:
-                return int(all(numbers))
+                return all(numbers)
             case ir.Gathering.ANY:
-                return int(any(numbers))
+                return any(numbers)
             case ir.Gathering.SUM:
                 return sum(numbers)
         default = 0 if fold.default is None else self.value(fold.default)
@@ -218,6 +223,7 @@ class _Evaluation:
                 yield from self.generated(others, body)
 
     def range(self, numbers: ir.Range) -> range:
+        """The numbers of a range."""
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
@@ -235,3 +241,12 @@ class _Evaluation:
         if not all(0 <= index < size for index, size in zip(indices, layout.sizes, strict=True)):
             raise ModelError(f"{cell.field}{indices}")
         return cells, layout.position(indices)
+
+
+def arguments_of(instance: Instance, step: Step) -> list[Argument]:
+    """The arguments of the action of a step, without the state."""
+    choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+    return [
+        [bool(ordinal >> element & 1) for element in range(choice.elements)] if choice.is_subset else ordinal
+        for choice, ordinal in choices
+    ]

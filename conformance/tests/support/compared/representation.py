@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.interpreter import Argument, Interpreter
+from isrcheck.models.language.ir.interpreter import Argument, Interpreter, arguments_of
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
@@ -99,11 +99,7 @@ def _step(instance: Instance, interpreter: Interpreter, cells: Sequence[int], st
         if function is None:
             return None
         changed = list(cells)
-        arguments: list[Argument] = [
-            [bool(ordinal >> element & 1) for element in range(choice.elements)] if choice.is_subset else ordinal
-            for choice, ordinal in choices
-        ]
-        interpreter.call(routine_of(function), [changed, *arguments])
+        interpreter.call(routine_of(function), [changed, *arguments_of(instance, step)])
         return tuple(changed)
 
     return instance.spell_step(step), of_python, of_representation

@@ -379,6 +379,85 @@ def test_a_guard_over_several_lines_is_found() -> None:
     )
 
 
+BOXES = """
+from isrcheck.language import Domain, Flag, Queue, action, always, between, field, require
+
+class Box(Domain, size=3, letters=True):
+    pass
+
+class State:
+    is_open = field(Box, values=Flag)
+    waiting = field(values=Queue(of=Box, most=3))
+    count = field(values=between(0, 4))
+
+def is_calm(s):
+    if s.count == 0:
+        return True
+    return False
+
+@action
+def hand_opens(s, box: Box):
+    total = 0
+    for b in Box:
+        if s.is_open[b]:
+            total += 1
+            require(total < 2)
+    s.is_open[box] = True
+
+@action
+def hand_serves(s):
+    require(s.waiting[s.count] != len(s.waiting) - 1)
+    s.waiting.popleft()
+
+@action
+def hand_queues(s, box: Box):
+    s.waiting.append(box)
+
+@always
+def closed(s):
+    return all(not s.is_open[b] for b in Box if is_calm(s))
+
+@always
+def none_open(s):
+    b = s.count
+    return b > 2 or sum(1 for b in Box if s.is_open[b]) == 0
+"""
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    path = tmp_path_factory.mktemp("boxes") / "boxes.py"
+    path.write_text(BOXES, encoding="utf-8")
+    return registry.load_file(path).instance()
+
+
+def test_a_helper_that_asks_the_state_before_it_returns_a_constant_is_given(boxes: Instance) -> None:
+    assert why_broken(trace(boxes, ["hand_opens a"], "closed")).deeper[0].conditions == ("is_calm(s)",)
+
+
+def test_the_variable_of_a_generator_is_not_the_local_of_the_same_name(boxes: Instance) -> None:
+    assert why(trace(boxes, ["hand_opens a"], "none_open"))[-2:] == [
+        "    sum(1 for b in Box if s.is_open[b]) == 0 is false",
+        "      s.is_open[a] = true, s.is_open[b] = false, s.is_open[c] = false",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused", "refusal"),
+    [
+        (["hand_opens a", "hand_opens b"], "hand_opens c", "`total < 2` is false (total = 2)"),
+        (
+            ["hand_queues b", "hand_queues c"],
+            "hand_serves",
+            "`s.waiting[s.count] != len(s.waiting) - 1` is false (s.waiting = [b, c], s.count = 0)",
+        ),
+    ],
+)
+def test_a_guard_shows_locals_and_whole_queues(boxes: Instance, steps: list[str], refused: str, refusal: str) -> None:
+    cells = trace(boxes, steps, None).states[-1]
+    assert false_guard(boxes, cells, read_step(boxes, refused)) == f"its guard {refusal}"
+
+
 # ------------------------------------------------------------------------------------------- a model with many cells
 
 
