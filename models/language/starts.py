@@ -367,6 +367,11 @@ class State:
         return tuple(self._cells)
 
 
+def instance_of(state: State) -> Meanings:
+    """The instance of a state. (A state has no attribute for it, because its attributes are the model's.)"""
+    return state._instance  # noqa: SLF001
+
+
 class _ArrayView:
     """An array field, or one of its rows, that still needs an index."""
 

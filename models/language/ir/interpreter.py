@@ -92,15 +92,15 @@ class Interpreter:
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if an unknown argument is used.
         """
-        return _Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
+        return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: Expression, values: Mapping[Variable, Argument] = {}) -> int:
         """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
         another variable, and ModelError as for `call`."""
-        return _Evaluation(self, {**values}).value(expression)
+        return Evaluation(self, {**values}).value(expression)
 
 
-class _Evaluation:
+class Evaluation:
     """One call of a routine, with the values of its variables."""
 
     def __init__(self, interpreter: Interpreter, values: dict[Variable, Argument | None]) -> None:

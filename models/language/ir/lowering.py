@@ -56,8 +56,7 @@ class _Lowering:
 
     def core(self, node: N) -> N:
         """A node other than a statement in the core."""
-        found = rewrite(node, self._core)
-        return found  # type: ignore[return-value] # an expression stays an expression, a range a range
+        return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
         """A node, the parts of which are in the core already, in the core."""
@@ -235,8 +234,7 @@ class _Lowering:
 
 def _copied(node: N) -> N:
     """A copy of a node and of the nodes in it: each node of a function is at one place."""
-    found = rewrite(node, replace)
-    return found  # type: ignore[return-value] # a copy is of the same class
+    return rewrite(node, replace)
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
