@@ -17,24 +17,13 @@ from isrcheck.checker.symbolic.linear_integers import LinearInteger
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.entries import Entry
-from isrcheck.models.language.ir.nodes import (
-    Assign,
-    Call,
-    Fold,
-    Gathering,
-    Generator,
-    Loop,
-    Range,
-    Return,
-    Store,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import UsageError
 
-Target = tuple[SymbolicState, int] | Variable
+Target = tuple[SymbolicState, int] | ir.Variable
 """Something that a loop writes: a cell of a state, by its number, or a local."""
 
 OPEN = 1 << 40
@@ -64,7 +53,7 @@ class UnsupportedError(UsageError):
     """The unbounded abstraction does not support a construct; the message says which construct, and where it is."""
 
 
-Before = tuple[list[list[Value]], dict[Variable, Value], int, int]
+Before = tuple[list[list[Value]], dict[ir.Variable, Value], int, int]
 """The state before a loop: the cells, the values of variables, the guards so far, and where a declared range was
 left."""
 
@@ -153,14 +142,14 @@ class AbstractEvaluator(Evaluator):
                 self._demand(self.circuit.either(-condition, inside))
                 state.cells[cell] = self.choose(condition, written, old)
 
-    def assign(self, variable: Variable, value: Value) -> None:
+    def assign(self, variable: ir.Variable, value: Value) -> None:
         """Give a local a value; within a loop, note that."""
         self._note(variable, TRUE)
         super().assign(variable, value)
 
     def _note(self, target: Target, condition: int) -> None:
         """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
-        if self.written is not None and (not isinstance(target, Variable) or self.frame is self.looping):
+        if self.written is not None and (not isinstance(target, ir.Variable) or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
 
@@ -175,11 +164,11 @@ class AbstractEvaluator(Evaluator):
             self.sizes[domain] = self.arithmetic.number(0, None)
         return self.sizes[domain]
 
-    def _is_open(self, numbers: Range) -> bool:
+    def _is_open(self, numbers: ir.Range) -> bool:
         """Whether the ends of a range are not plain numbers here."""
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
-    def fold(self, fold: Fold) -> Value:
+    def fold(self, fold: ir.Fold) -> Value:
         """Gather the values of a fold; over an unbounded domain, the result is arbitrary, and that of sum is
         unsupported."""
         frame = self.frame
@@ -188,27 +177,27 @@ class AbstractEvaluator(Evaluator):
             return super().fold(fold)
         except OpenRangeError:
             frame.values, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
-        if fold.gathering is Gathering.SUM:
+        if fold.gathering is ir.Gathering.SUM:
             raise UnsupportedError(f"{fold.span.place}: in {frame.name}: a sum over an open (unbounded) domain")
         if fold.default is not None:
             self.value(fold.default)
         self._look_into(fold)
-        is_truth = fold.gathering in (Gathering.ALL, Gathering.ANY)
+        is_truth = fold.gathering in (ir.Gathering.ALL, ir.Gathering.ANY)
         return Truth(self.circuit.variable()) if is_truth else self.arithmetic.number(None, None)
 
-    def range(self, numbers: Range) -> Iterable[tuple[Value, int]]:
+    def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
         """The numbers of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
         if self._is_open(numbers):
             raise OpenRangeError
         return super().range(numbers)
 
-    def _look_into(self, fold: Fold) -> None:
+    def _look_into(self, fold: ir.Fold) -> None:
         """Note where a fold leaves a declared range; a variable over an unbounded domain may have any value."""
         frame = self.frame
         known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(known), {}
 
-        def look(generators: Sequence[Generator]) -> None:
+        def look(generators: Sequence[ir.Generator]) -> None:
             if not generators:
                 self.value(fold.body)
                 return
@@ -225,17 +214,17 @@ class AbstractEvaluator(Evaluator):
         look(fold.generators)
         frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
 
-    def _any_of(self, numbers: Range) -> Iterable[tuple[Value, int]]:
+    def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
         """The numbers of a range, each with its condition; for an unbounded range one arbitrary number."""
         return [self._any_element(numbers)] if self._is_open(numbers) else self.range(numbers)
 
-    def _any_element(self, numbers: Range) -> tuple[Value, int]:
+    def _any_element(self, numbers: ir.Range) -> tuple[Value, int]:
         low, high = self.ends(numbers)
         element = self.arithmetic.number(None, None)
         compare = self.arithmetic.compare
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: ir.Loop) -> None:
         """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
         if not self._is_open(loop.range):
             self._loop_of_fixed_length(loop)
@@ -266,14 +255,14 @@ class AbstractEvaluator(Evaluator):
             was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
             found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
         # One more iteration, for a return from within the loop.
-        if any(isinstance(node, Return) for node in visit(loop.body)):
+        if any(isinstance(node, ir.Return) for node in visit(loop.body)):
             self._round(loop, before, targets, bounds, keep=True)
         self.read = {}
         for target, value in found_ends:
             self._set_value(target, value)
             self._note(target, TRUE)
 
-    def _loop_of_fixed_length(self, loop: Loop) -> None:
+    def _loop_of_fixed_length(self, loop: ir.Loop) -> None:
         """Unroll the loop; a loop variable with an earlier value is written like any other local."""
         is_new = loop.variable not in self.frame.values
         if not is_new:
@@ -282,18 +271,18 @@ class AbstractEvaluator(Evaluator):
         if is_new:
             self.frame.values.pop(loop.variable, None)
 
-    def _leaves_everything(self, loop: Loop) -> bool:
+    def _leaves_everything(self, loop: ir.Loop) -> bool:
         """Whether a loop neither returns nor writes any local or field that the abstraction has."""
         forgotten: set[str] = set()
         for node in visit([loop]):
             match node:
-                case Return() | Assign():
+                case ir.Return() | ir.Assign():
                     return False
-                case Loop(variable) if variable in self.frame.values:
+                case ir.Loop(variable) if variable in self.frame.values:
                     return False
-                case Call(routine):
+                case ir.Call(routine):
                     forgotten |= routine.writes
-                case Store(cell):
+                case ir.Store(cell):
                     forgotten.add(cell.field)
         if any(OPEN not in self.layouts[name].sizes for name in forgotten):
             return False
@@ -308,7 +297,7 @@ class AbstractEvaluator(Evaluator):
 
     def _round(
         self,
-        loop: Loop,
+        loop: ir.Loop,
         before: Before,
         targets: Mapping[Target, bool],
         bounds: Mapping[Target, Sequence[str]],
@@ -350,20 +339,20 @@ class AbstractEvaluator(Evaluator):
         return Round(written, begun, after)
 
     def _value_of(self, target: Target) -> Value:
-        if isinstance(target, Variable):
+        if isinstance(target, ir.Variable):
             return self.frame.values.get(target)
         state, cell = target
         return state.cells[cell]
 
     def _set_value(self, target: Target, value: Value) -> None:
-        if isinstance(target, Variable):
+        if isinstance(target, ir.Variable):
             self.frame.values[target] = value
         else:
             state, cell = target
             state.cells[cell] = value
 
     def _any_number(self, target: Target) -> Value:
-        if isinstance(target, Variable):
+        if isinstance(target, ir.Variable):
             return self.arithmetic.number(None, None)
         _, cell = target
         return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= cell < p.offset + p.count))
@@ -374,7 +363,7 @@ class AbstractEvaluator(Evaluator):
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
         begun, after = found.begun[target], found.after[target]
-        if isinstance(target, Variable) or not isinstance(begun, LinearInteger):
+        if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()
         solver = self.abstraction.solver(self.circuit.budget.deadline)
         signs = (">=", "<=")

@@ -19,20 +19,8 @@ from functools import cache
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import (
-    Cell,
-    Compare,
-    Constant,
-    Node,
-    Require,
-    Routine,
-    Setting,
-    Sign,
-    Store,
-    Sum,
-    Term,
-)
 from isrcheck.models.language.ir.walking import is_same, routines, visit
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
@@ -63,9 +51,9 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
 
 
 @cache
-def _settings(routine: Routine) -> frozenset[str]:
+def _settings(routine: ir.Routine) -> frozenset[str]:
     """The entries of the configuration that a function reads."""
-    return frozenset(node.entry for node in visit(routine.body) if isinstance(node, Setting))
+    return frozenset(node.entry for node in visit(routine.body) if isinstance(node, ir.Setting))
 
 
 @cache
@@ -111,28 +99,28 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _only_counts_down(routine: Routine, field: str) -> bool:
+def _only_counts_down(routine: ir.Routine, field: str) -> bool:
     """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`.
 
     Guards precede writes. Therefore a step has the same effect wherever the counter is above 0.
     """
     is_action = routine.mark is not None and routine.mark.kind is Kind.ACTION
-    allowed: set[Node] = set()
+    allowed: set[ir.Node] = set()
     for statement in routine.body:
         match statement:
-            case Require():
+            case ir.Require():
                 allowed.update(cell for node in visit([statement]) if (cell := _asked_above_0(node)) is not None)
-            case Store(Cell(indices=()) as cell, Sum((Term(old), Term(Constant(1), True)))) if is_action and is_same(
-                old, cell
+            case ir.Store(ir.Cell(indices=()) as cell, ir.Sum((ir.Term(old), ir.Term(ir.Constant(1), True)))) if (
+                is_action and is_same(old, cell)
             ):
                 allowed.update((cell, old))
-    uses = [node for node in visit(routine.body) if isinstance(node, Cell) and node.field == field]
-    stores = [node for node in visit(routine.body) if isinstance(node, Store) and node.cell.field == field]
+    uses = [node for node in visit(routine.body) if isinstance(node, ir.Cell) and node.field == field]
+    stores = [node for node in visit(routine.body) if isinstance(node, ir.Store) and node.cell.field == field]
     return len(stores) <= 1 and allowed.issuperset(uses)
 
 
-def _asked_above_0(node: Node) -> Cell | None:
+def _asked_above_0(node: ir.Node) -> ir.Cell | None:
     match node:
-        case Compare(Cell(indices=()) as cell, Sign.GREATER, Constant(0)):
+        case ir.Compare(ir.Cell(indices=()) as cell, ir.Sign.GREATER, ir.Constant(0)):
             return cell
     return None

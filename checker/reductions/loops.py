@@ -15,20 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isrcheck.models.language.ir.nodes import (
-    Assign,
-    Constant,
-    Expression,
-    Extremum,
-    Generator,
-    Local,
-    Loop,
-    Return,
-    Span,
-    Sum,
-    Term,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import assigned, visit
 
 
@@ -51,9 +38,9 @@ class Access:
     origins: tuple[Any, ...]
     mode: str
     said: Any
-    span: Span
+    span: ir.Span
 
-    def seen_from(self, origins: Mapping[Binding, Binding | None], call: Span) -> Access:
+    def seen_from(self, origins: Mapping[Binding, Binding | None], call: ir.Span) -> Access:
         """The same access as the caller of the function sees it, given the origins of its arguments."""
 
         def outer(one: Any) -> Any:
@@ -65,25 +52,27 @@ class Access:
         return replace(self, origins=tuple(map(outer, self.origins)), said=said, span=call)
 
 
-Bindings = Mapping[Variable, Binding]
+Bindings = Mapping[ir.Variable, Binding]
 
 
-def origin(expression: Expression, known: Bindings) -> Binding | None:
+def origin(expression: ir.Expression, known: Bindings) -> Binding | None:
     """The binding of an expression that is a name to which nothing assigns; None for any other expression."""
-    binding = known.get(expression.variable) if isinstance(expression, Local) else None
+    binding = known.get(expression.variable) if isinstance(expression, ir.Local) else None
     return binding if binding is not None and binding.is_stable else None
 
 
-def invariant(expression: Expression, number: int | None, known: Bindings) -> Any:
+def invariant(expression: ir.Expression, number: int | None, known: Bindings) -> Any:
     """What is known of a written value: a number, the binding of a name, or None."""
     return number if number is not None else origin(expression, known)
 
 
-def faults(loop: Loop, variable: Binding, accesses: Sequence[Access], before: Bindings) -> Iterator[tuple[str, Span]]:
+def faults(
+    loop: ir.Loop, variable: Binding, accesses: Sequence[Access], before: Bindings
+) -> Iterator[tuple[str, ir.Span]]:
     """Reasons why the order of iterations of a loop may matter, each with its place; `before` are the bindings that
     exist outside the loop."""
     for node in visit(loop.body):
-        if isinstance(node, Return):
+        if isinstance(node, ir.Return):
             yield "returns from a loop over elements: which one comes first decides", node.span
     outer = set(before.values())
     for name in sorted({one.field for one in accesses if one.mode != "read"}):
@@ -114,25 +103,29 @@ def _is_sum(those: Sequence[Access]) -> bool:
     return those[0].said is not None and all(one.mode == "add" and one.said == those[0].said for one in those)
 
 
-def _is_commutative(local: Variable, loop: Loop) -> bool:
+def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
     """Whether the body only adds to a local, or only lowers it (`x = min(x, e)`) or raises it, or only assigns one
     constant to it, and does not read it otherwise."""
     ways: list[Any] = []
     reads = 0
     for node in visit(loop.body):
         match node:
-            case Local(variable) if variable is local:
+            case ir.Local(variable) if variable is local:
                 reads += 1
-            case Loop(variable) | Generator(variable) if variable is local:
+            case ir.Loop(variable) | ir.Generator(variable) if variable is local:
                 return False
-            case Assign(variable, Constant(value)) if variable is local:
+            case ir.Assign(variable, ir.Constant(value)) if variable is local:
                 ways.append(value)
-            case Assign(variable, Extremum(extreme, (Local(first), _))) if variable is local and first is local:
+            case ir.Assign(variable, ir.Extremum(extreme, (ir.Local(first), _))) if (
+                variable is local and first is local
+            ):
                 ways.append(extreme)
                 reads -= 1
-            case Assign(variable, Sum((Term(Local(first), False), *_))) if variable is local and first is local:
-                ways.append(Sum)
+            case ir.Assign(variable, ir.Sum((ir.Term(ir.Local(first), False), *_))) if (
+                variable is local and first is local
+            ):
+                ways.append(ir.Sum)
                 reads -= 1
-            case Assign(variable) if variable is local:
+            case ir.Assign(variable) if variable is local:
                 return False
     return reads == 0 and len(set(ways)) == 1

@@ -14,22 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from isrcheck.models.language.ir.nodes import (
-    And,
-    Call,
-    Chain,
-    Compare,
-    Constant,
-    Expression,
-    Fold,
-    Local,
-    Node,
-    Or,
-    Return,
-    Sign,
-    Span,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import is_same
 
 MOST_NODES = 20_000
@@ -38,7 +23,7 @@ MOST_NODES = 20_000
 FIRST, SECOND = ("pair", 1), ("pair", 2)
 """The normal forms of the variables whose order is in question."""
 
-Forms = Mapping[Variable, Any]
+Forms = Mapping[ir.Variable, Any]
 """The normal forms of variables; another variable is its own."""
 
 
@@ -46,13 +31,13 @@ class _TooLargeError(Exception):
     """The normal form has too many nodes."""
 
 
-def symmetric_orders(fold: Fold) -> Iterator[Compare]:
+def symmetric_orders(fold: ir.Fold) -> Iterator[ir.Compare]:
     """The comparisons of two variables of this fold that may be evaluated as `!=`."""
     ranges = {generator.variable: generator.range for generator in fold.generators}
     for generator in fold.generators:
         for test in generator.conditions:
             match test:
-                case Compare(Local(one), Sign.LESS | Sign.GREATER, Local(other)) if (
+                case ir.Compare(ir.Local(one), ir.Sign.LESS | ir.Sign.GREATER, ir.Local(other)) if (
                     one is not other and one in ranges and other in ranges and is_same(ranges[one], ranges[other])
                 ):
                     form = _form_without(fold, test, {one: FIRST, other: SECOND})
@@ -60,7 +45,7 @@ def symmetric_orders(fold: Fold) -> Iterator[Compare]:
                         yield test
 
 
-def _form_without(fold: Fold, order: Compare, pair: Forms) -> Any:
+def _form_without(fold: ir.Fold, order: ir.Compare, pair: Forms) -> Any:
     """The normal form of a fold without one comparison, whose sides are `pair`; None if it is too large."""
     try:
         return _Normalization(order, pair).fold(fold, {}, 0)
@@ -71,12 +56,12 @@ def _form_without(fold: Fold, order: Compare, pair: Forms) -> Any:
 class _Normalization:
     """Makes the normal form of a fold without one comparison."""
 
-    def __init__(self, order: Compare, pair: Forms) -> None:
+    def __init__(self, order: ir.Compare, pair: Forms) -> None:
         self.order = order
         self.pair = pair
         self.left = MOST_NODES
 
-    def fold(self, fold: Fold, forms: Forms, depth: int) -> Any:
+    def fold(self, fold: ir.Fold, forms: Forms, depth: int) -> Any:
         """The normal form of a fold inside `depth` variables of other folds."""
         forms, ranges, tests = dict(forms), [], list[Any]()
         for generator in fold.generators:
@@ -84,34 +69,34 @@ class _Normalization:
             forms[generator.variable] = self.pair.get(generator.variable, ("variable", depth))
             depth += 1
             conditions = [one for one in generator.conditions if one is not self.order]
-            tests += self.operands(And, conditions, forms, depth)
+            tests += self.operands(ir.And, conditions, forms, depth)
         body, default = self.form(fold.body, forms, depth), self.part(fold.default, forms, depth)
         return fold.gathering, ranges, sorted(tests, key=repr), body, default
 
-    def form(self, node: Node, forms: Forms, depth: int) -> Any:
+    def form(self, node: ir.Node, forms: Forms, depth: int) -> Any:
         """The normal form of a node inside `depth` variables of folds."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
         match node:
-            case Local(variable):
+            case ir.Local(variable):
                 return self.part(variable, forms, depth)
-            case Constant(number):
+            case ir.Constant(number):
                 return "number", int(number)
-            case Fold():
+            case ir.Fold():
                 return self.fold(node, forms, depth)
-            case And(operands) | Or(operands):
+            case ir.And(operands) | ir.Or(operands):
                 return type(node).__name__, *sorted(self.operands(type(node), operands, forms, depth), key=repr)
-            case Compare(left, sign, right):
+            case ir.Compare(left, sign, right):
                 return _compared(self.form(left, forms, depth), sign, self.form(right, forms, depth))
-            case Chain(first, links):
+            case ir.Chain(first, links):
                 sides = [self.form(side, forms, depth) for side in (first, *(link.right for link in links))]
                 compared = map(_compared, sides, (link.sign for link in links), sides[1:])
-                return And.__name__, *sorted(compared, key=repr)
-            case Call(routine, arguments):
+                return ir.And.__name__, *sorted(compared, key=repr)
+            case ir.Call(routine, arguments):
                 passed = [self.form(argument, forms, depth) for argument in arguments]
                 match routine.body:
-                    case [Return(value)]:
+                    case [ir.Return(value)]:
                         return self.form(value, dict(zip(routine.parameters, passed, strict=True)), depth)
                 return "call", id(routine), *passed
         return type(node).__name__, *(self.part(one, forms, depth) for one in vars(node).values())
@@ -119,20 +104,20 @@ class _Normalization:
     def part(self, part: Any, forms: Forms, depth: int) -> Any:
         """The normal form of a part of a node; where it is written does not count."""
         match part:
-            case Node():
+            case ir.Node():
                 return self.form(part, forms, depth)
             case tuple():
                 return tuple(self.part(one, forms, depth) for one in part)
-            case Variable():
+            case ir.Variable():
                 return forms.get(part, ("outer", id(part)))
             case type():
                 return "class", id(part)
-            case Span():
+            case ir.Span():
                 return None
         return part
 
     def operands(
-        self, kind: type[And] | type[Or], operands: Iterable[Expression], forms: Forms, depth: int
+        self, kind: type[ir.And] | type[ir.Or], operands: Iterable[ir.Expression], forms: Forms, depth: int
     ) -> Iterator[Any]:
         """The normal forms of operands; those of the same operator are flattened, also where a helper is put in
         place."""
@@ -144,7 +129,7 @@ class _Normalization:
                 yield form
 
 
-def _compared(left: Any, sign: Sign, right: Any) -> Any:
+def _compared(left: Any, sign: ir.Sign, right: Any) -> Any:
     """The normal form of a comparison of two numbers, given theirs."""
     sides = [left, right]
-    return sign, *(sorted(sides, key=repr) if sign in (Sign.EQUAL, Sign.NOT_EQUAL) else sides)
+    return sign, *(sorted(sides, key=repr) if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) else sides)

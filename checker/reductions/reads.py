@@ -15,63 +15,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.determined import Determined
 from isrcheck.models.language.ir.interpreter import SIGNS
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extremum,
-    Fold,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Node,
-    Not,
-    Or,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Variable,
-)
 from isrcheck.models.language.ir.walking import assigned, operands, visit
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64
 """Of a field with more values, nothing is known."""
 
-Index = Variable | Loop
+Index = ir.Variable | ir.Loop
 """What an index is: a parameter to which nothing assigns, the variable of a generator, or the number of a loop."""
 
 Indices = tuple[Index | None, ...]
 """What each index is; None: something else."""
 
-Place = tuple[Variable, str, Indices]
+Place = tuple[ir.Variable, str, Indices]
 """A cell: the state, the field, and the indices, which are all known."""
 
 Facts = Mapping[Place, frozenset[int]]
 """For some cells, values of which they hold one."""
 
-Block = tuple[Node, ...]
+Block = tuple[ir.Node, ...]
 """A branch or a loop: the calls that lead to it, and the node: a `Case`, a `Branch` (for its `else`), or a `Loop`."""
 
 
@@ -81,7 +47,7 @@ class Use:
     it. `into`: the read does nothing but copy the value into a cell of this field, which can hold it. Of a write,
     `value` is the written number, if the text says it."""
 
-    state: Variable
+    state: ir.Variable
     field: str
     indices: Indices
     facts: Facts
@@ -98,7 +64,7 @@ class Reads:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.determined = Determined(instance)
-        self._known: dict[Routine, tuple[Use, ...]] = {}
+        self._known: dict[ir.Routine, tuple[Use, ...]] = {}
         model = instance.model
         functions = [instance.function(index) for index in range(len(model.actions))]
         self.actions = [self.of(routine_of(function)) for function in functions if function is not None]
@@ -107,7 +73,7 @@ class Reads:
             judging += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
         self.predicates = [self.of(routine_of(function)) for function in judging]
 
-    def of(self, routine: Routine) -> tuple[Use, ...]:
+    def of(self, routine: ir.Routine) -> tuple[Use, ...]:
         """The uses of cells in a function and in its callees. Each function is read once."""
         if routine not in self._known:
             reading = _Reading(self, routine, {}, {})
@@ -117,7 +83,7 @@ class Reads:
 
     def count(self, index: Index) -> int:
         """How many numbers a loop goes through if they are 0, 1, ...; else 0."""
-        if not isinstance(index, Loop) or self.determined.number(index.range.first) != 0:
+        if not isinstance(index, ir.Loop) or self.determined.number(index.range.first) != 0:
             return 0
         return max(0, self.determined.number(index.range.end) or 0)
 
@@ -129,9 +95,9 @@ class _Reading:
     def __init__(
         self,
         reads: Reads,
-        routine: Routine,
+        routine: ir.Routine,
         indices: Mapping[Index, Index | None],
-        states: Mapping[Variable, Variable],
+        states: Mapping[ir.Variable, ir.Variable],
     ) -> None:
         self.reads = reads
         self.instance = reads.instance
@@ -145,35 +111,37 @@ class _Reading:
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Iterable[Statement]) -> bool:
+    def block(self, statements: Iterable[ir.Statement]) -> bool:
         """Read statements in order, up to one after which nothing follows; whether there is such a one."""
         return any(self.statement(statement) for statement in statements)
 
-    def statement(self, statement: Statement) -> bool:
+    def statement(self, statement: ir.Statement) -> bool:
         match statement:
-            case Assign(_, value):
+            case ir.Assign(_, value):
                 self.expression(value)
-            case Store(cell, value):
+            case ir.Store(cell, value):
                 self.expression(value, cell.field)
                 self.write(cell, self.determined.number(value))
-            case Branch():
+            case ir.Branch():
                 return self.branches(statement)
-            case Loop():
+            case ir.Loop():
                 self.loop(statement)
-            case Require(condition):
+            case ir.Require(condition):
                 self.expression(condition)
                 self.facts = self.learnt(condition, True)
                 return self.determined.truth(condition) is False
-            case Return(value):
+            case ir.Return(value):
                 self.expression(value)
                 return True
-            case Do(call):
+            case ir.Do(call):
                 self.expression(call)
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
         return False
 
-    def branches(self, branch: Branch) -> bool:
+    def branches(self, branch: ir.Branch) -> bool:
         known, blocks, ended = dict(self.facts), self.blocks, True
         for case in branch.cases:
             self.expression(case.condition)
@@ -195,7 +163,7 @@ class _Reading:
             self.facts = known
         return ended and ended_here
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: ir.Loop) -> None:
         for operand in operands(loop.range):
             self.expression(operand)
         self.written |= _written(loop.body)  # before a second iteration
@@ -209,12 +177,12 @@ class _Reading:
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def expression(self, expression: Expression, into: str | None = None) -> None:
+    def expression(self, expression: ir.Expression, into: str | None = None) -> None:
         """Read an expression, whose value is stored in a cell of the field `into` and used for nothing else, or is used
         in any way (None)."""
         match expression:
-            case And(parts) | Or(parts):
-                decisive = isinstance(expression, Or)
+            case ir.And(parts) | ir.Or(parts):
+                decisive = isinstance(expression, ir.Or)
                 known = dict(self.facts)
                 for one in parts:
                     self.expression(one)
@@ -222,27 +190,39 @@ class _Reading:
                         break  # what comes after it is not evaluated
                     self.facts = self.learnt(one, not decisive)
                 self.facts = known
-            case Choose():
+            case ir.Choose():
                 self.choice(expression, into)
-            case Fold():
+            case ir.Fold():
                 self.fold(expression)
-            case Call(_, arguments):
+            case ir.Call(_, arguments):
                 for argument in arguments:
                     self.expression(argument)
                 self.call(expression)
-            case Cell():
+            case ir.Cell():
                 for index in expression.indices:
                     self.expression(index)
                 self.use(expression, into=self.held_by(into, expression.field))
-            case Not() | Compare() | Chain() | Among() | Negative() | Sum() | Arithmetic() | Extremum() | Element():
+            case (
+                ir.Not()
+                | ir.Compare()
+                | ir.Chain()
+                | ir.Among()
+                | ir.Negative()
+                | ir.Sum()
+                | ir.Arithmetic()
+                | ir.Extremum()
+                | ir.Element()
+            ):
                 for operand in operands(expression):
                     self.expression(operand)
-            case Constant() | Local() | Setting() | Size() | IsTaken():
+            case ir.Constant() | ir.Local() | ir.Setting() | ir.Size() | ir.IsTaken():
                 pass
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
 
-    def choice(self, choice: Choose, into: str | None) -> None:
+    def choice(self, choice: ir.Choose, into: str | None) -> None:
         known = dict(self.facts)
         for option in choice.options:
             self.expression(option.condition)
@@ -259,7 +239,7 @@ class _Reading:
             self.expression(choice.otherwise, into)
         self.facts = known
 
-    def fold(self, fold: Fold) -> None:
+    def fold(self, fold: ir.Fold) -> None:
         known = dict(self.facts)
         for generator in fold.generators:
             for operand in operands(generator.range):
@@ -272,7 +252,7 @@ class _Reading:
         if fold.default is not None:
             self.expression(fold.default)
 
-    def call(self, call: Call) -> None:
+    def call(self, call: ir.Call) -> None:
         """Read a call: what the callee does, with the caller's variables and states."""
         outer, states = self.given(call)
 
@@ -290,12 +270,12 @@ class _Reading:
             self.uses.append(outside)
         self.written |= call.routine.writes
 
-    def given(self, call: Call) -> tuple[dict[Index, Index | None], dict[Variable, Variable]]:
+    def given(self, call: ir.Call) -> tuple[dict[Index, Index | None], dict[ir.Variable, ir.Variable]]:
         """The indices and the states that a call gives to the parameters of the callee."""
         indices: dict[Index, Index | None] = {}
         states = {}
         for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True):
-            if parameter.role is Role.STATE and isinstance(argument, Local):
+            if parameter.role is ir.Role.STATE and isinstance(argument, ir.Local):
                 states[parameter] = self.states.get(argument.variable, argument.variable)
             else:
                 indices[parameter] = self.index(argument)
@@ -308,28 +288,28 @@ class _Reading:
             return None
         return into
 
-    def write(self, cell: Cell, value: int | None) -> None:
+    def write(self, cell: ir.Cell, value: int | None) -> None:
         for index in cell.indices:
             self.expression(index)
         self.use(cell, is_write=True, value=value)
         self.written.add(cell.field)
 
-    def use(self, cell: Cell, *, is_write: bool = False, into: str | None = None, value: int | None = None) -> None:
+    def use(self, cell: ir.Cell, *, is_write: bool = False, into: str | None = None, value: int | None = None) -> None:
         self.uses.append(Use(*self.place(cell), dict(self.facts), self.blocks, is_write, into, value))
 
-    def place(self, cell: Cell) -> Place:
+    def place(self, cell: ir.Cell) -> Place:
         return self.states.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
-    def index(self, expression: Expression) -> Index | None:
+    def index(self, expression: ir.Expression) -> Index | None:
         """What an index is."""
         match expression:
-            case Local(variable):
+            case ir.Local(variable):
                 return self.indices.get(variable, variable)
         return None
 
     # ---------------------------------------------------------------------------------------------- what is known
 
-    def learnt(self, condition: Expression, truth: bool) -> dict[Place, frozenset[int]]:
+    def learnt(self, condition: ir.Expression, truth: bool) -> dict[Place, frozenset[int]]:
         """What is known of cells, which no statement has written yet, if a condition has this truth value."""
         facts = dict(self.facts)
         for place, values in self.said(condition, truth).items():
@@ -337,16 +317,16 @@ class _Reading:
                 facts[place] = facts.get(place, values) & values
         return facts
 
-    def said(self, condition: Expression, truth: bool) -> dict[Place, frozenset[int]]:
+    def said(self, condition: ir.Expression, truth: bool) -> dict[Place, frozenset[int]]:
         """The values of cells with which a condition can have this truth value; those of other cells may be any."""
         if self.determined.truth(condition) is not None:
             return {}
         match condition:
-            case Not(operand):
+            case ir.Not(operand):
                 return self.said(operand, not truth)
-            case And(operands) | Or(operands):
+            case ir.And(operands) | ir.Or(operands):
                 parts = [self.said(one, truth) for one in operands if self.determined.truth(one) is None]
-                if isinstance(condition, And) == truth:
+                if isinstance(condition, ir.And) == truth:
                     return {
                         place: frozenset.intersection(*(part[place] for part in parts if place in part))
                         for place in dict.fromkeys(place for part in parts for place in part)
@@ -356,21 +336,21 @@ class _Reading:
                     for place in parts[0]
                     if all(place in part for part in parts)
                 }
-            case Compare(left, sign, right):
+            case ir.Compare(left, sign, right):
                 number = self.determined.number(right)
                 return {} if number is None else self.values(left, lambda value: SIGNS[sign](value, number) == truth)
-            case Among(element, choices):
+            case ir.Among(element, choices):
                 numbers = [self.determined.number(one) for one in choices]
                 return {} if None in numbers else self.values(element, lambda value: (value in numbers) == truth)
-            case Cell():
+            case ir.Cell():
                 return self.values(condition, lambda value: bool(value) == truth)
-            case Call(Routine(body=(Return(value),)) as routine) as call:
+            case ir.Call(ir.Routine(body=(ir.Return(value),)) as routine) as call:
                 return _Reading(self.reads, routine, *self.given(call)).said(value, truth)
         return {}
 
-    def values(self, expression: Expression, may_be: Callable[[int], bool]) -> dict[Place, frozenset[int]]:
+    def values(self, expression: ir.Expression, may_be: Callable[[int], bool]) -> dict[Place, frozenset[int]]:
         """The values that a cell may have, if the expression is one whose indices are variables."""
-        if not isinstance(expression, Cell):
+        if not isinstance(expression, ir.Cell):
             return {}
         place, layout = self.place(expression), self.instance.layouts[expression.field]
         if None in place[2] or layout.high - layout.low >= MOST_VALUES:
@@ -378,14 +358,14 @@ class _Reading:
         return {place: frozenset(value for value in range(layout.low, layout.high + 1) if may_be(value))}
 
 
-def _written(statements: Iterable[Statement]) -> set[str]:
+def _written(statements: Iterable[ir.Statement]) -> set[str]:
     """The fields to which statements, or what they call, may write."""
 
-    def fields(node: Node) -> Iterable[str]:
+    def fields(node: ir.Node) -> Iterable[str]:
         match node:
-            case Cell(_, field):
+            case ir.Cell(_, field):
                 return (field,)
-            case Call(routine):
+            case ir.Call(routine):
                 return routine.writes
         return ()
 

@@ -28,47 +28,10 @@ from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
 from isrcheck.checker.reductions.values import Known, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.determined import Determined
 from isrcheck.models.language.ir.interpreter import SIGNS
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extreme,
-    Extremum,
-    Fold,
-    Gathering,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Not,
-    Or,
-    Range,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Sign,
-    Size,
-    Span,
-    Statement,
-    Store,
-    Sum,
-)
 from isrcheck.models.language.ir.walking import assigned, increase
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import Function, Parameter
@@ -98,8 +61,8 @@ class Sorts:
         self.determined = Determined(instance)
         self.domains: dict[type[Domain], Node] = {}
         self.values: dict[str, Node | None] = {}
-        self.routines: dict[Routine, _Reading] = {}
-        self.unordered: set[Compare] = set()
+        self.routines: dict[ir.Routine, _Reading] = {}
+        self.unordered: set[ir.Compare] = set()
         """The comparisons of elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
         for name, declared in instance.model.fields.items():
             for domain in declared.over:
@@ -126,7 +89,7 @@ class Sorts:
         """What is known of a function."""
         return self.routine(routine_of(function))
 
-    def routine(self, routine: Routine) -> _Reading:
+    def routine(self, routine: ir.Routine) -> _Reading:
         """What is known of a routine, which is read once."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
@@ -190,7 +153,7 @@ class Sorts:
 class _Reading:
     """Reads one routine: unifies the sorts of its values, and notes what it does with the state."""
 
-    def __init__(self, sorts: Sorts, routine: Routine) -> None:
+    def __init__(self, sorts: Sorts, routine: ir.Routine) -> None:
         self.sorts = sorts
         self.routine = routine
         self.result = Node()
@@ -199,15 +162,15 @@ class _Reading:
         self.locals = {
             parameter: Binding(Node(), parameter not in routine.assignments)
             for parameter in routine.arguments
-            if parameter.role is Role.NUMBER
+            if parameter.role is ir.Role.NUMBER
         }
 
-    def fault(self, value: Value, span: Span, what: str) -> None:
+    def fault(self, value: Value, span: ir.Span, what: str) -> None:
         """Note that elements of the value's sort are told apart."""
         if isinstance(value, Node):
             value.root().faults.append(f"{span.place}: in {self.routine.name}: {what}")
 
-    def unify(self, left: Value, right: Value, span: Span) -> None:
+    def unify(self, left: Value, right: Value, span: ir.Span) -> None:
         """Say that two values are compared, or that one is stored where the other one is read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
@@ -220,18 +183,18 @@ class _Reading:
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Iterable[Statement]) -> bool:
+    def block(self, statements: Iterable[ir.Statement]) -> bool:
         """Read statements in order, up to one that always returns; whether there is such a one."""
         return any(map(self.statement, statements))
 
-    def statement(self, statement: Statement) -> bool:
+    def statement(self, statement: ir.Statement) -> bool:
         match statement:
-            case Assign(variable, value):
+            case ir.Assign(variable, value):
                 binding = self.locals.setdefault(variable, Binding(Node(), is_stable=False))
                 self.unify(binding.value, self.value(value), value.span)
-            case Store():
+            case ir.Store():
                 self.store(statement)
-            case Branch(cases, otherwise):
+            case ir.Branch(cases, otherwise):
                 ended = True
                 for case in cases:
                     test = self.truth(case.condition)
@@ -240,23 +203,25 @@ class _Reading:
                     if test is True:
                         return ended
                 return self.block(otherwise) and ended
-            case Loop():
+            case ir.Loop():
                 self.loop(statement)
-            case Require(condition):
+            case ir.Require(condition):
                 for node in self.loops:
                     what = "`require` in a loop: the first element decides; write require(all(...))"
                     self.fault(node, statement.span, what)
                 return self.truth(condition) is False
-            case Return(value):
+            case ir.Return(value):
                 self.unify(self.result, self.value(value), value.span)
                 return True
-            case Do(call):
+            case ir.Do(call):
                 self.call(call)
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
         return False
 
-    def store(self, statement: Store) -> None:
+    def store(self, statement: ir.Store) -> None:
         total, span = increase(statement), statement.span
         if total is None:
             value = self.value(statement.value)
@@ -271,7 +236,7 @@ class _Reading:
         sign = {True: "subtract", False: "add", None: None}[signs.pop()] if len(signs) == 1 else None
         self.fault(self.cell(statement.cell, "add", sign), span, "arithmetic with an element")
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: ir.Loop) -> None:
         variable, known, first = loop.variable, dict(self.locals), len(self.accesses)
         node = self.iterated(loop.range, loop.span)
         if variable in known:
@@ -287,7 +252,7 @@ class _Reading:
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def truth(self, expression: Expression) -> bool | None:
+    def truth(self, expression: ir.Expression) -> bool | None:
         """Read a condition; its value if the configuration determines it."""
         value = self.value(expression)
         if isinstance(value, Known):
@@ -296,65 +261,67 @@ class _Reading:
             value.root().fixed.add(0)
         return None
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: ir.Expression) -> Value:
         span = expression.span
         match expression:
-            case Constant(number):
+            case ir.Constant(number):
                 return Known(int(number))
-            case Local(variable):
+            case ir.Local(variable):
                 found: Value = self.locals[variable].value
                 return found
-            case Setting(entry):
+            case ir.Setting(entry):
                 return Known(int(getattr(self.sorts.instance.configuration, entry)))
-            case Size(domain):
+            case ir.Size(domain):
                 return Known(self.sorts.instance.size_of(domain))
-            case Cell():
+            case ir.Cell():
                 return self.cell(expression, "read", None)
-            case Element(subset, index):
+            case ir.Element(subset, index):
                 assert subset.domain is not None and issubclass(subset.domain, Subset)
                 self.unify(self.sorts.domain(subset.domain.of), self.value(index), index.span)
-            case IsTaken():
+            case ir.IsTaken():
                 pass
-            case Not(operand):
+            case ir.Not(operand):
                 test = self.truth(operand)
                 return None if test is None else Known(not test)
-            case And(parts):
+            case ir.And(parts):
                 return self.decided(parts, False)
-            case Or(parts):
+            case ir.Or(parts):
                 return self.decided(parts, True)
-            case Compare(left_side, sign, right_side):
+            case ir.Compare(left_side, sign, right_side):
                 return self.comparison(self.value(left_side), sign, self.value(right_side), expression)
-            case Chain():
+            case ir.Chain():
                 return self.chain(expression)
-            case Among(element, choices):
+            case ir.Among(element, choices):
                 left = self.value(element)
                 for choice in choices:
                     self.unify(left, self.value(choice), span)
-            case Negative(operand):
+            case ir.Negative(operand):
                 value = self.computed([operand], f"`{span.shown}` is arithmetic with an element", span)
                 return None if value is None else Known(-value[0])
-            case Sum(terms):
+            case ir.Sum(terms):
                 what = f"`{span.shown}` is arithmetic with an element"
                 numbers = self.computed([term.value for term in terms], what, span)
                 if numbers is not None:
                     signs = (-1 if term.is_subtracted else 1 for term in terms)
                     return Known(sum(sign * number for sign, number in zip(signs, numbers, strict=True)))
-            case Arithmetic(left_side, _, right_side):
+            case ir.Arithmetic(left_side, _, right_side):
                 self.computed([left_side, right_side], f"`{span.shown}` is arithmetic with an element", span)
-            case Extremum(extreme, parts):
+            case ir.Extremum(extreme, parts):
                 numbers = self.computed(parts, f"`{span.shown}` orders elements", span)
-                return None if numbers is None else Known((min if extreme is Extreme.LEAST else max)(numbers))
-            case Choose():
+                return None if numbers is None else Known((min if extreme is ir.Extreme.LEAST else max)(numbers))
+            case ir.Choose():
                 return self.chosen(expression)
-            case Fold():
+            case ir.Fold():
                 self.fold(expression)
-            case Call():
+            case ir.Call():
                 return self.call(expression)
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
         return None
 
-    def computed(self, parts: Sequence[Expression], what: str, span: Span) -> list[int] | None:
+    def computed(self, parts: Sequence[ir.Expression], what: str, span: ir.Span) -> list[int] | None:
         """Read numbers that are computed with, which elements must not be; the numbers, if all are determined."""
         values = [self.value(part) for part in parts]
         for value in values:
@@ -362,7 +329,7 @@ class _Reading:
         numbers = [value.number for value in values if isinstance(value, Known)]
         return numbers if len(numbers) == len(values) else None
 
-    def decided(self, parts: Sequence[Expression], decides: bool) -> Value:
+    def decided(self, parts: Sequence[ir.Expression], decides: bool) -> Value:
         """`and`, `or`: the first value that decides, else the last: `0 or 2` is 2."""
         known, value = True, None
         for part in parts:
@@ -373,11 +340,11 @@ class _Reading:
                 break  # what comes before is evaluated, what comes after is not
         return value if known else None
 
-    def comparison(self, left: Value, sign: Sign, right: Value, comparison: Compare | Chain) -> Value:
+    def comparison(self, left: Value, sign: ir.Sign, right: Value, comparison: ir.Compare | ir.Chain) -> Value:
         """Two numbers are compared, perhaps in a chain."""
         if isinstance(left, Known) and isinstance(right, Known):
             return Known(SIGNS[sign](left.number, right.number))
-        is_order = sign not in (Sign.EQUAL, Sign.NOT_EQUAL)
+        is_order = sign not in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL)
         if is_order and comparison not in self.sorts.unordered:
             for one in (left, right):
                 self.fault(one, comparison.span, f"`{comparison.span.shown}` orders elements")
@@ -385,7 +352,7 @@ class _Reading:
             self.unify(left, right, comparison.span)
         return None
 
-    def chain(self, chain: Chain) -> Value:
+    def chain(self, chain: ir.Chain) -> Value:
         left, truths = self.value(chain.first), []
         for link in chain.links:
             right = self.value(link.right)
@@ -394,8 +361,8 @@ class _Reading:
         numbers = [one.number for one in truths if isinstance(one, Known)]
         return Known(all(numbers)) if len(numbers) == len(truths) else None
 
-    def chosen(self, expression: Choose) -> Value:
-        found: list[tuple[Value, Span]] = []
+    def chosen(self, expression: ir.Choose) -> Value:
+        found: list[tuple[Value, ir.Span]] = []
         for option in expression.options:
             known = self.truth(option.condition)
             if known is not False:
@@ -411,8 +378,8 @@ class _Reading:
             self.unify(into, one, where)
         return into
 
-    def fold(self, fold: Fold) -> None:
-        if fold.gathering is not Gathering.SUM:
+    def fold(self, fold: ir.Fold) -> None:
+        if fold.gathering is not ir.Gathering.SUM:
             self.sorts.unordered |= set(pairs.symmetric_orders(fold))
         for generator in fold.generators:
             node = self.iterated(generator.range, generator.span)
@@ -420,17 +387,17 @@ class _Reading:
             for condition in generator.conditions:
                 self.truth(condition)
         match fold.gathering:
-            case Gathering.ALL | Gathering.ANY:
+            case ir.Gathering.ALL | ir.Gathering.ANY:
                 self.truth(fold.body)
-            case Gathering.SUM:
+            case ir.Gathering.SUM:
                 self.fault(self.value(fold.body), fold.body.span, "a sum of elements")
-            case Gathering.LEAST | Gathering.GREATEST:
+            case ir.Gathering.LEAST | ir.Gathering.GREATEST:
                 parts = [fold.body] if fold.default is None else [fold.body, fold.default]
                 self.computed(parts, f"`{fold.span.shown}` orders elements", fold.span)
             case _:
                 assert_never(fold.gathering)
 
-    def iterated(self, numbers: Range, span: Span) -> Node:
+    def iterated(self, numbers: ir.Range, span: ir.Span) -> Node:
         """The sort of the variable of a loop or a fold."""
         node = Node()
         ends = [self.value(one) for one in (numbers.first, numbers.end)]
@@ -442,12 +409,12 @@ class _Reading:
                     self.fault(one, span, f"`{numbers.span.shown}` depends on the state")
         return node
 
-    def call(self, call: Call) -> Value:
+    def call(self, call: ir.Call) -> Value:
         routine = call.routine
         callee = self.sorts.routine(routine)
         origins: dict[Binding, Binding | None] = {}
         for parameter, argument in zip(routine.parameters, call.arguments, strict=True):
-            if parameter.role is Role.NUMBER:
+            if parameter.role is ir.Role.NUMBER:
                 self.unify(callee.locals[parameter].value, self.value(argument), argument.span)
                 origins[callee.locals[parameter]] = loops.origin(argument, self.locals)
         self.accesses += [one.seen_from(origins, call.span) for one in callee.accesses]
@@ -459,7 +426,7 @@ class _Reading:
             return Known(number)
         return callee.result
 
-    def cell(self, cell: Cell, mode: str, said: Any) -> Value:
+    def cell(self, cell: ir.Cell, mode: str, said: Any) -> Value:
         """Read a cell: unify the indices with the axes; returns the sort of the cell."""
         declared = self.sorts.instance.model.fields[cell.field]
         for domain, index in zip(declared.over, cell.indices, strict=True):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.interpreter import Interpreter
-from isrcheck.models.language.ir.nodes import Call, Cell, Expression, Require, Routine
 from isrcheck.models.language.ir.walking import variables, visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
@@ -37,11 +37,11 @@ def disabled_actions(instance: Instance) -> frozenset[int]:
         off = left
 
 
-def _false_from_the_start(instance: Instance, routine: Routine) -> Iterator[Expression]:
+def _false_from_the_start(instance: Instance, routine: ir.Routine) -> Iterator[ir.Expression]:
     """Yield the guards that read only the state and are false in every initial state."""
     (state,) = routine.states
     for statement in routine.body:
-        if not isinstance(statement, Require) or variables(statement.condition) - {state}:
+        if not isinstance(statement, ir.Require) or variables(statement.condition) - {state}:
             continue
         guard = statement.condition
         try:
@@ -69,13 +69,13 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
         yield states[number]
 
 
-def _reads(guard: Expression) -> frozenset[str]:
+def _reads(guard: ir.Expression) -> frozenset[str]:
     """Return the fields that a guard reads, directly or through helper functions."""
     names: set[str] = set()
     for node in visit([guard]):
         match node:
-            case Cell(_, field):
+            case ir.Cell(_, field):
                 names.add(field)
-            case Call(routine):
+            case ir.Call(routine):
                 names |= routine.reads
     return frozenset(names)

@@ -20,52 +20,14 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
 from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extreme,
-    Extremum,
-    Fold,
-    Gathering,
-    Generator,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Not,
-    Operation,
-    Or,
-    Range,
-    Require,
-    Return,
-    Routine,
-    Setting,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Term,
-    Variable,
-)
 from isrcheck.models.language.ir.walking import increase
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Property, Step
 from isrcheck.models.language.syntax import Function
 
-Side = tuple[int, Sequence[list[Value]], dict[Variable, Value]]
+Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 """A condition, and the cells of the states and the values of the variables where it is true."""
 
 
@@ -117,7 +79,7 @@ class Evaluator(SymbolicExecution):
 
     # ---------------------------------------------------------------------------------------------------------- calls
 
-    def _call(self, routine: Routine, arguments: Sequence[Any], entry: int) -> Value:
+    def _call(self, routine: ir.Routine, arguments: Sequence[Any], entry: int) -> Value:
         outer = self.frame
         values = dict(zip(routine.parameters, arguments, strict=True))
         frame = self.frame = Frame(routine.name, entry, values, [values[state] for state in routine.states])
@@ -128,7 +90,7 @@ class Evaluator(SymbolicExecution):
 
     # ----------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Iterable[Statement]) -> None:
+    def block(self, statements: Iterable[ir.Statement]) -> None:
         """Execute statements in order, as far as they can be reached."""
         frame = self.frame
         for statement in statements:
@@ -140,36 +102,38 @@ class Evaluator(SymbolicExecution):
                 self.statement(statement)
             frame.branch = branch
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: ir.Statement) -> None:
         """Execute a statement that can be reached."""
         match statement:
-            case Assign(variable, value):
+            case ir.Assign(variable, value):
                 self.assign(variable, self.value(value))
-            case Store(cell) if (total := increase(statement)) is not None:
+            case ir.Store(cell) if (total := increase(statement)) is not None:
                 place = self._place(cell)  # once, as for Python's `+=`
                 self.store(*place, self._sum(self.load(*place), total.terms[1:]))
-            case Store(cell, value):
+            case ir.Store(cell, value):
                 written = self.value(value)
                 self.store(*self._place(cell), written)
-            case Branch():
+            case ir.Branch():
                 self._branch(statement)
-            case Loop():
+            case ir.Loop():
                 self.loop(statement)
-            case Require(condition):
+            case ir.Require(condition):
                 holds = self.truth(self.value(condition))
                 self.alive = self.circuit.both(self.alive, self.circuit.either(-self.frame.branch, holds))
-            case Return(value):
+            case ir.Return(value):
                 self.give(self.value(value))
-            case Do(call):
+            case ir.Do(call):
                 self.value(call)
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
 
-    def assign(self, variable: Variable, value: Value) -> None:
+    def assign(self, variable: ir.Variable, value: Value) -> None:
         """Give a local a value."""
         self.frame.values[variable] = value
 
-    def _branch(self, statement: Branch) -> None:
+    def _branch(self, statement: ir.Branch) -> None:
         """Execute all cases of an `if` statement, and merge their results, the last two first."""
         frame = self.frame
         branch = frame.branch
@@ -198,7 +162,7 @@ class Evaluator(SymbolicExecution):
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
         return self._here() != FALSE
 
-    def _side(self, condition: int, body: Sequence[Statement], values: dict[Variable, Value]) -> Side:
+    def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
         """Execute statements under a further condition, with these values; the current cells and values stay."""
         frame = self.frame
         branch, known, cells = frame.branch, frame.values, [state.cells for state in frame.states]
@@ -215,7 +179,7 @@ class Evaluator(SymbolicExecution):
         for state, own in zip(self.frame.states, cells, strict=True):
             state.cells = own
 
-    def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[Variable, Value]) -> None:
+    def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
         """Use these cells and values where the condition holds; elsewhere keep the current ones."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
@@ -229,7 +193,7 @@ class Evaluator(SymbolicExecution):
             if then_value is not value:
                 frame.values[variable] = self.choose(condition, then_value, value)
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: ir.Loop) -> None:
         """Execute a loop; an iteration that is not certain is executed like a branch."""
         for element, inside in self.range(loop.range):
             if inside == TRUE:
@@ -246,53 +210,55 @@ class Evaluator(SymbolicExecution):
 
     # ---------------------------------------------------------------------------------------------------- expressions
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: ir.Expression) -> Value:
         """The value of an expression at the current point."""
         match expression:
-            case Local(variable):
+            case ir.Local(variable):
                 return self.frame.values[variable]
-            case Constant(value):
+            case ir.Constant(value):
                 return value
-            case Cell():
+            case ir.Cell():
                 return self.load(*self._place(expression))
-            case Compare(left, sign, right):
+            case ir.Compare(left, sign, right):
                 return as_truth(self.compare(sign.value, self.value(left), self.value(right)))
-            case And(parts):
+            case ir.And(parts):
                 return self._decided(map(self.value, parts), len(parts), is_and=True)
-            case Or(parts):
+            case ir.Or(parts):
                 return self._decided(map(self.value, parts), len(parts), is_and=False)
-            case Chain(_, links):
+            case ir.Chain(_, links):
                 return self._decided(self._links(expression), len(links), is_and=True)
-            case Not(operand):
+            case ir.Not(operand):
                 return as_truth(-self.truth(self.value(operand)))
-            case Setting(entry):
+            case ir.Setting(entry):
                 return self.entry(entry)
-            case Call(routine, arguments):
+            case ir.Call(routine, arguments):
                 frame = self.frame
                 values = [self.value(argument) for argument in arguments]
                 return self._call(routine, values, self.circuit.both(frame.entry, frame.branch))
-            case Sum(terms):
+            case ir.Sum(terms):
                 return self._sum(self.value(terms[0].value), terms[1:])
-            case Choose():
+            case ir.Choose():
                 return self._chosen(expression)
-            case Fold():
+            case ir.Fold():
                 return self.fold(expression)
-            case Extremum(extreme, parts):
+            case ir.Extremum(extreme, parts):
                 return self._extremum(extreme, parts)
-            case Among(element, choices):
+            case ir.Among(element, choices):
                 one = self.value(element)
                 return as_truth(self.circuit.any([self.compare("==", one, self.value(other)) for other in choices]))
-            case Element(subset, index):
+            case ir.Element(subset, index):
                 return self._element(self.frame.values[subset], self.value(index))
-            case Negative(operand):
+            case ir.Negative(operand):
                 return self.arithmetic.negate(self.number(self.value(operand)))
-            case Arithmetic(left, operation, right):
+            case ir.Arithmetic(left, operation, right):
                 return self._arithmetic(operation, self.number(self.value(left)), self.number(self.value(right)))
-            case IsTaken(taken, action):
+            case ir.IsTaken(taken, action):
                 slot = [one.name for one in self.instance.model.actions].index(action)
                 return as_truth(self.frame.values[taken].get(slot, FALSE))
-            case Size(domain):
+            case ir.Size(domain):
                 return self.size_of(domain)
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
 
@@ -315,7 +281,7 @@ class Evaluator(SymbolicExecution):
             found = self.choose(condition, found, value)
         return found
 
-    def _links(self, chain: Chain) -> Iterator[Value]:
+    def _links(self, chain: ir.Chain) -> Iterator[Value]:
         """The comparisons of a chain, each evaluated when it is asked for."""
         left = self.value(chain.first)
         for link in chain.links:
@@ -323,20 +289,20 @@ class Evaluator(SymbolicExecution):
             yield as_truth(self.compare(link.sign.value, left, right))
             left = right
 
-    def _sum(self, total: Value, terms: Iterable[Term]) -> Value:
+    def _sum(self, total: Value, terms: Iterable[ir.Term]) -> Value:
         for term in terms:
             number = self.number(self.value(term.value))
             number = self.arithmetic.negate(number) if term.is_subtracted else number
             total = self.arithmetic.add(self.number(total), number)
         return total
 
-    def _arithmetic(self, operation: Operation, left: Value, right: Value) -> Value:
+    def _arithmetic(self, operation: ir.Operation, left: Value, right: Value) -> Value:
         match operation:
-            case Operation.TIMES:
+            case ir.Operation.TIMES:
                 return self.arithmetic.multiply(left, right)
-            case Operation.DIVIDED_BY:
+            case ir.Operation.DIVIDED_BY:
                 return self.arithmetic.quotient(left, right)
-            case Operation.MODULO:
+            case ir.Operation.MODULO:
                 return self.arithmetic.remainder(left, right)
             case _:
                 assert_never(operation)
@@ -347,7 +313,7 @@ class Evaluator(SymbolicExecution):
         elements = self.elements(index, len(members))
         return as_truth(self.circuit.any(self.circuit.both(one, self.truth(members[at])) for at, one in elements))
 
-    def _chosen(self, choose: Choose) -> Value:
+    def _chosen(self, choose: ir.Choose) -> Value:
         frame = self.frame
         branch = frame.branch
         sides: list[tuple[int, Value]] = []
@@ -366,8 +332,8 @@ class Evaluator(SymbolicExecution):
             found = self.choose(condition, value, found)
         return found
 
-    def _extremum(self, extreme: Extreme, parts: Sequence[Expression]) -> Value:
-        sign = "<=" if extreme is Extreme.LEAST else ">="
+    def _extremum(self, extreme: ir.Extreme, parts: Sequence[ir.Expression]) -> Value:
+        sign = "<=" if extreme is ir.Extreme.LEAST else ">="
         best = self.value(parts[0])
         for part in parts[1:]:
             other = self.value(part)
@@ -376,16 +342,16 @@ class Evaluator(SymbolicExecution):
 
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
-    def fold(self, fold: Fold) -> Value:
+    def fold(self, fold: ir.Fold) -> Value:
         """Gather the values of a fold; all and any evaluate no values after the deciding one."""
         frame, both, either = self.frame, self.circuit.both, self.circuit.either
         known, branch = frame.values, frame.branch
         total: Value = 0 if fold.default is None else self.value(fold.default)
-        sign = "<" if fold.gathering is Gathering.LEAST else ">"
+        sign = "<" if fold.gathering is ir.Gathering.LEAST else ">"
         frame.values = dict(known)
         undecided, is_empty = TRUE, TRUE
 
-        def gather(generators: Sequence[Generator], condition: int) -> None:
+        def gather(generators: Sequence[ir.Generator], condition: int) -> None:
             """Go through the remaining generators, under the condition that those before have these numbers."""
             nonlocal total, undecided, is_empty
             self.circuit.budget.step()
@@ -404,13 +370,13 @@ class Evaluator(SymbolicExecution):
                 return
             value = self.value(fold.body)
             match fold.gathering:
-                case Gathering.ALL:
+                case ir.Gathering.ALL:
                     undecided = both(undecided, either(-condition, self.truth(value)))
-                case Gathering.ANY:
+                case ir.Gathering.ANY:
                     undecided = both(undecided, -both(condition, self.truth(value)))
-                case Gathering.SUM:
+                case ir.Gathering.SUM:
                     total = self.arithmetic.add(total, self.choose(condition, self.number(value), 0))
-                case Gathering.LEAST | Gathering.GREATEST:
+                case ir.Gathering.LEAST | ir.Gathering.GREATEST:
                     is_better = either(is_empty, self.compare(sign, value, total))
                     total = self.choose(both(condition, is_better), self.number(value), total)
                     is_empty = both(is_empty, -condition)
@@ -419,11 +385,11 @@ class Evaluator(SymbolicExecution):
 
         gather(fold.generators, TRUE)
         frame.values, frame.branch = known, branch
-        if fold.gathering not in (Gathering.ALL, Gathering.ANY):
+        if fold.gathering not in (ir.Gathering.ALL, ir.Gathering.ANY):
             return total
-        return as_truth(undecided if fold.gathering is Gathering.ALL else -undecided)
+        return as_truth(undecided if fold.gathering is ir.Gathering.ALL else -undecided)
 
-    def range(self, numbers: Range) -> Iterable[tuple[Value, int]]:
+    def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
         """The numbers of a range, each with its condition."""
         low, high = self.ends(numbers)
         if isinstance(low, int) and isinstance(high, int):
@@ -435,7 +401,7 @@ class Evaluator(SymbolicExecution):
         ]
         return [(element, inside) for element, inside in found if inside != FALSE]
 
-    def ends(self, numbers: Range) -> tuple[Value, Value]:
+    def ends(self, numbers: ir.Range) -> tuple[Value, Value]:
         """The first number of a range, and the end before which it stops."""
         return self.number(self.value(numbers.first)), self.number(self.value(numbers.end))
 
@@ -443,6 +409,6 @@ class Evaluator(SymbolicExecution):
         """The number of elements of a domain."""
         return self.instance.size_of(domain)
 
-    def _place(self, cell: Cell) -> tuple[SymbolicState, FieldLayout, list[Value]]:
+    def _place(self, cell: ir.Cell) -> tuple[SymbolicState, FieldLayout, list[Value]]:
         """The state, the field and the indices of a cell."""
         return self.frame.values[cell.state], self.layouts[cell.field], [self.value(index) for index in cell.indices]

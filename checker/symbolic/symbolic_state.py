@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.models.language.ir.nodes import Variable
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
@@ -38,7 +38,7 @@ class Frame:
 
     name: str
     entry: int
-    values: dict[Variable, Value]
+    values: dict[ir.Variable, Value]
     states: Sequence[SymbolicState]
     branch: int = TRUE
     returned: int = FALSE

@@ -16,45 +16,7 @@ from operator import floordiv, mul
 from typing import NoReturn, assert_never
 
 from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extreme,
-    Extremum,
-    Fold,
-    Gathering,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Node,
-    Not,
-    Operation,
-    Or,
-    Range,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import operands
 from isrcheck.models.messages.errors import LanguageError
 
@@ -67,7 +29,7 @@ MOST_WORK = 200_000
 Interval = tuple[int, int]
 """The least and the greatest value, both included."""
 
-Locals = dict[Variable, Interval]
+Locals = dict[ir.Variable, Interval]
 
 TRUTH: Interval = (0, 1)
 
@@ -84,11 +46,11 @@ class Intervals:
         self.named = named
         self.size_of = size_of
         self.work = 0
-        self.routine: Routine
+        self.routine: ir.Routine
         self.returned: Interval | None = None
-        self._known: dict[tuple[Routine, tuple[Interval | None, ...]], Interval | None] = {}
+        self._known: dict[tuple[ir.Routine, tuple[Interval | None, ...]], Interval | None] = {}
 
-    def of_call(self, routine: Routine, arguments: Sequence[Interval | None]) -> Interval | None:
+    def of_call(self, routine: ir.Routine, arguments: Sequence[Interval | None]) -> Interval | None:
         """Return the interval of a function's result; arguments and results that are not numbers are None.
 
         Raises LanguageError if an intermediate number may leave LEAST..MOST.
@@ -103,7 +65,7 @@ class Intervals:
             self.routine, self.returned = outer
         return self._known[key]
 
-    def _within(self, node: Node, found: Interval) -> Interval:
+    def _within(self, node: ir.Node, found: Interval) -> Interval:
         if found[0] >= LEAST and found[1] <= MOST:
             return found
         far = found[1] if found[1] > MOST else found[0]
@@ -111,39 +73,41 @@ class Intervals:
         what = f"`{node.span.shown}` can reach {size}, outside -2**62..2**62-1"
         return self._refuse(node, what, "add less to it, or bound it with min(...) and max(...)")
 
-    def _refuse(self, node: Node, what: str, hint: str) -> NoReturn:
+    def _refuse(self, node: ir.Node, what: str, hint: str) -> NoReturn:
         raise LanguageError(f"{node.span.place}: in {self.routine.name}: {what}; {hint}")
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def _block(self, statements: Sequence[Statement], known: Locals) -> Locals | None:
+    def _block(self, statements: Sequence[ir.Statement], known: Locals) -> Locals | None:
         """The intervals of the locals after these statements, given those before; None if every path returns."""
         after: Locals | None = known
         for statement in statements:
             if after is None:
                 return None
             match statement:
-                case Assign(variable, value):
+                case ir.Assign(variable, value):
                     after[variable] = self._value(value, after)
-                case Store(cell, value):
+                case ir.Store(cell, value):
                     self._value(value, after)
                     self._value(cell, after)
-                case Branch():
+                case ir.Branch():
                     after = self._branches(statement, after)
-                case Loop():
+                case ir.Loop():
                     after = self._loop(statement, after)
-                case Return(value):
+                case ir.Return(value):
                     self.returned = joined(self.returned, self._value(value, after))
                     return None
-                case Require(condition):
+                case ir.Require(condition):
                     self._value(condition, after)
-                case Do(call):
+                case ir.Do(call):
                     self._helper(call, after)
+                case ir.CollectiveStatement():
+                    raise ir.NotInTheCoreError(statement.span.place)
                 case _:
                     assert_never(statement)
         return after
 
-    def _branches(self, branch: Branch, known: Locals) -> Locals | None:
+    def _branches(self, branch: ir.Branch, known: Locals) -> Locals | None:
         ends = []
         for case in branch.cases:
             self._value(case.condition, known)
@@ -151,7 +115,7 @@ class Intervals:
         ends.append(self._block(branch.otherwise, dict(known)))
         return _met([end for end in ends if end is not None])
 
-    def _loop(self, loop: Loop, known: Locals) -> Locals | None:
+    def _loop(self, loop: ir.Loop, known: Locals) -> Locals | None:
         """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
         _, rounds, variable = self._range(loop.range, known)
         for _ in range(rounds):
@@ -163,7 +127,7 @@ class Intervals:
             known = met
         return known
 
-    def _range(self, numbers: Range, known: Locals) -> tuple[int, int, Interval]:
+    def _range(self, numbers: ir.Range, known: Locals) -> tuple[int, int, Interval]:
         """The least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
         first, end = self._value(numbers.first, known), self._value(numbers.end, known)
         least, most = max(0, end[0] - first[1]), max(0, end[1] - first[0])
@@ -171,7 +135,7 @@ class Intervals:
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def _value(self, expression: Expression, known: Locals) -> Interval:
+    def _value(self, expression: ir.Expression, known: Locals) -> Interval:
         self.work += 1
         if self.work > MOST_WORK:
             self._refuse(
@@ -180,51 +144,53 @@ class Intervals:
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         match expression:
-            case Constant(value):
+            case ir.Constant(value):
                 return value, value
-            case Local(variable):
+            case ir.Local(variable):
                 return known[variable]
-            case Cell(_, field):
+            case ir.Cell(_, field):
                 self._operands(expression, known)
                 return self.named[field]
-            case Setting(entry):
+            case ir.Setting(entry):
                 return self._within(expression, self.named[entry])
-            case Size(domain):
+            case ir.Size(domain):
                 size = self.size_of(domain)
                 return size, size
-            case And() | Or():  # they return one of their operands, as in Python
+            case ir.And() | ir.Or():  # they return one of their operands, as in Python
                 return hull(self._operands(expression, known))
-            case Compare() | Chain() | Among() | Not() | Element() | IsTaken():
+            case ir.Compare() | ir.Chain() | ir.Among() | ir.Not() | ir.Element() | ir.IsTaken():
                 self._operands(expression, known)
                 return TRUTH
-            case Sum():
+            case ir.Sum():
                 return self._sum(expression, known)
-            case Negative(operand):
+            case ir.Negative(operand):
                 low, high = self._value(operand, known)
                 return self._within(expression, (-high, -low))
-            case Arithmetic():
+            case ir.Arithmetic():
                 return self._arithmetic(expression, known)
-            case Choose(options, otherwise):
+            case ir.Choose(options, otherwise):
                 values = []
                 for option in options:
                     self._value(option.condition, known)
                     values.append(self._value(option.value, known))
                 return hull([*values, self._value(otherwise, known)])
-            case Extremum(extreme):
+            case ir.Extremum(extreme):
                 values = self._operands(expression, known)
-                pick = min if extreme is Extreme.LEAST else max
+                pick = min if extreme is ir.Extreme.LEAST else max
                 return pick(low for low, _ in values), pick(high for _, high in values)
-            case Fold():
+            case ir.Fold():
                 return self._fold(expression, known)
-            case Call():
+            case ir.Call():
                 # Only a helper that is never called, in a loop without iterations, has no value.
                 return self._helper(expression, known) or (0, 0)
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
         assert_never(expression)
 
-    def _operands(self, expression: Expression, known: Locals) -> list[Interval]:
+    def _operands(self, expression: ir.Expression, known: Locals) -> list[Interval]:
         return [self._value(operand, known) for operand in operands(expression)]
 
-    def _sum(self, expression: Sum, known: Locals) -> Interval:
+    def _sum(self, expression: ir.Sum, known: Locals) -> Interval:
         total = (0, 0)
         for term in expression.terms:
             low, high = self._value(term.value, known)
@@ -232,9 +198,9 @@ class Intervals:
             self._within(expression, total)
         return total
 
-    def _arithmetic(self, expression: Arithmetic, known: Locals) -> Interval:
+    def _arithmetic(self, expression: ir.Arithmetic, known: Locals) -> Interval:
         left, right = self._value(expression.left, known), self._value(expression.right, known)
-        if expression.operation is Operation.TIMES:
+        if expression.operation is ir.Operation.TIMES:
             return self._within(expression, _of_ends(left, right, mul))
         if right[0] < 1:
             self._refuse(
@@ -242,22 +208,22 @@ class Intervals:
                 f"`{expression.span.shown}` divides by a number that can be {min(right[1], 0)}",
                 "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
             )
-        if expression.operation is Operation.MODULO:
+        if expression.operation is ir.Operation.MODULO:
             return left if left[0] >= 0 and left[1] < right[0] else (0, right[1] - 1)
         return _of_ends(left, right, floordiv)
 
-    def _helper(self, call: Call, known: Locals) -> Interval | None:
+    def _helper(self, call: ir.Call, known: Locals) -> Interval | None:
         arguments = [
-            self._value(argument, known) if parameter.role is Role.NUMBER else None
+            self._value(argument, known) if parameter.role is ir.Role.NUMBER else None
             for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True)
         ]
         return self.of_call(call.routine, arguments)
 
-    def _fold(self, fold: Fold, known: Locals) -> Interval:
+    def _fold(self, fold: ir.Fold, known: Locals) -> Interval:
         inner = dict(known)
         rounds, is_filtered = 1, False
         default = None if fold.default is None else self._value(fold.default, known)
-        is_extremum = fold.gathering in (Gathering.LEAST, Gathering.GREATEST)
+        is_extremum = fold.gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         for generator in fold.generators:
             least, most, inner[generator.variable] = self._range(generator.range, inner)
             is_filtered |= bool(generator.conditions) or least < most
@@ -266,13 +232,13 @@ class Intervals:
                 self._refuse(fold, what, f"say what it is then: {fold.gathering.value}((... for ...), default=0)")
             rounds *= most
             if not rounds:  # the element is never evaluated
-                return default or ((0, 0) if fold.gathering is Gathering.SUM else TRUTH)
+                return default or ((0, 0) if fold.gathering is ir.Gathering.SUM else TRUTH)
             for condition in generator.conditions:
                 self._value(condition, inner)
         low, high = self._value(fold.body, inner)
         if is_extremum:
             return joined(default, (low, high))
-        if fold.gathering is not Gathering.SUM:
+        if fold.gathering is not ir.Gathering.SUM:
             return TRUTH
         total = self._within(fold, (rounds * low, rounds * high))
         return hull([total, (0, 0)]) if is_filtered else total

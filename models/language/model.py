@@ -50,6 +50,7 @@ from isrcheck.models.language.ir.nodes import Size
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
 from isrcheck.models.language.reading.reader import Reader, is_of_the_language
+from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.language.reading.sources import sources_of
 from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
@@ -63,7 +64,6 @@ from isrcheck.models.language.text.plain import (
     size_of,
 )
 from isrcheck.models.language.text.sealed import with_names
-from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
@@ -217,7 +217,7 @@ class Property:
     @property
     def of_steps(self) -> bool:
         """Whether the property is about transitions rather than states."""
-        return self.function.states == ("before", "after")
+        return len(self.function.routine.states) == 2
 
     @property
     def meaning(self) -> list[Any]:

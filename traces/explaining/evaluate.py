@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any
 
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.reading.typed_expression import read_expression
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Call, Cell, Choose, Constant, Expression, Extremum, Return
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
@@ -59,7 +59,7 @@ def parse_expression(instance: Instance, text: str) -> StateExpression:
     except UsageError as error:
         raise UsageError(f"--eval {error}") from None
     (returned,) = routine_of(function).body
-    assert isinstance(returned, Return)
+    assert isinstance(returned, ir.Return)
     title = without_extra_brackets(returned.value.span.text)
     return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))
 
@@ -76,23 +76,25 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
     return column
 
 
-def _layout(instance: Instance, expression: Expression) -> FieldLayout | None:
+def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
     """The field from which all values of the expression come; None if there are several fields."""
     match expression:
-        case Cell(_, field):
+        case ir.Cell(_, field):
             return instance.layouts.get(field)
-        case Choose(options, otherwise):
+        case ir.Choose(options, otherwise):
             return _common(instance, [*(option.value for option in options), otherwise])
-        case Extremum(_, parts):
+        case ir.Extremum(_, parts):
             return _common(instance, parts)
-        case Call(routine):
-            return _common(instance, [node.value for node in visit(routine.body) if isinstance(node, Return)])
+        case ir.Call(routine):
+            return _common(instance, [node.value for node in visit(routine.body) if isinstance(node, ir.Return)])
     return None
 
 
-def _common(instance: Instance, expressions: Iterable[Expression]) -> FieldLayout | None:
+def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
     """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
-    layouts = [_layout(instance, one) for one in expressions if not (isinstance(one, Constant) and one.value == NONE)]
+    layouts = [
+        _layout(instance, one) for one in expressions if not (isinstance(one, ir.Constant) and one.value == NONE)
+    ]
     known = [layout for layout in layouts if layout is not None]
     if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
         return None

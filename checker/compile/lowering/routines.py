@@ -23,6 +23,8 @@ from isrcheck.models.language.ir.nodes import (
     Cell,
     Chain,
     Choose,
+    CollectiveExpression,
+    CollectiveStatement,
     Compare,
     Constant,
     Do,
@@ -36,6 +38,7 @@ from isrcheck.models.language.ir.nodes import (
     Loop,
     Negative,
     Not,
+    NotInTheCoreError,
     Or,
     Range,
     Require,
@@ -154,6 +157,8 @@ class RoutineLowering:
                 return [f"{indent}return {self.value(value)}"]
             case Do(call):
                 return [f"{indent}{self.value(call)}"]
+            case CollectiveStatement():
+                raise NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
 
@@ -238,6 +243,8 @@ class RoutineLowering:
                 return self.fold_call(expression)
             case Call(routine, arguments):
                 return f"{self.kernel.routine(routine)}({', '.join(map(self.value, arguments))})"
+            case CollectiveExpression():
+                raise NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
 

@@ -6,8 +6,8 @@ Out: the number or the truth value that the expression always has; None if it de
 
 from __future__ import annotations
 
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.interpreter import Interpreter, UnknownVariableError
-from isrcheck.models.language.ir.nodes import And, Expression, Not, Or
 from isrcheck.models.language.model import Instance
 
 
@@ -16,9 +16,9 @@ class Determined:
 
     def __init__(self, instance: Instance) -> None:
         self._interpreter = Interpreter(instance)
-        self._numbers: dict[Expression, int | None] = {}
+        self._numbers: dict[ir.Expression, int | None] = {}
 
-    def number(self, expression: Expression) -> int | None:
+    def number(self, expression: ir.Expression) -> int | None:
         """The value of an expression."""
         if expression not in self._numbers:
             try:
@@ -27,14 +27,14 @@ class Determined:
                 self._numbers[expression] = None
         return self._numbers[expression]
 
-    def truth(self, condition: Expression) -> bool | None:
+    def truth(self, condition: ir.Expression) -> bool | None:
         """Whether a condition is true. A conjunction with a part that is always false is not, whatever its value."""
         match condition:
-            case Not(operand):
+            case ir.Not(operand):
                 truth = self.truth(operand)
                 return None if truth is None else not truth
-            case And(parts) | Or(parts):
-                decisive = isinstance(condition, Or)
+            case ir.And(parts) | ir.Or(parts):
+                decisive = isinstance(condition, ir.Or)
                 truths = [self.truth(one) for one in parts]
                 if decisive in truths:
                     return decisive

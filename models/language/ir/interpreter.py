@@ -14,61 +14,23 @@ from operator import eq, floordiv, ge, gt, le, lt, mod, mul, ne
 from typing import TypeAlias, assert_never
 
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extreme,
-    Extremum,
-    Fold,
-    Gathering,
-    Generator,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Not,
-    Operation,
-    Or,
-    Range,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Sign,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
 
-SIGNS: Mapping[Sign, Callable[[int, int], bool]] = {
-    Sign.EQUAL: eq,
-    Sign.NOT_EQUAL: ne,
-    Sign.LESS: lt,
-    Sign.AT_MOST: le,
-    Sign.GREATER: gt,
-    Sign.AT_LEAST: ge,
+SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
+    ir.Sign.EQUAL: eq,
+    ir.Sign.NOT_EQUAL: ne,
+    ir.Sign.LESS: lt,
+    ir.Sign.AT_MOST: le,
+    ir.Sign.GREATER: gt,
+    ir.Sign.AT_LEAST: ge,
 }
-OPERATIONS: Mapping[Operation, Callable[[int, int], int]] = {
-    Operation.TIMES: mul,
-    Operation.DIVIDED_BY: floordiv,
-    Operation.MODULO: mod,
+OPERATIONS: Mapping[ir.Operation, Callable[[int, int], int]] = {
+    ir.Operation.TIMES: mul,
+    ir.Operation.DIVIDED_BY: floordiv,
+    ir.Operation.MODULO: mod,
 }
 
 Argument: TypeAlias = int | list[int] | Sequence[bool] | str
@@ -85,7 +47,7 @@ class Interpreter:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
 
-    def call(self, routine: Routine, arguments: Iterable[Argument | None]) -> int | None:
+    def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
         """The value that a routine returns, if it returns one; an action changes the cells that it is given.
         An argument can be unknown (None).
 
@@ -94,7 +56,7 @@ class Interpreter:
         """
         return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
-    def value(self, expression: Expression, values: Mapping[Variable, Argument] = {}) -> int:
+    def value(self, expression: ir.Expression, values: Mapping[ir.Variable, Argument] = {}) -> int:
         """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
         another variable, and ModelError as for `call`."""
         return Evaluation(self, {**values}).value(expression)
@@ -103,14 +65,14 @@ class Interpreter:
 class Evaluation:
     """One call of a routine, with the values of its variables."""
 
-    def __init__(self, interpreter: Interpreter, values: dict[Variable, Argument | None]) -> None:
+    def __init__(self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None]) -> None:
         self.interpreter = interpreter
         self.instance = interpreter.instance
         self.values = values
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Iterable[Statement]) -> int | None:
+    def block(self, statements: Iterable[ir.Statement]) -> int | None:
         """Execute statements up to the first that returns; the value that it returns."""
         for statement in statements:
             result = self.statement(statement)
@@ -118,108 +80,112 @@ class Evaluation:
                 return result
         return None
 
-    def statement(self, statement: Statement) -> int | None:
+    def statement(self, statement: ir.Statement) -> int | None:
         match statement:
-            case Assign(variable, value):
+            case ir.Assign(variable, value):
                 self.values[variable] = self.value(value)
-            case Store(cell, value):
+            case ir.Store(cell, value):
                 number = self.value(value)
                 cells, place = self.place(cell)
                 layout = self.instance.layouts[cell.field]
                 if not layout.low <= number <= layout.high:
                     raise ModelError(f"{cell.field} = {number}")
                 cells[place] = number
-            case Branch(cases, otherwise):
+            case ir.Branch(cases, otherwise):
                 for case in cases:
                     if self.value(case.condition):
                         return self.block(case.body)
                 return self.block(otherwise)
-            case Loop(variable, numbers, body):
+            case ir.Loop(variable, numbers, body):
                 for number in self.range(numbers):
                     self.values[variable] = number
                     result = self.block(body)
                     if result is not None:
                         return result
-            case Require(condition):
+            case ir.Require(condition):
                 if not self.value(condition):
                     raise Disabled
-            case Return(value):
+            case ir.Return(value):
                 return self.value(value)
-            case Do(call):
+            case ir.Do(call):
                 self.interpreter.call(call.routine, map(self.argument, call.arguments))
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
         return None
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def held(self, variable: Variable) -> Argument:
+    def held(self, variable: ir.Variable) -> Argument:
         """What a variable holds."""
         argument = self.values.get(variable)
         if argument is None:
             raise UnknownVariableError(variable.name)
         return argument
 
-    def value(self, expression: Expression) -> int:
+    def value(self, expression: ir.Expression) -> int:
         match expression:
-            case Constant(value):
+            case ir.Constant(value):
                 return value
-            case Local(variable):
+            case ir.Local(variable):
                 number = self.held(variable)
                 assert isinstance(number, int)
                 return number
-            case Setting(entry):
+            case ir.Setting(entry):
                 return int(getattr(self.instance.configuration, entry))
-            case Size(domain):
+            case ir.Size(domain):
                 return self.instance.size_of(domain)
-            case Cell():
+            case ir.Cell():
                 cells, place = self.place(expression)
                 return cells[place]
-            case Element(subset, index):
+            case ir.Element(subset, index):
                 elements, number = self.held(subset), self.value(index)
                 assert isinstance(elements, Sequence)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
                 return int(elements[number])
-            case IsTaken(taken, action):
+            case ir.IsTaken(taken, action):
                 return int(self.held(taken) == action)
-            case Not(operand):
+            case ir.Not(operand):
                 return int(not self.value(operand))
-            case And(parts):
+            case ir.And(parts):
                 return self.decided(parts, False)
-            case Or(parts):
+            case ir.Or(parts):
                 return self.decided(parts, True)
-            case Compare(left, sign, right):
+            case ir.Compare(left, sign, right):
                 return int(SIGNS[sign](self.value(left), self.value(right)))
-            case Chain(first, links):
+            case ir.Chain(first, links):
                 number = self.value(first)
                 for link in links:
                     before, number = number, self.value(link.right)
                     if not SIGNS[link.sign](before, number):
                         return 0
                 return 1
-            case Among(element, choices):
+            case ir.Among(element, choices):
                 number = self.value(element)
                 return int(number in [self.value(one) for one in choices])
-            case Negative(operand):
+            case ir.Negative(operand):
                 return -self.value(operand)
-            case Sum(terms):
+            case ir.Sum(terms):
                 return sum(-self.value(one.value) if one.is_subtracted else self.value(one.value) for one in terms)
-            case Arithmetic(left, operation, right):
+            case ir.Arithmetic(left, operation, right):
                 return OPERATIONS[operation](self.value(left), self.value(right))
-            case Choose(options, otherwise):
+            case ir.Choose(options, otherwise):
                 chosen = next((one.value for one in options if self.value(one.condition)), otherwise)
                 return self.value(chosen)
-            case Extremum(extreme, parts):
-                return (min if extreme is Extreme.LEAST else max)(map(self.value, parts))
-            case Fold():
+            case ir.Extremum(extreme, parts):
+                return (min if extreme is ir.Extreme.LEAST else max)(map(self.value, parts))
+            case ir.Fold():
                 return self.gathered(expression)
-            case Call(routine, arguments):
+            case ir.Call(routine, arguments):
                 result = self.interpreter.call(routine, map(self.argument, arguments))
                 assert result is not None
                 return result
+            case ir.CollectiveExpression():
+                return self.value(lowered_expression(expression))
 
-    def decided(self, parts: Sequence[Expression], decisive: bool) -> int:
+    def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
         """The first number that is (or is not) 0, or the last."""
         number = 0
         for part in parts:
@@ -228,19 +194,19 @@ class Evaluation:
                 break
         return number
 
-    def gathered(self, fold: Fold) -> int:
+    def gathered(self, fold: ir.Fold) -> int:
         numbers = self.generated(fold.generators, fold.body)
         match fold.gathering:
-            case Gathering.ALL:
+            case ir.Gathering.ALL:
                 return int(all(numbers))
-            case Gathering.ANY:
+            case ir.Gathering.ANY:
                 return int(any(numbers))
-            case Gathering.SUM:
+            case ir.Gathering.SUM:
                 return sum(numbers)
         default = 0 if fold.default is None else self.value(fold.default)
-        return (min if fold.gathering is Gathering.LEAST else max)(numbers, default=default)
+        return (min if fold.gathering is ir.Gathering.LEAST else max)(numbers, default=default)
 
-    def generated(self, generators: Sequence[Generator], body: Expression) -> Iterator[int]:
+    def generated(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Iterator[int]:
         """The values of a fold, in their order."""
         if not generators:
             yield self.value(body)
@@ -251,17 +217,17 @@ class Evaluation:
             if all(self.value(condition) for condition in first.conditions):
                 yield from self.generated(others, body)
 
-    def range(self, numbers: Range) -> range:
+    def range(self, numbers: ir.Range) -> range:
         return range(self.value(numbers.first), self.value(numbers.end))
 
-    def argument(self, expression: Expression) -> Argument | None:
+    def argument(self, expression: ir.Expression) -> Argument | None:
         """What a call passes on: also a state, a subset, or the taken action."""
         match expression:
-            case Local(variable) if variable.role is not Role.NUMBER:
+            case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)
         return self.value(expression)
 
-    def place(self, cell: Cell) -> tuple[list[int], int]:
+    def place(self, cell: ir.Cell) -> tuple[list[int], int]:
         """The cells of a state, and the position of a cell in them."""
         cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)

@@ -54,9 +54,17 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def core(self, node: N) -> N:
-        """A node other than a statement in the core."""
-        return rewrite(node, self._core)
+    def core(self, expression: ir.Expression) -> ir.Expression:
+        """An expression in the core."""
+        core = rewrite(expression, self._core)
+        assert isinstance(core, ir.Expression)
+        return core
+
+    def part(self, node: N) -> N:
+        """A part of a statement, or a statement that consists of expressions, in the core."""
+        core = rewrite(node, self._core)
+        assert isinstance(core, type(node))
+        return core
 
     def _core(self, node: ir.Node) -> ir.Node:
         """A node, the parts of which are in the core already, in the core."""
@@ -120,17 +128,19 @@ class _Lowering:
         """One statement in the core."""
         match statement:
             case ir.Branch(cases, otherwise):
-                lowered_cases = [replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases]
+                lowered_cases = [
+                    replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases
+                ]
                 return [replace(statement, cases=tuple(lowered_cases), otherwise=self.body(otherwise))]
             case ir.Loop(_, numbers, body):
-                return [replace(statement, range=self.core(numbers), body=self.body(body))]
+                return [replace(statement, range=self.part(numbers), body=self.body(body))]
             case ir.SetLoop():
                 return self._set_loop(statement)
             case ir.CollectiveStatement():
                 before: list[ir.Statement] = []
                 after = self._changed(statement, before)
                 return [*before, *after]
-        return [self.core(statement)]
+        return [self.part(statement)]
 
     def body(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
         """The same for the statements inside another one."""
@@ -155,12 +165,12 @@ class _Lowering:
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
-                row = self.core(collection)
+                row = self.part(collection)
                 return [_store(row, self.core(element), ir.Constant(is_added, span=span), span)]
             case ir.CopySet(collection, source):
                 row, other = self._bound(collection, before), self._bound(source, before)
-                element = self.fresh("element")
-                return [_loop(row, element, _cell(other, element, span), span)]
+                number = self.fresh("element")
+                return [_loop(row, number, _cell(other, number, span), span)]
             case ir.FillSet(collection, elements):
                 kept = [self._kept(self.core(one), before) for one in elements]
                 row = self._bound(collection, before)
@@ -225,7 +235,9 @@ class _Lowering:
         one = ir.Term(ir.Constant(1, span=span), True, span=span)
         last = ir.Sum((ir.Term(ir.Size(queue.domain, span=span), False, span=span), one), span=span)
         here = self.fresh("place")
-        following = ir.Sum((ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span)
+        following = ir.Sum(
+            (ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span
+        )
         shift = _store(queue, ir.Local(here, span=span), _cell(queue, following, span), span)
         numbers = ir.Range(ir.Constant(0, span=span), last, span=span)
         loop = ir.Loop(here, numbers, (shift,), span=span)
@@ -234,7 +246,9 @@ class _Lowering:
 
 def _copied(node: N) -> N:
     """A copy of a node and of the nodes in it: each node of a function is at one place."""
-    return rewrite(node, replace)
+    copy = rewrite(node, replace)
+    assert isinstance(copy, type(node))
+    return copy
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:

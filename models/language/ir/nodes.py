@@ -332,6 +332,10 @@ class Call(Node):
 # These are only in `Routine.written`; models/language/ir/lowering.py puts reads and writes of cells in their place.
 
 
+class NotInTheCoreError(Exception):
+    """An engine was given what is written in place of its core."""
+
+
 @dataclass(frozen=True, eq=False)
 class Collection(Node):
     """A set or a queue of a state, or a subset that is a parameter."""

@@ -12,49 +12,32 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from isrcheck.models.language.ir.nodes import (
-    Assign,
-    Call,
-    Cell,
-    Expression,
-    Generator,
-    Loop,
-    Node,
-    Range,
-    Routine,
-    SetLoop,
-    Statement,
-    Store,
-    Sum,
-    TakeFirst,
-    Term,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 
 Value = TypeVar("Value")
-Rewritten = TypeVar("Rewritten", bound=Node)
+Rewritten = TypeVar("Rewritten", bound=ir.Node)
 
 
-def parts(node: Node) -> Iterator[Node]:
+def parts(node: ir.Node) -> Iterator[ir.Node]:
     """The nodes of which a node consists, in the order of the text."""
     for value in vars(node).values():
         for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, Node):
+            if isinstance(one, ir.Node):
                 yield one
 
 
-def operands(node: Expression | Range) -> Iterator[Expression]:
+def operands(node: ir.Expression | ir.Range) -> Iterator[ir.Expression]:
     """The expressions of which an expression or a range consists, in the order of the text."""
     waiting = list(parts(node))[::-1]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Expression):
+        if isinstance(part, ir.Expression):
             yield part
         else:  # a term, an option, a generator
             waiting += list(parts(part))[::-1]
 
 
-def visit(nodes: Iterable[Node]) -> Iterator[Node]:
+def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
     """These nodes and all nodes in them, each before its parts; not those of called functions."""
     waiting = list(nodes)[::-1]
     while waiting:
@@ -63,12 +46,12 @@ def visit(nodes: Iterable[Node]) -> Iterator[Node]:
         waiting += list(parts(node))[::-1]
 
 
-def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
+def fold(node: ir.Node, value: Callable[[ir.Node, Sequence[Value]], Value]) -> Value:
     """The value of a node, computed from the node and the values of its parts."""
     return value(node, [fold(part, value) for part in parts(node)])
 
 
-def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
+def rewrite(node: Rewritten, change: Callable[[ir.Node], ir.Node]) -> Rewritten:
     """The node with each node in it, and then the node itself, replaced by what `change` makes of it. A node in which
     nothing changes stays the same object. An expression has to stay an expression, and so on."""
     rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
@@ -76,9 +59,9 @@ def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
     return cast(Rewritten, change(replace(node, **changes) if changes else node))
 
 
-def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
+def _rewritten(value: Any, change: Callable[[ir.Node], ir.Node]) -> Any:
     """A part of a node, or several in a tuple, rewritten; anything else as it is."""
-    if isinstance(value, Node):
+    if isinstance(value, ir.Node):
         return rewrite(value, change)
     if isinstance(value, tuple):
         changed = tuple(_rewritten(one, change) for one in value)
@@ -86,44 +69,44 @@ def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
     return value
 
 
-def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
+def routines(roots: Iterable[ir.Routine]) -> Iterator[ir.Routine]:
     """These functions and all that they call, each once."""
-    seen: set[Routine] = set()
+    seen: set[ir.Routine] = set()
     waiting = list(roots)
     while waiting:
         routine = waiting.pop()
         if routine not in seen:
             seen.add(routine)
-            waiting += [node.routine for node in visit(routine.body) if isinstance(node, Call)]
+            waiting += [node.routine for node in visit(routine.body) if isinstance(node, ir.Call)]
             yield routine
 
 
-def assigned(statements: Iterable[Statement]) -> set[Variable]:
+def assigned(statements: Iterable[ir.Statement]) -> set[ir.Variable]:
     """The variables of a function that statements assign, also as the variables of loops."""
     return set(assignments(statements))
 
 
-def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
+def assignments(statements: Iterable[ir.Statement]) -> Counter[ir.Variable]:
     """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
     queue."""
-    nodes = (node for node in visit(statements) if isinstance(node, Assign | Loop | SetLoop | TakeFirst))
+    nodes = (node for node in visit(statements) if isinstance(node, ir.Assign | ir.Loop | ir.SetLoop | ir.TakeFirst))
     return Counter(node.variable for node in nodes if node.variable is not None)
 
 
-def variables(node: Node) -> set[Variable]:
+def variables(node: ir.Node) -> set[ir.Variable]:
     """The variables that a node reads, states among them, but for those of its own folds."""
-    used: set[Variable] = set()
-    own: set[Variable] = set()
+    used: set[ir.Variable] = set()
+    own: set[ir.Variable] = set()
     for one in visit([node]):
-        used |= {value for value in vars(one).values() if isinstance(value, Variable)}
-        if isinstance(one, Generator):
+        used |= {value for value in vars(one).values() if isinstance(value, ir.Variable)}
+        if isinstance(one, ir.Generator):
             own.add(one.variable)
     return used - own
 
 
 def is_same(one: object, other: object) -> bool:
     """Whether two nodes, or parts of nodes, say the same; where they are written does not count."""
-    if isinstance(one, Node) and isinstance(other, Node):
+    if isinstance(one, ir.Node) and isinstance(other, ir.Node):
         same_kind = type(one) is type(other)
         return same_kind and all(is_same(vars(one)[name], vars(other)[name]) for name in vars(one) if name != "span")
     if isinstance(one, tuple) and isinstance(other, tuple):
@@ -131,9 +114,9 @@ def is_same(one: object, other: object) -> bool:
     return one == other
 
 
-def increase(store: Store) -> Sum | None:
+def increase(store: ir.Store) -> ir.Sum | None:
     """The sum of a cell with something else, if that is stored in the cell: `s.x += 1`."""
     match store.value:
-        case Sum(terms=(Term(value=Cell() as cell, is_subtracted=False), *_)) as total if is_same(cell, store.cell):
+        case ir.Sum((ir.Term(ir.Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total
     return None

@@ -23,6 +23,7 @@ from isrcheck.models.language.reading.chains import alternatives, summands
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of, plain
+from isrcheck.models.messages.errors import LanguageError
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
 """The range of constants; models/language/intervals.py checks the numbers that are computed from constants."""
@@ -84,6 +85,8 @@ class ExpressionReader(ABC):
     source: ir.Source
 
     def __init__(self) -> None:
+        self.pending: set[str] = set()
+        """The variables of generators that have no value yet."""
         self.reads: set[str] = set()
         self.constants: dict[str, int | bool] = {}
         self.functions: dict[str, Function] = {}
@@ -91,8 +94,8 @@ class ExpressionReader(ABC):
         self.domains: dict[str, type[Domain]] = {}
 
     @abstractmethod
-    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
-        """Raise LanguageError."""
+    def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
+        """What says that something is not in the language."""
 
     @abstractmethod
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
@@ -116,12 +119,12 @@ class ExpressionReader(ABC):
         match node:
             case ast.Constant(value=value):
                 if not isinstance(value, int):
-                    self.refuse(node, f"the constant {value!r}", "values are whole numbers and truth values")
+                    raise self.error(node, f"the constant {value!r}", "values are whole numbers and truth values")
                 return ir.Constant(self._constant(node, value), span=span)
             case ast.Name():
                 return self._named(node)
-            case ast.Attribute(value=ast.Name(id=name)) if name not in STATE_NAMES:
-                return self._member(node, node.value)
+            case ast.Attribute(value=ast.Name(id=name) as owner) if name not in STATE_NAMES:
+                return self._member(node, owner)
             case ast.Subscript(value=ast.Name(id=name)) if name in self.subsets:
                 return ir.Element(self.own[name], self.expression(node.slice), span=span)
             case ast.Attribute() | ast.Subscript():
@@ -134,7 +137,7 @@ class ExpressionReader(ABC):
                 return ir.Sum(tuple(terms), span=span)
             case ast.BinOp(left=left, op=operator, right=right):
                 if type(operator) not in OPERATIONS:
-                    self.refuse(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
+                    raise self.error(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
                 return ir.Arithmetic(
                     self.expression(left), OPERATIONS[type(operator)], self.expression(right), span=span
                 )
@@ -143,7 +146,7 @@ class ExpressionReader(ABC):
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return ir.Negative(self._negated(operand), span=span)
             case ast.UnaryOp(op=operator):
-                self.refuse(node, f"operator {type(operator).__name__}", "use `not` or a minus sign")
+                raise self.error(node, f"operator {type(operator).__name__}", "use `not` or a minus sign")
             case ast.BoolOp(op=ast.And(), values=values):
                 return ir.And(self.several(values), span=span)
             case ast.BoolOp(values=values):
@@ -159,7 +162,7 @@ class ExpressionReader(ABC):
                 return ir.Choose(tuple(options), self.expression(last), span=span)
             case ast.Call():
                 return self._call(node)
-        self.refuse(node, f"`{shown(node)}` is not in the language", EXPRESSIONS)
+        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
         """What stands behind a minus sign: LEAST is written with a sign before MOST + 1."""
@@ -171,7 +174,7 @@ class ExpressionReader(ABC):
         if not LEAST <= value <= MOST:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
-            self.refuse(node, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
+            raise self.error(node, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
         return value
 
     # ------------------------------------------------------------------------------------------------------------ names
@@ -182,15 +185,15 @@ class ExpressionReader(ABC):
         if name in self.assigned:
             return ir.Local(self.own[name], span=span)
         if name in self.states:
-            self.refuse(node, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
+            raise self.error(node, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
         if name in self.subsets:
-            self.refuse(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
+            raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
         if name == TAKEN:
-            self.refuse(node, "`taken` is used as a value", "compare it with an action: taken == name")
+            raise self.error(node, "`taken` is used as a value", "compare it with an action: taken == name")
         meaning = self.meaning(node)
         number = plain(meaning)
         if number is None:
-            self.refuse(node, f"`{name}` is a {type(meaning).__name__}", "only whole numbers can be named")
+            raise self.error(node, f"`{name}` is a {type(meaning).__name__}", "only whole numbers can be named")
         self.constants[name] = self._constant(node, number)
         return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
 
@@ -198,10 +201,10 @@ class ExpressionReader(ABC):
         """A member of an enumeration: `Role.LEADER`."""
         kind = self.meaning(owner)
         if not isinstance(kind, type) or not issubclass(kind, IntEnum):
-            self.refuse(node, f"`{shown(node)}`", "attributes are those of the state or of an IntEnum")
+            raise self.error(node, f"`{shown(node)}`", "attributes are those of the state or of an IntEnum")
         members = members_of(kind)
         if node.attr not in members:
-            self.refuse(node, f"{kind.__name__} has no {node.attr}", f"it has {', '.join(members)}")
+            raise self.error(node, f"{kind.__name__} has no {node.attr}", f"it has {', '.join(members)}")
         value = self.constants[f"{owner.id}.{node.attr}"] = self._constant(node, members[node.attr])
         return ir.Constant(value, kind, span=self.span(node))
 
@@ -215,9 +218,12 @@ class ExpressionReader(ABC):
                 if name in (*FOLDS, *EXTREMA, SIZE, "range"):
                     what = f"`{name}` is used without a call"
                     hint = "write it as in: for x in range(n)" if name == "range" else "call it"
-                self.refuse(node, what, hint)
+                raise self.error(node, what, hint)
+            if name in self.pending:
+                what = f"`{name}` is a variable of the generator, which has no value yet"
+                raise self.error(node, what, "rename the variable")
             hint = "define it in the module, or assign it on every path to this line"
-            self.refuse(node, f"`{name}` has no value here", hint)
+            raise self.error(node, f"`{name}` has no value here", hint)
         return self.names[name]
 
     def is_builtin(self, name: str) -> bool:
@@ -249,17 +255,17 @@ class ExpressionReader(ABC):
         self.refuse_slices(node, (*record.indices, *indices))
         if inner.attr not in group.parts:
             cure = f"it has {', '.join(group.parts)}"
-            self.refuse(node, f"the record `{record.name}` has no part `{inner.attr}`", cure)
+            raise self.error(node, f"the record `{record.name}` has no part `{inner.attr}`", cure)
         rank = len(group.over) + (group.queue is not None)
         if len(record.indices) != rank:
             what = f"the record `{record.name}` takes {_indices(rank)}, not {len(record.indices)}"
-            self.refuse(node, what, f"write all of them before .{inner.attr}")
+            raise self.error(node, what, f"write all of them before .{inner.attr}")
         return Place(record.state, f"{record.name}.{inner.attr}", (*record.indices, *indices))
 
     def refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
         """Raise LanguageError if an index is a slice."""
         if any(isinstance(index, ast.Slice) for index in indices):
-            self.refuse(node, f"`{shown(node)}` is a slice", NO_SLICES)
+            raise self.error(node, f"`{shown(node)}` is a slice", NO_SLICES)
 
     def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
         """A cell of a state, or an entry of the configuration."""
@@ -268,33 +274,37 @@ class ExpressionReader(ABC):
             inner, _ = _unwrapped(node)
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 self.known_state(node, inner.value.id)
-            self.refuse(node, f"`{shown(node)}`", "write s.field or s.field[index]")
+            raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
         name = place.name
         state = self.known_state(node, place.state)
         if name in self.vocabulary.configuration:
             if place.indices:
-                self.refuse(node, f"`{name}` is a configuration entry", "it has no elements")
+                raise self.error(node, f"`{name}` is a configuration entry", "it has no elements")
             return ir.Setting(name, span=self.span(node))
+        group = self.vocabulary.groups.get(name)
+        if group is not None:
+            hint = f"read and write its parts: {', '.join(group.parts)}"
+            raise self.error(node, f"the record `{shown(node)}` is used as a value", hint)
         if name not in self.vocabulary.fields:
             self.unknown_field(node, name)
         self.refuse_slices(node, place.indices)
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
             what = f"`{name}` takes {_indices(rank)}, not {len(place.indices)}"
-            self.refuse(node, what, "write every index: there are no slices and no rows")
+            raise self.error(node, what, "write every index: there are no slices and no rows")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
 
     def known_state(self, node: ast.AST, name: str) -> ir.Variable:
         """The parameter that is the state of this name."""
         if name not in self.states:
-            self.refuse(node, f"`{name}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+            raise self.error(node, f"`{name}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
         return self.own[name]
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
         """Refuse a name that is neither a field nor an entry."""
         known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
-        self.refuse(node, f"the state has no field `{name}`", f"it has {known}")
+        raise self.error(node, f"the state has no field `{name}`", f"it has {known}")
 
     # ------------------------------------------------------------------------------------------------------ comparisons
 
@@ -303,7 +313,7 @@ class ExpressionReader(ABC):
         if any(isinstance(operator, MEMBERSHIP) for operator in operators):
             return self._membership(node)
         if not all(type(operator) in SIGNS for operator in operators):
-            self.refuse(node, f"`{shown(node)}`", "comparisons are == != < <= > >= and `in`")
+            raise self.error(node, f"`{shown(node)}`", "comparisons are == != < <= > >= and `in`")
         if any(isinstance(side, ast.Name) and side.id == TAKEN for side in (node.left, *node.comparators)):
             return self._taken(node)
         first = self.expression(node.left)
@@ -318,27 +328,29 @@ class ExpressionReader(ABC):
     def _membership(self, node: ast.Compare) -> ir.Expression:
         """`x in (a, b)`, whose right side is a tuple of values, or `x in Replica`."""
         if len(node.ops) != 1:
-            self.refuse(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
+            raise self.error(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
         domain = self.domain(right)
         if domain is not None:
             return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
         if not isinstance(right, ast.Tuple):
-            self.refuse(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")
+            raise self.error(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")
         return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
 
     def _taken(self, node: ast.Compare) -> ir.Expression:
         """`taken == action`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
-            self.refuse(node, "`taken` has no value here", "add it as third parameter of a property of transitions")
+            raise self.error(
+                node, "`taken` has no value here", "add it as third parameter of a property of transitions"
+            )
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
-            self.refuse(node, f"`{shown(node)}`", "write taken == action, with the action's name")
+            raise self.error(node, f"`{shown(node)}`", "write taken == action, with the action's name")
         meaning = self.meaning(right)
         action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
         if action is None:
-            self.refuse(right, f"{right.id} is not an action of this model", "name one of its actions")
+            raise self.error(right, f"{right.id} is not an action of this model", "name one of its actions")
         self.actions[right.id] = action
         is_taken = ir.IsTaken(self.own[TAKEN], action, span=self.span(node))
         return negated_unless(isinstance(node.ops[0], ast.Eq), is_taken)
@@ -347,24 +359,24 @@ class ExpressionReader(ABC):
 
     def _call(self, call: ast.Call) -> ir.Expression:
         if not isinstance(call.func, ast.Name):
-            self.refuse(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
+            raise self.error(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
         name = call.func.id
         if name in FOLDS and self.is_builtin(name):
             if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
-                self.refuse(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
+                raise self.error(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
             return self._fold(call, name, call.args[0])
         if name in EXTREMA and self.is_builtin(name):
             return self._extremum(call, name)
         if name == SIZE and self.is_builtin(name):
             domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
             if domain is None:
-                self.refuse(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
+                raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
             return ir.Size(domain, span=self.span(call))
         found, callee = self.helper(call)
         if callee.writes:
-            self.refuse(call, f"{callee.name} writes to the state", "call it as a statement of its own")
+            raise self.error(call, f"{callee.name} writes to the state", "call it as a statement of its own")
         if not callee.routine.returns_value:
-            self.refuse(call, f"{callee.name} returns nothing", "end it with `return value`")
+            raise self.error(call, f"{callee.name} returns nothing", "end it with `return value`")
         return found
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
@@ -372,29 +384,30 @@ class ExpressionReader(ABC):
         if generators and len(call.args) == 1:
             defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
             if len(defaults) < len(call.keywords):
-                self.refuse(call, f"{name} with another keyword than `default`", "leave it out")
+                raise self.error(call, f"{name} with another keyword than `default`", "leave it out")
             if any(part.ifs for part in generators[0].generators) and not defaults:
                 what = f"{name} of a generator with `if`, which may have no element"
-                self.refuse(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
+                raise self.error(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
             return self._fold(call, name, generators[0], *self.several(defaults))
         if generators:
-            self.refuse(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
+            raise self.error(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
         if call.keywords:
-            self.refuse(call, f"{name} of numbers with a keyword", f"write {name}(a, b)")
+            raise self.error(call, f"{name} of numbers with a keyword", f"write {name}(a, b)")
         if len(call.args) < 2:
-            self.refuse(call, f"{name} with fewer than two numbers", f"write {name}(a, b)")
+            raise self.error(call, f"{name} with fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
 
     def _fold(
         self, call: ast.Call, name: str, generator: ast.GeneratorExp, default: ir.Expression | None = None
     ) -> ir.Fold:
-        assigned, own = self.assigned, self.own
+        outside = self.assigned, self.own, self.pending
         # The variables hide other names in the whole generator, even before they have a value.
         hidden = {name: ir.Variable(name) for part in generator.generators for name in stored(part.target)}
-        self.assigned, self.own = assigned - set(hidden), {**own, **hidden}
+        self.assigned, self.own = self.assigned - set(hidden), {**self.own, **hidden}
+        self.pending = self.pending | set(hidden)
         generators = tuple(map(self.generator, generator.generators))
         body = self.expression(generator.elt)
-        self.assigned, self.own = assigned, own
+        self.assigned, self.own, self.pending = outside
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
@@ -409,12 +422,13 @@ class ExpressionReader(ABC):
         variable = ir.Variable(name)
         self.own = {**self.own, name: variable}
         self.assigned.add(name)
+        self.pending.discard(name)
         return variable
 
     def loop_variable(self, target: ast.expr) -> str:
         """The name of the variable of a loop."""
         if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
-            self.refuse(target, f"`{shown(target)}` as a loop variable", "use one plain name")
+            raise self.error(target, f"`{shown(target)}` as a loop variable", "use one plain name")
         return target.id
 
     def range(self, iterated: ast.expr) -> ir.Range:
@@ -427,7 +441,7 @@ class ExpressionReader(ABC):
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
-        self.refuse(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
+        raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
 
     def helper(self, call: ast.Call) -> tuple[ir.Call, Function]:
         """The call of a function of the model, and that function."""
@@ -436,20 +450,22 @@ class ExpressionReader(ABC):
         python = self.meaning(call.func)
         if type(python) is types.FunctionType and python is not require and _is_of_the_package(python):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
-            self.refuse(call, what, "write it outside of functions, as a declaration of its own")
+            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         if type(python) is not types.FunctionType or python is require:
-            self.refuse(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
-            self.refuse(call, f"{name} is an action or another declaration", "move what both need into a helper")
+            raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
         for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
             kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
             if kind is not None and parameter_name not in python.__annotations__:
                 what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
-                self.refuse(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
+                raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
         callee = self.functions[name] = self.called(python, call)
         if call.keywords or len(call.args) != len(callee.parameters):
-            self.refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them all by position")
+            raise self.error(
+                call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them all by position"
+            )
         passed = zip(callee.routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(callee, parameter, argument) for parameter, argument in passed)
         self.reads |= callee.routine.reads
@@ -469,7 +485,7 @@ class ExpressionReader(ABC):
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the kind that annotates the parameter"
         if cure is not None:
-            self.refuse(argument, f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`", cure)
+            raise self.error(argument, f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`", cure)
         if variable is not None and role is not ir.Role.NUMBER:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any
 
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
@@ -20,7 +20,7 @@ from isrcheck.models.language.ir.lowering import lowered
 from isrcheck.models.language.ir.walking import assignments
 from isrcheck.models.language.reading.chains import branches
 from isrcheck.models.language.reading.expressions import stored
-from isrcheck.models.language.reading.nesting import MOST_DEEP, MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.reading.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, written
 from isrcheck.models.language.reading.spelling import shown
@@ -101,14 +101,14 @@ class FunctionReader(CollectionReader):
             body = body[1:]
         self.nesting = Nesting(body)
         if self.nesting.fault is not None:
-            self.refuse(*self.nesting.fault)
+            raise self.error(*self.nesting.fault)
         self.depth = self.nesting.deepest
         if len(definition.args.args) > MOST_PARAMETERS:
-            self.refuse(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
+            raise self.error(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
         returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
-                self.refuse(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
+                raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
         parameters = self._parameters(definition)
         variables = tuple(map(_variable, parameters))
         self.states = [one.name for one in variables if one.role is ir.Role.STATE]
@@ -148,17 +148,19 @@ class FunctionReader(CollectionReader):
     def _check_ends(self, returns_value: bool, flow: _Flow) -> None:
         definition = self.definition
         if returns_value and not flow.ended:
-            self.refuse(definition, "a path ends without `return`", "end each path of a helper with `return value`")
+            raise self.error(
+                definition, "a path ends without `return`", "end each path of a helper with `return value`"
+            )
         if returns_value and self.writes:
-            self.refuse(
+            raise self.error(
                 definition,
                 f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value",
                 "split it into a helper that returns and one that writes",
             )
         if self.kind is not None and self.kind is not Kind.ACTION and not returns_value:
-            self.refuse(definition, "a property returns nothing", "return a truth value")
+            raise self.error(definition, "a property returns nothing", "return a truth value")
         if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
-            self.refuse(definition, "a property writes to the state", "a property only reads")
+            raise self.error(definition, "a property writes to the state", "a property only reads")
 
     def _sealed(self) -> Callable[..., Any]:
         """The function that CPython calls, whose globals are only the names that were read with their values."""
@@ -172,18 +174,22 @@ class FunctionReader(CollectionReader):
     def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
-            self.refuse(definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names")
+            raise self.error(
+                definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names"
+            )
         parameters = []
         for argument in arguments.args:
             domain = self._domain(argument)
             if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
-                self.refuse(
+                raise self.error(
                     argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
                 )
             parameters.append(Parameter(argument.arg, domain))
         names = tuple(parameter.name for parameter in parameters)
         if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
-            self.refuse(definition, "a subset is passed without a state", "pass the state as well, as first parameter")
+            raise self.error(
+                definition, "a subset is passed without a state", "pass the state as well, as first parameter"
+            )
         expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
             Kind.ALWAYS: (("s",),),
             **dict.fromkeys(WHOLE, (("s",),)),
@@ -195,9 +201,9 @@ class FunctionReader(CollectionReader):
         }
         if self.kind in expected and names not in expected[self.kind]:
             allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
-            self.refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
+            raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
-            self.refuse(
+            raise self.error(
                 definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
             )
         return tuple(parameters)
@@ -215,13 +221,13 @@ class FunctionReader(CollectionReader):
             if isinstance(named, type) and issubclass(named, IntEnum):
                 size = len(set(members_of(named).values()))
                 hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
-            self.refuse(argument, f"{shown(argument.annotation)} is not a domain", hint)
+            raise self.error(argument, f"{shown(argument.annotation)} is not a domain", hint)
         return None
 
-    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
-        """Raise LanguageError."""
+    def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
+        """What says that something is not in the language."""
         line = getattr(node, "lineno", self.definition.lineno)
-        raise LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
+        return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
     # ------------------------------------------------------------------------------------------------------- statements
 
@@ -244,16 +250,16 @@ class FunctionReader(CollectionReader):
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
             case ast.Assign():
-                self.refuse(statement, "chained assignment", "write one assignment per line")
+                raise self.error(statement, "chained assignment", "write one assignment per line")
             case ast.AugAssign(target=target, op=ast.Add() | ast.Sub() as operator, value=value):
                 if isinstance(target, ast.Name) and target.id in self.own and target.id not in self.assigned:
                     self._check_local(target)
-                    self.refuse(target, f"`{target.id}` has no value yet", "assign it before += or -=")
+                    raise self.error(target, f"`{target.id}` has no value yet", "assign it before += or -=")
                 term = ir.Term(self.expression(value), isinstance(operator, ast.Sub), span=self.span(value))
                 before = ir.Term(self.expression(target), False, span=self.span(target))
                 return self._assignment(statement, target, ir.Sum((before, term), span=self.span(statement)))
             case ast.AugAssign(op=operator):
-                self.refuse(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
+                raise self.error(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
             case ast.If():
                 return self._branch(statement, is_written)
             case ast.For():
@@ -263,8 +269,8 @@ class FunctionReader(CollectionReader):
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
                 return self._call_statement(statement, call, is_written)
             case ast.Expr():
-                self.refuse(statement, "an expression without effect", "call require(...) or a helper that writes")
-        self.refuse(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS)
+                raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
+        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS)
 
     def _assignment(
         self, statement: ast.stmt, target: ast.expr, value: ir.Expression
@@ -275,14 +281,14 @@ class FunctionReader(CollectionReader):
         cell = self.cell(target)
         if isinstance(cell, ir.Setting):
             hint = "only fields of the state can be written"
-            self.refuse(target, f"`{cell.entry}` belongs to the configuration", hint)
+            raise self.error(target, f"`{cell.entry}` belongs to the configuration", hint)
         self.writes_to(target, cell.state.name, cell.field)
         return ir.Store(cell, value, span=span), _WRITES
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes a field. Refuses a state that cannot be written."""
         if state != "s":
-            self.refuse(node, f"`{state}` is written", "only the state `s` of an action can be written")
+            raise self.error(node, f"`{state}` is written", "only the state `s` of an action can be written")
         self.writes.add(field)
 
     def local(self, target: ast.Name) -> ir.Variable:
@@ -293,7 +299,7 @@ class FunctionReader(CollectionReader):
 
     def _check_local(self, target: ast.Name) -> None:
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
-            self.refuse(target, f"`{target.id}` is assigned to", "choose another name for the local")
+            raise self.error(target, f"`{target.id}` is assigned to", "choose another name for the local")
 
     def _branch(self, statement: ast.If, is_written: bool) -> tuple[ir.Branch, _Flow]:
         tests, last = branches(statement)
@@ -317,7 +323,7 @@ class FunctionReader(CollectionReader):
 
     def _loop(self, statement: ast.For, is_written: bool) -> tuple[ir.Loop | ir.SetLoop, _Flow]:
         if statement.orelse:
-            self.refuse(statement, "`else` of a loop", "put it after the loop")
+            raise self.error(statement, "`else` of a loop", "put it after the loop")
         assigned, span = set(self.assigned), self.span(statement)
         name = self.loop_variable(statement.target)
         collection = self.set_of(statement.iter)
@@ -336,9 +342,9 @@ class FunctionReader(CollectionReader):
 
     def _returned(self, statement: ast.Return) -> ir.Return:
         if self.kind is Kind.ACTION:
-            self.refuse(statement, "`return` in an action", "guard with require(...) or use if/else")
+            raise self.error(statement, "`return` in an action", "guard with require(...) or use if/else")
         if statement.value is None:
-            self.refuse(statement, "`return` without a value", "use if/else in a helper that writes")
+            raise self.error(statement, "`return` without a value", "use if/else in a helper that writes")
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
     def _call_statement(
@@ -349,16 +355,16 @@ class FunctionReader(CollectionReader):
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
-                self.refuse(statement, "require(...) outside an action", "return a truth value and require that")
+                raise self.error(statement, "require(...) outside an action", "return a truth value and require that")
             if is_written:
-                self.refuse(statement, "require(...) after a write", "guards come before the first write")
+                raise self.error(statement, "require(...) after a write", "guards come before the first write")
             if len(call.args) != 1 or call.keywords:
-                self.refuse(statement, "require takes one condition", "write one require(...) per guard")
+                raise self.error(statement, "require takes one condition", "write one require(...) per guard")
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span), _NOTHING
         found, callee = self.helper(call)
         if not callee.writes:
-            self.refuse(
+            raise self.error(
                 statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
             )
         self.writes |= callee.writes
@@ -372,7 +378,7 @@ class FunctionReader(CollectionReader):
         self.reader.depth -= depth
         if callee is None or depth + callee.depth > MOST_IN_ALL:
             what = f"the calls in {python.__name__} are nested more than {MOST_IN_ALL} deep in all"
-            self.refuse(call, what, "use fewer nested helpers")
+            raise self.error(call, what, "use fewer nested helpers")
         self.depth = max(self.depth, depth + callee.depth)
         return callee
 

@@ -1,7 +1,7 @@
 """Reads expressions and statements about sets, queues and records.
 
 In:  nodes of a function's syntax tree.
-Out: nodes of the representation as it is written: `IsIn`, `Length`, `SetLoop`, ..., which models/language/ir/lowering.py
+Out: nodes of the representation as it is written: `IsIn`, `Length`, `SetLoop`, ..., which ir/lowering.py
      puts into the core; or a LanguageError with the cure.
 
 models/language/core/views.py has the same operations for CPython.
@@ -68,20 +68,22 @@ class CollectionReader(ExpressionReader):
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
             parts = [Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts]
             return tuple(self._collection(node, part) for part in parts)
-        if place.name not in self.vocabulary.contents or self._is_element(place):
+        if place.name not in self.vocabulary.contents:
+            return ()
+        self.refuse_slices(node, place.indices)
+        if self._is_element(place):
             return ()
         contents, rank = self.vocabulary.contents[place.name]
         if len(place.indices) != rank:
             takes = f"takes {rank} {'index' if rank == 1 else 'indices'}, not {len(place.indices)}"
             text = f"s.{place.name}{''.join('[...]' for _ in range(rank))}"
             hint = f"a {contents.word} is read by {(SET_IS if contents.filler is None else QUEUE_IS).format(text)}"
-            self.refuse(node, f"the {contents.word} `{place.name}` {takes}", hint)
+            raise self.error(node, f"the {contents.word} `{place.name}` {takes}", hint)
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place) -> ir.Collection:
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
-        self.refuse_slices(node, place.indices)
         self.reads.add(place.name)
         indices = self.several(place.indices)
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
@@ -120,18 +122,14 @@ class CollectionReader(ExpressionReader):
         """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""
         place = self.place(node)
         if place is not None and self._is_element(place):
-            queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
             self.refuse_slices(node, place.indices)
+            queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
             return ir.QueueElement(queue, self.expression(place.indices[-1]), span=self.span(node))
         collections = self.collections(node)
         if collections:
             text, word = shown(node), _word(collections[0])
             hint = f"a {word} is read by {(SET_IS if word == 'set' else QUEUE_IS).format(text)}"
-            self.refuse(node, f"the {word} `{text}` is used as a value", hint)
-        group = self._group(node)
-        if group is not None:
-            hint = f"read and write its parts: {', '.join(group[1].parts)}"
-            self.refuse(node, f"the record `{shown(node)}` is used as a value", hint)
+            raise self.error(node, f"the {word} `{text}` is used as a value", hint)
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
@@ -145,16 +143,16 @@ class CollectionReader(ExpressionReader):
             is_in = ir.IsIn(self.expression(node.left), right[0], span=span)
             return negated_unless(isinstance(sign, ast.In), is_in)
         if any(_word(side[0]) == "queue" for side in sides if side):
-            self.refuse(node, f"`{text}` compares a queue", "compare len(...) and the elements")
+            raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
         if len(node.ops) != 1:
-            self.refuse(node, f"`{text}`", "compare two sets at a time, with `and` between")
+            raise self.error(node, f"`{text}`", "compare two sets at a time, with `and` between")
         if not all(sides) or type(sign) not in SIGNS:
             hint = "compare it with another set of the same domain, or ask len(...) and `in`"
-            self.refuse(node, f"`{text}` compares a set with something else", hint)
+            raise self.error(node, f"`{text}` compares a set with something else", hint)
         (one,), (other,) = sides
         if one.domain is not other.domain:
             names = f"{one.domain.__name__} and of {other.domain.__name__}"
-            self.refuse(node, f"`{text}` compares sets of {names}", "compare sets of one domain")
+            raise self.error(node, f"`{text}` compares sets of {names}", "compare sets of one domain")
         return ir.SetComparison(one, SIGNS[type(sign)], other, span=span)
 
     def _refuse_change(
@@ -175,7 +173,7 @@ class CollectionReader(ExpressionReader):
             what, hint = f"`{text}.remove(...)`", f"write {text}.discard(x)"
         elif change in ("issubset", "issuperset") and word == "set":
             what, hint = f"`{text}.{change}(...)`", f"write {text} {'<=' if change == 'issubset' else '>='} ..."
-        self.refuse(node, what, hint)
+        raise self.error(node, what, hint)
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
         """One `for` of a generator; one over a set goes through the domain, and asks the set for each element."""
@@ -194,7 +192,7 @@ class CollectionReader(ExpressionReader):
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
-            self.refuse(iterated, f"loop over the queue `{text}`", GONE_THROUGH.format(text))
+            raise self.error(iterated, f"loop over the queue `{text}`", GONE_THROUGH.format(text))
         return collections[0] if collections else None
 
     # ------------------------------------------------------------------------------------------------------- statements
@@ -204,7 +202,9 @@ class CollectionReader(ExpressionReader):
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=written, attr=change)) as call):
                 return self._change(statement, call, written, change, None)
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=written, attr="popleft")) as call):
+            case ast.Assign(
+                targets=[target], value=ast.Call(func=ast.Attribute(value=written, attr="popleft")) as call
+            ):
                 taken = self.collections(written)
                 if taken and _word(taken[0]) == "queue":
                     self._check_taken(statement, target, call, written, taken)
@@ -215,15 +215,20 @@ class CollectionReader(ExpressionReader):
         return None
 
     def _check_taken(
-        self, statement: ast.Assign, target: ast.expr, call: ast.Call, written: ast.expr, taken: tuple[ir.Collection, ...]
+        self,
+        statement: ast.Assign,
+        target: ast.expr,
+        call: ast.Call,
+        written: ast.expr,
+        taken: tuple[ir.Collection, ...],
     ) -> None:
         """Refuse `x = s.queue.popleft()` of records, and one that is not assigned to a local."""
         text = shown(written)
         if self._group(written) is not None:
             reads = ", ".join(f"{text}[0].{one.field.rpartition('.')[2]}" for one in taken)
-            self.refuse(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
+            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
         if not isinstance(target, ast.Name):
-            self.refuse(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
+            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
 
     def _change(
         self, statement: ast.stmt, call: ast.Call, written: ast.expr, change: str, target: ast.expr | None
@@ -237,7 +242,7 @@ class CollectionReader(ExpressionReader):
         for one in collections:
             if not one.field:
                 hint = "only fields of the state can be written"
-                self.refuse(statement, f"the parameter `{one.holder.name}` is written", hint)
+                raise self.error(statement, f"the parameter `{one.holder.name}` is written", hint)
             self.writes_to(written, one.holder.name, one.field)
         if change == "clear":
             return ir.Clear(collections, span=span)
@@ -263,7 +268,7 @@ class CollectionReader(ExpressionReader):
                 self.records.add(made.func.id)
         if set(values) != set(group.parts) or not is_record:
             text = f"{group.record.__name__}({', '.join(f'{part}=...' for part in group.parts)})"
-            self.refuse(call, f"`{shown(call)}`", f"append a record with all of its parts: {text}")
+            raise self.error(call, f"`{shown(call)}`", f"append a record with all of its parts: {text}")
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
@@ -275,20 +280,20 @@ class CollectionReader(ExpressionReader):
             inner = target.value if isinstance(target, ast.Attribute) and is_element else target
             text = shown(inner.value if isinstance(inner, ast.Subscript) and is_element else inner)
             hint = f"a queue is changed by {QUEUE_CHANGES.format(text)}"
-            self.refuse(statement, f"`{shown(target)}` is assigned to", hint)
+            raise self.error(statement, f"`{shown(target)}` is assigned to", hint)
         if not collections:
             return None
         (collection,), text = collections, shown(target)
         if isinstance(statement, ast.AugAssign):
             hint = f"a set is changed by {SET_CHANGES.format(text)}"
-            self.refuse(statement, f"`{shown(statement)}`", hint)
+            raise self.error(statement, f"`{shown(statement)}`", hint)
         span, value = self.span(statement), statement.value
         sources = self.collections(value)
         self.writes_to(target, collection.holder.name, collection.field)
         if sources and _word(sources[0]) == "set":
             if sources[0].domain is not collection.domain:
                 names = f"{sources[0].domain.__name__} is assigned to a set of {collection.domain.__name__}"
-                self.refuse(statement, f"a set of {names}", "assign a set of the same domain")
+                raise self.error(statement, f"a set of {names}", "assign a set of the same domain")
             return ir.CopySet(collection, sources[0], span=span)
         match value:
             case ast.Set(elts=elements):
@@ -296,7 +301,7 @@ class CollectionReader(ExpressionReader):
             case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]) if self.is_builtin("set"):
                 return ir.FillSet(collection, (), span=span)
         hint = f"assign another set, set() or {{x, y}}, or write {text}.add(x) in a loop"
-        self.refuse(statement, f"`{shown(value)}` is assigned to the set `{text}`", hint)
+        raise self.error(statement, f"`{shown(value)}` is assigned to the set `{text}`", hint)
 
 
 def _word(collection: ir.Collection) -> str:

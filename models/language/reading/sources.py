@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from isrcheck.models.language.text.former_names import name_today
 from isrcheck.models.language.reading.source_text import text_of
+from isrcheck.models.language.text.former_names import name_today
 
 OWN = (
     *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.model import Instance, nearest
 from isrcheck.models.language.reading.reader import FunctionReader, Reader
-from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.language.reading.source_text import WrittenSource
+from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
@@ -131,22 +131,24 @@ class _ExpressionReader(FunctionReader):
         source = WrittenSource(f"<{NAME}>", self.text.encode())
         super().__init__(reader, python, definition, python.__code__, source)
 
-    def refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
-        """Raise LanguageError."""
-        raise LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
+    def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
+        """What says that something is not in the language."""
+        return LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
         """Refuse a name that is neither a field nor an entry."""
         cure = _proposed(name, [*self.vocabulary.fields, *self.vocabulary.configuration])
-        self.refuse(node, f"the state has no field `{name}`", cure)
+        raise self.error(node, f"the state has no field `{name}`", cure)
 
     def meaning(self, node: ast.Name) -> Any:
         """What a global name means."""
         name = node.id
         if name in self.ambiguous:
-            self.refuse(node, f"`{name}` has several meanings in the files of the model", "write out its definition")
+            raise self.error(
+                node, f"`{name}` has several meanings in the files of the model", "write out its definition"
+            )
         if name not in self.names and name not in self.own:
-            self.refuse(node, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
+            raise self.error(node, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
         return super().meaning(node)
 
 

@@ -18,9 +18,10 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.models import registry, run
-from isrcheck.models.language import syntax
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.reading.spelling import LONGEST, shown, spelled
+from isrcheck.models.language.reading import source_text
+from isrcheck.models.language.reading.spelling import shown, spelled
+from isrcheck.models.language.text.plain import LONGEST_CODE
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.why_false import why_false
 
@@ -206,7 +207,7 @@ def test_a_file_that_python_cannot_parse_is_one_line(tmp_path: Path, monkeypatch
     def parse(*_given: object) -> ast.Module:
         raise MemoryError
 
-    monkeypatch.setattr(syntax.ast, "parse", parse)
+    monkeypatch.setattr(source_text.ast, "parse", parse)
     with pytest.raises(UsageError, match=r"model.py:1: it is nested too deep for Python to read; reduce the nesting$"):
         registry.load_file(path)
 
@@ -234,4 +235,4 @@ def test_the_text_of_an_expression_is_that_of_python(text: str) -> None:
 def test_a_long_text_is_shortened_in_the_middle() -> None:
     found = shown(ast.parse(" + ".join(f"term{k}" for k in range(400)), mode="eval").body)
     assert found == "term0 + term1 + term2 + term3 + term4 ... term396 + term397 + term398 + term399"
-    assert len(found) < LONGEST
+    assert len(found) < LONGEST_CODE

@@ -58,7 +58,7 @@ def test_a_folder_may_have_its_own_package_models(load, tmp_path):
     (tmp_path / "models" / "__init__.py").write_text("")
     (tmp_path / "models" / "limits.py").write_text("MOST = 2\n")
     model = load(f"from models.limits import MOST\n{FORMER.replace('s.count < 2', 's.count < MOST')}")
-    assert model.properties[0].function.constants["MOST"] == 2
+    assert model.properties[0].function.python.__globals__["MOST"] == 2
     assert sorted(model.sources.values()) == ["model.py", "models/__init__.py", "models/limits.py"]
 
 

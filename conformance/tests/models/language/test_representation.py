@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.support.compared.representation import representation_differs
 from isrcheck.models import registry, run
-from isrcheck.models.language.ir import building, interpreter
+from isrcheck.models.language.ir import interpreter
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.determined import Determined
 from isrcheck.models.language.ir.nodes import (
@@ -33,6 +33,7 @@ from isrcheck.models.language.ir.nodes import (
 )
 from isrcheck.models.language.ir.walking import assigned, fold, is_same, rewrite, routines, visit
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading import expressions
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
@@ -250,15 +251,16 @@ MISREADINGS = {
     "equal is at least": (interpreter, "SIGNS", Sign.EQUAL, operator.ge),
     "a product is a sum": (interpreter, "OPERATIONS", Operation.TIMES, operator.add),
     "a remainder is a quotient": (interpreter, "OPERATIONS", Operation.MODULO, operator.floordiv),
-    "less is greater": (building, "SIGNS", ast.Lt, Sign.GREATER),
+    "less is greater": (expressions, "SIGNS", ast.Lt, Sign.GREATER),
 }
 """A table of the interpreter or of the reader, and what stands in it for the sake of the test."""
 
 
 @pytest.mark.parametrize("says", MISREADINGS)
-def test_a_misreading_is_caught(says: str, scopes: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misreading_is_caught(says: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     module, table, key, wrong = MISREADINGS[says]
     monkeypatch.setattr(module, table, {**getattr(module, table), key: wrong})
+    scopes = request.getfixturevalue("scopes")  # is read with the wrong table
     assert any(representation_differs(scopes, cells) for cells in reached(scopes, 60))
 
 

@@ -10,8 +10,8 @@ from conformance.tests.checker.reductions.test_symmetry import depths, searched,
 from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
-from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
 
@@ -212,14 +212,14 @@ def assert_refused_at_the_mark(path: Path, says: str) -> None:
         ("require(s.isr[0] < s.isr[1] < chosen)  # <-", "compare two sets at a time, with `and` between"),
         ("require(s.caught_up.issubset(chosen))  # <-", "`s.caught_up.issubset(...)`; write s.caught_up <= ..."),
         ("require(s.seen.add(0) == 1)  # <-", "`s.seen.add(...)` is used as a value; write it as a statement"),
-        ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, and `s.isr[p]`"),
+        ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, which has no"),
         ("s.rounds = len(s.isr)  # <-", "the set `isr` takes 1 index, not 0"),
         (
             "s.rounds = len(s.isr[0:1])  # <-",
             "`s.isr[0:1]` is a slice; read one element at a time, in a loop over range(m, n)",
         ),
         ("s.rounds = len({r})  # <-", "`len({r})`; len(...) takes a domain or a set"),
-        ("sum = len(s.seen)  # <-", "`sum` means something else here, and sets and queues need it; rename it"),
+        ("len = len(s.seen)  # <-", "`len` has no value here"),
     ],
 )
 def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str) -> None:

@@ -288,7 +288,8 @@ def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
         "\n\nfrom pathlib import Path\nhere = Path(__file__)\nhere.write_text(here.read_text().replace('= 3', '=  3')"
     )
     loaded = load(tmp_path, TEXT + changing + ")\n")
-    assert loaded.actions[0].alternatives[0].constants == {"LIMIT": 3}
+    rise = loaded.actions[0].alternatives[0].python
+    assert isinstance(rise, types.FunctionType) and rise.__globals__["LIMIT"] == 3
     with pytest.raises(UsageError) as refusal:
         load(tmp_path, TEXT + changing + ".replace('+= 1', '+= 2'))\n")
     assert "rise runs other code than its text says; load the file again, and do not assign `__code__`" in str(
