@@ -46,6 +46,15 @@ def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
         waiting += list(parts(node))[::-1]
 
 
+def with_depth(nodes: Iterable[ir.Node]) -> Iterator[tuple[ir.Node, int]]:
+    """These nodes and all nodes in them, each with its depth: 1 for the given ones."""
+    waiting = [(node, 1) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting += ((part, depth + 1) for part in parts(node))
+
+
 def fold(node: ir.Node, value: Callable[[ir.Node, Sequence[Value]], Value]) -> Value:
     """The value of a node, computed from the node and the values of its parts."""
     return value(node, [fold(part, value) for part in parts(node)])
