@@ -12,7 +12,6 @@ from typing import Any
 
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.interpreter import SIGNS, Evaluation, Interpreter
-from isrcheck.models.language.model import Instance
 from isrcheck.models.language.starts import State, instance_of
 
 
@@ -20,9 +19,7 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
     """A function that executes a routine; its first argument is a state."""
 
     def function(state: State, *arguments: Any) -> int | None:
-        instance = instance_of(state)
-        assert isinstance(instance, Instance)
-        return _Interpreter(instance).call(routine, (state, *arguments))
+        return _Interpreter(instance_of(state)).call(routine, (state, *arguments))
 
     return function
 

@@ -380,7 +380,7 @@ def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path
     cut = mutate.Original(exploration, {}, [(candidate, None) for candidate, _ in whole.candidates])
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
-    assert [one.path.depth for one in found if one.path is not None] == [1, 3]
+    assert [one.failure.path.depth for one in found if one.failure is not None] == [1, 3]
     assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; the time limit is reached")
 
 
