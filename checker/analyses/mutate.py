@@ -24,22 +24,22 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
-from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, StepPath
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, table
-from isrcheck.checker.session.naming import configuration_of, faults_line, title
-from isrcheck.checker.session.text import Run, as_object, verdict_line
+from isrcheck.checker.session.naming import title
+from isrcheck.checker.session.text import Run, as_object, search_summary, verdict_line
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.erring import error_in_step
-from isrcheck.traces.format.why_false import spell_expression
+from isrcheck.traces.format.why_false import without_extra_brackets
 
 MOST_MUTANTS = 100
 """The most mutants in one kernel: a signed byte for each action selects the mutant at run time."""
@@ -112,15 +112,14 @@ class Original:
 class Judgement:
     """A mutant and its fate.
 
-    For a killed mutant, `failure` is the failing property and `path` the path to the failure, which the reference
-    semantics has confirmed; `message` describes how a value left its declared range, if one did.
+    For a killed mutant, `failure` is the failing property, whose path the reference semantics has confirmed; `message`
+    describes how a value left its declared range, if one did.
     """
 
     candidate: Candidate
     fate: Fate
     exploration: Exploration | None = None
     failure: Failure | None = None
-    path: StepPath | None = None
     message: str = ""
 
 
@@ -141,9 +140,7 @@ def search_original(
     exploration = hunt.run()
     if exploration.stopped == "interrupt":
         raise KeyboardInterrupt
-    failures: dict[str, Failure] = {}
-    for failure in hunt.failures():
-        failures.setdefault(failure.name, failure)
+    failures = {one.name: one for one in reversed(list(hunt.failures()))}
     exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
     found, cut = list[tuple[Candidate, Fate | None]](), ""
     try:
@@ -209,12 +206,10 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
         raise KeyboardInterrupt
     failure = hunt.worse_failure()
     if failure is not None:
-        path = failure.path
-        trace = from_steps(
-            candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value, path.loop
-        )
+        path, word = failure.path, failure.word.value
+        trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, word, path.loop)
         message = "" if trace.error is None else trace.error.message
-        return Judgement(candidate, Fate.KILLED, found, failure, path, message)
+        return Judgement(candidate, Fate.KILLED, found, failure, message)
     if not (found.is_complete and original.exploration.is_complete):
         return Judgement(candidate, Fate.UNDECIDED, found)
     states, steps = _more(original, found)
@@ -260,18 +255,15 @@ class _Hunt(Search):
 
         A value outside its declared range comes first, because it explains more than other failures.
         """
-        errors = self.found_errors()
-        if errors is not None and errors.path is not None:
-            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.path)
-        for number, prop in self.context.properties:
-            if prop in self.context.watched and prop.kind is not Kind.SOMETIMES:
-                found = self.found(number, prop)
-                for word, one in ((Word.VIOLATED, found.found), (Word.PERMITTED, found.permitted)):
-                    if one.path is not None:
-                        yield Failure(prop.name, word, one.path)
-        end = self.counted(len(self.context.properties), EntryKind.FOUND).path
-        if end is not None:
-            yield Failure(DEADLOCK.name, Word.VIOLATED, end)
+        found = [(IN_RANGE, Findings(self.found_errors() or Finding()))]
+        found += [
+            (prop, self.found(number, prop)) for number, prop in self.context.properties if prop in self.context.watched
+        ]
+        found.append((DEADLOCK, Findings(self.counted(len(self.context.properties), EntryKind.FOUND))))
+        for prop, findings in found:
+            for word, finding in ((Word.VIOLATED, findings.found), (Word.PERMITTED, findings.permitted)):
+                if finding.path is not None and prop.kind is not Kind.SOMETIMES:
+                    yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
         """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""
@@ -322,15 +314,14 @@ class _Probe:
 def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
     """Return the report: the unmutated model, a line for each mutant, grouped by action, and the score."""
     exploration = original.explored
-    instance = exploration.instance
-    configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
+    configuration, faults, _ = search_summary(original)
     depth = exploration.limits.depth
     bound = "any number of steps" if depth is None else f"at most {counted(depth, 'step')}"
     lines = [
-        f"{title(instance)}: each mutant drops one guard, or one conjunct of a guard",
+        f"{title(exploration.instance)}: each mutant drops one guard, or one conjunct of a guard",
         "",
-        f"configuration  {configuration or 'nothing to configure'}",
-        f"faults         {faults_line(instance)}",
+        f"configuration  {configuration}",
+        f"faults         {faults}",
         f"search         breadth first, {bound}, for each mutant up to the level that kills it",
         f"unmutated      {verdict_line(original)}",
         f"               {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated",
@@ -352,7 +343,7 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
 def _dropped(judgement: Judgement) -> str:
     """Return the dropped condition with its helper function and guard, and the error if a value left its range."""
     mutant = judgement.candidate.mutant
-    dropped, guard = spell_expression(mutant.dropped), spell_expression(mutant.guard)
+    dropped, guard = without_extra_brackets(mutant.dropped), without_extra_brackets(mutant.guard)
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
     within = "" if dropped == guard else f"{inner} of {guard}"
     return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
@@ -423,26 +414,25 @@ def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[
 
 def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
     mutant, instance = judgement.candidate.mutant, judgement.candidate.instance
-    found, failure, path = judgement.exploration, judgement.failure, judgement.path
-    known = original.failures.get(failure.name) if failure is not None else None
-    steps = [instance.spell_step(instance.step(number)) for number in path.steps] if path is not None else None
+    found, failure = judgement.exploration, judgement.failure
+    known, steps = None, None
+    if failure is not None:
+        known = original.failures.get(failure.name)
+        steps = [instance.spell_step(instance.step(number)) for number in failure.path.steps]
     return {
         "action": judgement.candidate.action,
         "place": judgement.candidate.place,
-        "guard": spell_expression(mutant.guard),
-        "dropped": spell_expression(mutant.dropped),
+        "guard": without_extra_brackets(mutant.guard),
+        "dropped": without_extra_brackets(mutant.dropped),
         "within": list(mutant.within),
         "fate": judgement.fate.value,
         "property": failure.name if failure is not None else None,
         "verdict": failure.word.value if failure is not None else None,
-        "depth": path.depth if path is not None else None,
+        "depth": failure.path.depth if failure is not None else None,
         "unmutated": {"verdict": known.word.value, "depth": known.path.depth} if known is not None else None,
         "message": judgement.message or None,
-        "initial": path.initial if path is not None else None,
+        "initial": failure.path.initial if failure is not None else None,
         "steps": steps,
-        "distinct": found.distinct if found is not None else None,
-        "generated": found.generated if found is not None else None,
-        "exhausted": found.exhausted if found is not None else None,
-        "stopped": found.stopped if found is not None else None,
-        "judged_to_depth": found.judged if found is not None else None,
+        **{name: getattr(found, name, None) for name in ("distinct", "generated", "exhausted", "stopped")},
+        "judged_to_depth": getattr(found, "judged", None),
     }

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from isrcheck.checker.analyses import mutate
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.options import instance_of
-from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.budget import Spent
 from isrcheck.checker.session import naming
-from isrcheck.checker.session.beginning import begin
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
@@ -32,12 +31,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     instance, limits = instance_of(options), options.limits
     progress = ProgressLine(naming.title(instance))
 
-    def compiled(one: Instance) -> Kernel:
-        # Not cached: all mutants of a model have the model's name and digest.
-        kernel = begin(one, session.budget, kernel_of, progress).kernel
-        if session.seen:
-            raise KeyboardInterrupt
-        return kernel
+    def kernel_of(one: Instance) -> Kernel:
+        return session.begin(one, progress).kernel
 
     def progress_of(candidate: mutate.Candidate) -> Callable[[Progress], None]:
         progress.subject = f"{candidate.action} without {candidate.place}"
@@ -45,7 +40,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
     command = command_of(options.target, instance, limits.depth)
     try:
-        original = mutate.search_original(instance, limits, compiled, progress.report, session.budget)
+        original = mutate.search_original(instance, limits, kernel_of, progress.report, session.budget)
     except Spent as spent:
         cut = Exploration.without_beginning(instance, limits, spent.why)
         original = mutate.Original(cut, {}, [], spent.why)

@@ -21,7 +21,7 @@ from typing import Any, Protocol, overload
 
 from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.core.views import QueueView, SetView
-from isrcheck.models.language.declare import NONE, Contents, Group
+from isrcheck.models.language.declare import NONE, Contents, Domain, Group
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.text.plain import plain, shown
 from isrcheck.models.messages.errors import ModelError
@@ -319,7 +319,7 @@ def _bytes_outside(low: int, high: int) -> bytes:
 
 
 class Meanings(Protocol):
-    """What the attributes of a state mean: fields, records, or entries of the configuration."""
+    """What names mean in an instance: fields, records, entries of the configuration, and domains."""
 
     @property
     def layouts(self) -> Mapping[str, FieldLayout]:
@@ -331,6 +331,9 @@ class Meanings(Protocol):
 
     def setting(self, name: str) -> int | bool:
         """Return the value of an entry of the configuration. Raises NoEntryError."""
+
+    def size_of(self, domain: type[Domain]) -> int:
+        """Return the number of elements of a domain."""
 
 
 class State:
@@ -365,6 +368,11 @@ class State:
     def cells(self) -> Cells:
         """The cells of the state, as numbers."""
         return tuple(self._cells)
+
+
+def instance_of(state: State) -> Meanings:
+    """The instance of a state. (A state has no attribute for it, because its attributes are the model's.)"""
+    return state._instance  # noqa: SLF001
 
 
 class _ArrayView:

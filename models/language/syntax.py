@@ -81,6 +81,11 @@ class Function:
         return self.routine.writes
 
     @property
+    def reads(self) -> frozenset[str]:
+        """The fields that it, or what it calls, reads."""
+        return self.routine.reads
+
+    @property
     def arguments(self) -> tuple[Parameter, ...]:
         """The parameters that are not states."""
         return tuple(parameter for parameter in self.parameters if not parameter.is_state)

@@ -17,6 +17,7 @@ from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.starts import Meanings
 from isrcheck.models.messages.errors import ModelError
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
@@ -44,7 +45,7 @@ class UnknownVariableError(Exception):
 class Interpreter:
     """Evaluates the routines of one instance."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Meanings) -> None:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
@@ -135,8 +136,7 @@ class Evaluation:
                 assert isinstance(number, int)
                 return number
             case ir.Setting(entry):
-                setting = getattr(self.instance.configuration, entry)
-                return bool(setting) if self.instance.model.entries[entry].values is bool else setting
+                return self.instance.setting(entry)
             case ir.Size(domain):
                 return self.instance.size_of(domain)
             case ir.Cell():

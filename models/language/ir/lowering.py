@@ -19,16 +19,29 @@ from dataclasses import replace
 from typing import TypeVar
 
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, assignments, rewrite, visit
+from isrcheck.models.language.ir.walking import assigned, assignments, fold, rewrite, visit
 
 N = TypeVar("N", bound=ir.Node)
 
 
+def is_in_the_core(written: Iterable[ir.Statement]) -> bool:
+    """Whether there are no sets and queues in statements."""
+    return not any(isinstance(node, ir.CollectiveExpression | ir.CollectiveStatement) for node in visit(written))
+
+
 def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """The statements of a function in the core; the same ones if there are no sets and queues in them."""
-    if not any(isinstance(node, ir.CollectiveExpression | ir.CollectiveStatement) for node in visit(written)):
-        return written
+    """The statements of a function in the core."""
     return tuple(_Lowering(parameters, written).block(written))
+
+
+def size_of_core(written: Iterable[ir.Statement]) -> int:
+    """At least the number of nodes of these statements in the core, where the operand of a queue or a set may stand
+    twice."""
+
+    def size(node: ir.Node, sizes: Sequence[int]) -> int:
+        return 1 + sum(sizes) if not isinstance(node, ir.CollectiveExpression) else 10 + 2 * sum(sizes)
+
+    return sum(fold(statement, size) for statement in written)
 
 
 def lowered_expression(expression: ir.Expression) -> ir.Expression:
@@ -199,7 +212,7 @@ class _Lowering:
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Collection:
-        """The same collection, with indices that stay the same while the state and the variables in `changing` change."""
+        """The same collection, with indices that stay the same while the state and these variables change."""
         indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
         return replace(collection, indices=indices)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from isrcheck.models.language.ir import nodes as ir
 
 Value = TypeVar("Value")
+Rewritten = TypeVar("Rewritten", bound=ir.Node)
 
 
 def parts(node: ir.Node) -> Iterator[ir.Node]:
@@ -45,17 +46,26 @@ def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
         waiting += list(parts(node))[::-1]
 
 
+def with_depth(nodes: Iterable[ir.Node]) -> Iterator[tuple[ir.Node, int]]:
+    """These nodes and all nodes in them, each with its depth: 1 for the given ones."""
+    waiting = [(node, 1) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting += ((part, depth + 1) for part in parts(node))
+
+
 def fold(node: ir.Node, value: Callable[[ir.Node, Sequence[Value]], Value]) -> Value:
     """The value of a node, computed from the node and the values of its parts."""
     return value(node, [fold(part, value) for part in parts(node)])
 
 
-def rewrite(node: ir.Node, change: Callable[[ir.Node], ir.Node]) -> ir.Node:
+def rewrite(node: Rewritten, change: Callable[[ir.Node], ir.Node]) -> Rewritten:
     """The node with each node in it, and then the node itself, replaced by what `change` makes of it. A node in which
-    nothing changes stays the same object."""
+    nothing changes stays the same object. An expression has to stay an expression, and so on."""
     rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
     changes = {name: value for name, value in rewritten.items() if value is not getattr(node, name)}
-    return change(replace(node, **changes) if changes else node)
+    return cast(Rewritten, change(replace(node, **changes) if changes else node))
 
 
 def _rewritten(value: Any, change: Callable[[ir.Node], ir.Node]) -> Any:

@@ -17,6 +17,9 @@ from isrcheck.models.language.reading.chains import alternatives, branches, summ
 MOST_DEEP = 60
 """The deepest nesting of statements and expressions in one function."""
 
+MOST_DEEP_CORE = 100
+"""The deepest nesting of one function without its sets and queues."""
+
 MOST_IN_ALL = 200
 """The deepest nesting of a function together with the functions that it calls."""
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.lowering import lowered
-from isrcheck.models.language.ir.walking import assignments
+from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
+from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
 from isrcheck.models.language.reading.expressions import stored
-from isrcheck.models.language.reading.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.reading.nesting import MOST_DEEP_CORE, MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, written
 from isrcheck.models.language.reading.spelling import shown
@@ -29,6 +29,9 @@ from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.sealed import sealed
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
+
+MOST_NODES = 100_000
+"""The most nodes of a function without its sets and queues."""
 
 STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
 
@@ -119,7 +122,7 @@ class FunctionReader(CollectionReader):
         self.own = {**locals_, **{one.name: one for one in variables}}
         as_written, flow = self._block(body, False)
         self._check_ends(returns_value, flow)
-        core = lowered(variables, as_written)
+        core = as_written if is_in_the_core(as_written) else self._core(variables, as_written)
         routine = ir.Routine(
             self.name,
             ir.Span(self.source, definition.lineno, 0, definition.lineno, 0),
@@ -161,6 +164,25 @@ class FunctionReader(CollectionReader):
             raise self.error(definition, "a property returns nothing", "return a truth value")
         if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
             raise self.error(definition, "a property writes to the state", "a property only reads")
+
+    def _core(
+        self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
+    ) -> tuple[ir.Statement, ...]:
+        """The statements without sets and queues, each of which takes several nodes. Refuses too many of them."""
+        if size_of_core(as_written) > MOST_NODES:
+            what = f"its sets and queues are nested too deep: they stand for more than {MOST_NODES} reads"
+            raise self.error(self.definition, what, "assign a part of it to a local, or move it into a helper")
+        core = lowered(parameters, as_written)
+        depths = {callee.routine: callee.depth for callee in self.functions.values()}
+        for node, depth in with_depth(core):
+            if depth > MOST_DEEP_CORE:
+                what = f"its sets and queues are nested more than {MOST_DEEP_CORE} deep"
+                raise self.error(self.definition, what, "move a part of it into a helper")
+            self.depth = max(self.depth, depth + (depths[node.routine] if isinstance(node, ir.Call) else 0))
+        if self.depth > MOST_IN_ALL:
+            what = f"the calls in {self.name} are nested more than {MOST_IN_ALL} deep in all"
+            raise self.error(self.definition, what, "use fewer nested helpers")
+        return core
 
     def _sealed(self) -> Callable[..., Any]:
         """The function that CPython calls, whose globals are only the names that were read with their values."""
