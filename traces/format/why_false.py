@@ -19,7 +19,6 @@ from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter, arguments_of
-from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.ir.walking import parts, variables, visit
 from isrcheck.models.language.layouts import spell_element
 from isrcheck.models.language.model import Instance, Property, Step
@@ -196,6 +195,7 @@ class _Scope(Evaluation):
     its last guard.
     """
 
+    instance: Instance
     returned: ir.Expression
     guard: ir.Expression
 
@@ -234,7 +234,6 @@ class _Scope(Evaluation):
                         self.place(ir.Cell(part.holder, part.field, (*part.indices, first), span=part.span))
                     elif isinstance(part, ir.Expression):
                         self.value(part)
-                return super().value(lowered_expression(expression))
             case ir.Call(routine):
                 scope = self.called(expression)
                 scope.block(routine.written)
