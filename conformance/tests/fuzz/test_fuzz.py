@@ -131,7 +131,8 @@ def test_the_plain_search_finds_the_figures_of_two_phase_commit() -> None:
     assert found.is_all
     assert sum(found.levels) == 288
     assert found.found["consistent"].count == 0
-    assert [len(found.found[name].path[1]) for name in ("all_commit", "all_abort")] == [10, 3]  # type: ignore[index]
+    paths = [found.found[name].path for name in ("all_commit", "all_abort")]
+    assert [path and len(path[1]) for path in paths] == [10, 3]
 
 
 def test_the_plain_search_finds_the_least_path() -> None:

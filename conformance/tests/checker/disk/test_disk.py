@@ -308,8 +308,8 @@ def kill_before_operation(number: int) -> None:
 
     write = files._write_all
     files._write_all = killing(write)
-    files.Column.sync = killing(files.Column.sync)  # type: ignore[method-assign]
-    files.Column.delete = killing(files.Column.delete)  # type: ignore[method-assign]
+    for name in ("sync", "delete"):
+        setattr(files.Column, name, killing(getattr(files.Column, name)))
 
 
 def resumed_to_the_end(folder: Path, instance: Instance, kernel: Kernel, kills: Iterator[int], **asked: Any) -> int:
