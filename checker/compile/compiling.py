@@ -18,14 +18,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType, MappingProxyType, ModuleType
 
-from isrcheck.checker.compile import instructions, native, primitives
+from isrcheck.checker.compile import native, packing, primitives
 from isrcheck.checker.compile.layout import Layout
+from isrcheck.checker.compile.staging import instructions
 
 PARAMETERS = {"expand": 12, "check": 6, "reduce": 3}
 """The number of integer parameters of each exported function; each returns an integer."""
 
 OPERATIONS = (
-    *("read", "read16", "read32", "write", "write16", "write32", "element", "failed"),
+    *("element", "failed"),
     *("load_word", "load_half", "load_quarter", "load_byte"),
     *("store_word", "store_half", "store_quarter", "store_byte"),
 )
@@ -86,11 +87,14 @@ def compiled(
 def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) -> bytes:
     """The object code of a kernel, compiled in this process."""
     operations = {name: getattr(instructions, name) for name in OPERATIONS}
+    bits = {1: "", 2: "16", 4: "32"}
+    operations |= {f"read{bits[size]}": operation for size, operation in instructions.READ.items()}
+    operations |= {f"write{bits[size]}": operation for size, operation in instructions.WRITE.items()}
     operations |= {
-        "pack": instructions.packer(layout),
-        "pack_least": instructions.least_packer(layout),
-        "unpack": instructions.unpacker(layout),
-        "copy": instructions.copier(layout),
+        "pack": packing.packer(layout),
+        "pack_least": packing.least_packer(layout),
+        "unpack": packing.unpacker(layout),
+        "copy": packing.copier(layout),
     }
     return native.object_code(text, operations, exported, is_quick=is_quick)
 

@@ -2,7 +2,7 @@
 
 In:  the text of a kernel (checker/compile/lower.py) or of a module (checker/compile/hash_table.py), in which functions
      contain only integers, truth values, `if`, `while`, `for ... in range(...)`, `break` and calls; and the operations
-     that they call (checker/compile/instructions.py).
+     that they call (checker/compile/staging/instructions.py).
 Out: object code, which can be stored; and, from object code, functions that Python can call.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from isrcheck.checker.compile.staging.code import Operation as Staged
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 
 I1, I64 = ir.IntType(1), ir.IntType(64)
@@ -60,18 +61,22 @@ def object_code(
     What else a module contains, such as imports, concerns only Python; its constants are given as values. `is_quick`
     saves time of compilation, not of the code.
     """
-    machine = _machine(QUICK if is_quick else OPTIMIZATION)
     with _uncollected():
         module = ir.Module("kernel")
-        module.triple = llvm.get_process_triple()
         functions: dict[str, Any] = {}
         for definition in ast.parse(text).body:
             if isinstance(definition, ast.FunctionDef):
                 _Function(module, definition, operations, functions, constants).build(definition.name in exported)
-        module.data_layout = str(machine.target_data)
         assembly = str(module)
         _take_apart(module)
+    return machine_code(assembly, is_quick=is_quick)
+
+
+def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
+    """The object code of a module in LLVM's assembly. `is_quick` saves time of compilation, not of the code."""
+    machine = _machine(QUICK if is_quick else OPTIMIZATION)
     compiled = llvm.parse_assembly(assembly)
+    compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
     compiled.verify()
     if is_quick:
         _put_into_registers(compiled, machine)
@@ -439,7 +444,8 @@ class _Function:
             ]
             return self.builder.call(function, given)
         if name in self.operations:
-            found = self.operations[name](self.builder, *values)
+            operation = self.operations[name]
+            found = (operation.build if isinstance(operation, Staged) else operation)(self.builder, *values)
             return ir.Constant(I64, 0) if found is None else found
         if name == "int":
             return values[0]

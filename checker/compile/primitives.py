@@ -1,7 +1,7 @@
 """The operations on memory and on unsigned numbers that a module of compiled functions may call, in plain Python.
 
 In:  addresses, and signed 64-bit numbers.
-Out: what the instruction of the same name does (checker/compile/instructions.py).
+Out: what the instruction of the same name does (checker/compile/staging/instructions.py).
 
 A function that calls only these and its own module's functions means the same to Python and to the processor, as long
 as its sums stay within 64 bits.

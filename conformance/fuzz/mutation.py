@@ -122,14 +122,14 @@ BUGS = (
     ),
     Bug(
         "unsigned_range",
-        "checker/compile/instructions",
+        "checker/compile/staging/instructions",
         "negative values are outside every range",
         'below = builder.icmp_signed("<=", value, high)',
         'below = builder.icmp_unsigned("<=", value, high)',
     ),
     Bug(
         "state_not_restored",
-        "checker/compile/instructions",
+        "checker/compile/packing",
         "the last cells are not restored after a step",
         "while offset < layout.size:",
         "while offset < layout.size - 8:",

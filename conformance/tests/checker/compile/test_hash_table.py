@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile import instructions, native, primitives
+from isrcheck.checker.compile import native, primitives
+from isrcheck.checker.compile.staging import instructions
 from isrcheck.checker.explicit import shards, visited_set
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
