@@ -1,6 +1,6 @@
-"""Compiles the source text of a kernel, in a process of its own if time is short; and the functions of a module.
+"""Compiles the source text of a kernel, in a process of its own if time is short.
 
-In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
+In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left.
 Out: object code, or OutOfTimeError.
 
 LLVM cannot be interrupted, but a process can be ended.
@@ -8,7 +8,6 @@ LLVM cannot be interrupted, but a process can be ended.
 
 from __future__ import annotations
 
-import inspect
 import pickle
 import subprocess
 import sys
@@ -16,9 +15,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType, MappingProxyType, ModuleType
+from types import MappingProxyType
 
-from isrcheck.checker.compile import native, packing, primitives
+from isrcheck.checker.compile import native, packing
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.staging import instructions
 
@@ -97,23 +96,3 @@ def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) 
         "copy": packing.copier(layout),
     }
     return native.object_code(text, operations, exported, is_quick=is_quick)
-
-
-def text_of_module(module: ModuleType) -> str:
-    """The text of a module, after the functions that it imports from other compiled modules."""
-    return "\n\n".join([*map(inspect.getsource, _imported(module)), inspect.getsource(module)])
-
-
-def _imported(module: ModuleType) -> list[FunctionType]:
-    functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
-    return [one for one in functions if one.__module__ not in (module.__name__, primitives.__name__)]
-
-
-def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:
-    """The object code of a module's functions, which may call those of primitives.py, and those that it imports."""
-    operations = {
-        name: getattr(instructions, name) for name, one in vars(primitives).items() if isinstance(one, FunctionType)
-    }
-    known = {name: value for one in _imported(module) for name, value in one.__globals__.items()} | vars(module)
-    constants = {name: value for name, value in known.items() if isinstance(value, int)}
-    return native.object_code(text_of_module(module), operations, exported, constants)

@@ -134,12 +134,6 @@ def prefetch(builder: Any, address: Any) -> None:
 
 
 @Operation
-def product(builder: Any, left: Any, right: Any) -> Any:
-    """The lowest 64 bits of a product."""
-    return builder.mul(left, right)
-
-
-@Operation
 def unsigned_shift(builder: Any, value: Any, bits: Any) -> Any:
     """An unsigned number, shifted to the right by 0..63 bits."""
     return builder.lshr(value, bits)

@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from isrcheck.checker.compile.staging.code import Buffer, Build, Code, Number, Value, code_of
+from isrcheck.checker.compile.staging.code import Build, Code, Number, Value, code_of
 
 
 class Module:
@@ -79,7 +79,7 @@ class Module:
 def kinds_of(build: Build) -> list[type[Value]]:
     """The kinds of the parameters of the function that `build` builds."""
     _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
-    return [Buffer if one.annotation is Buffer else Value for one in parameters]
+    return [one.annotation if isinstance(one.annotation, type) else Value for one in parameters]
 
 
 @contextmanager

@@ -1,0 +1,48 @@
+"""Arrays in memory as parameters of a function: `array[place]` loads a number, and `array[place] = number` stores one.
+
+In:  the address of an array, and numbers.
+Out: instructions, inlined at that place of the function.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from isrcheck.checker.compile.staging import instructions
+from isrcheck.checker.compile.staging.code import Number, Operation, Value
+
+
+class Words(Value):
+    """An array of 64-bit numbers."""
+
+    __slots__ = ()
+
+    size: ClassVar[int] = 8
+    load: ClassVar[Operation] = instructions.load_word
+    store: ClassVar[Operation] = instructions.store_word
+
+    def __getitem__(self, place: Number) -> Value:
+        return self.load(self + place * self.size)
+
+    def __setitem__(self, place: Number, number: Number) -> None:
+        self.store(self + place * self.size, number)
+
+
+class Halves(Words):
+    """An array of unsigned 32-bit numbers."""
+
+    __slots__ = ()
+
+    size = 4
+    load = instructions.load_half
+    store = instructions.store_half
+
+
+class Bytes(Words):
+    """An array of unsigned 8-bit numbers."""
+
+    __slots__ = ()
+
+    size = 1
+    load = instructions.load_byte
+    store = instructions.store_byte
