@@ -10,7 +10,7 @@ import gc
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from typing import Any
 
 from llvmlite import ir
@@ -103,10 +103,10 @@ class Staged:
         self.build = build
         update_wrapper(self, build)
 
-    @cached_property
+    @property
     def parameters(self) -> int:
         """The number of its parameters."""
-        return len(kinds_of(self.build))
+        return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:
         """Call it, where its arguments are used."""
