@@ -21,7 +21,6 @@ from llvmlite import binding
 
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.staging import module as staging
-from isrcheck.checker.compile.staging.code import Build
 from isrcheck.checker.compile.staging.module import Staged
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import hashed_modules
@@ -55,11 +54,11 @@ def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
     """The function as machine code. It must be public."""
-    return _functions(function.build.__module__)[function.build]
+    return _functions(function.build.__module__)[function.build.__name__]
 
 
 @cache
-def _functions(module: str) -> dict[Build, Callable[..., int]]:
+def _functions(module: str) -> dict[str, Callable[..., int]]:
     """The public functions of a module, compiled when the cache has no code for them.
 
     Beside its own text, they depend only on modules in FOLDERS.
@@ -71,8 +70,7 @@ def _functions(module: str) -> dict[Build, Callable[..., int]]:
     ]
     path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
     code = kept_or_compiled(path, lambda: _compiled(staged))
-    functions = native.load(code, {one.build.__name__: one.parameters for one in staged})
-    return {one.build: functions[one.build.__name__] for one in staged}
+    return native.load(code, {one.build.__name__: one.parameters for one in staged})
 
 
 def _compiled(functions: Iterable[Staged]) -> bytes:
