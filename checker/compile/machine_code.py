@@ -25,7 +25,12 @@ from isrcheck.checker.compile.staging.module import Staged
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import hashed_modules
 
-FOLDERS = {"isrcheck.checker.compile": True, "isrcheck.checker.outcome": False}
+FOLDERS = {
+    "isrcheck.checker.compile": True,
+    "isrcheck.checker.outcome": False,
+    "isrcheck.checker.reductions": False,
+    "isrcheck.models.language": True,
+}
 """The packages whose modules determine the machine code."""
 
 

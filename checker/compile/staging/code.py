@@ -39,6 +39,11 @@ class Value:
         """The value for LLVM."""
         return self._operand
 
+    @property
+    def is_true(self) -> Value:
+        """Whether it is not 0."""
+        return self.code.value(self.code.truth(self))
+
     def __bool__(self) -> bool:
         raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
 
@@ -113,6 +118,13 @@ class Buffer(Value):
     __slots__ = ()
 
 
+class Apart(Buffer):
+    """The address of a working buffer that no other parameter has: what is written through it is never read through
+    another one."""
+
+    __slots__ = ()
+
+
 class Variable(Value):
     """A value that can change: `variable.set(value)`, `variable += value`. What is calculated from it is calculated
     from the value that it has at that place of the code."""
@@ -123,6 +135,10 @@ class Variable(Value):
     def operand(self) -> Any:
         """Its value at this place, for LLVM."""
         return self.code.builder.load(self._operand)
+
+    def get(self) -> Value:
+        """Its value at this place, which stays the same where it changes."""
+        return self.code.value(self.operand)
 
     def set(self, value: Number) -> None:
         """Give it another value."""
@@ -169,10 +185,9 @@ class Module(Protocol):
 class Code:
     """A function that is being built. `parameters` are its values, of these `kinds` (Value or Buffer)."""
 
-    def __init__(self, module: Module, name: str, kinds: Sequence[type[Value]], *, are_apart: bool = False) -> None:
+    def __init__(self, module: Module, name: str, kinds: Sequence[type[Value]]) -> None:
         self.module = module
-        pointers = [issubclass(kind, Buffer) for kind in kinds]
-        types = [POINTER if is_pointer else I64 for is_pointer in pointers]
+        types = [POINTER if issubclass(kind, Buffer) else I64 for kind in kinds]
         self.function = ir.Function(module.content, ir.FunctionType(I64, types), name)
         self.function.attributes.add("nounwind")
         entry = self.function.append_basic_block("entry")
@@ -182,12 +197,12 @@ class Code:
         self._condition: tuple[Any, list[Any]] = None, []
         """The block behind the last condition, and the jumps to it from where the condition was true."""
         self.parameters: list[Value] = []
-        for kind, is_pointer, argument in zip(kinds, pointers, self.function.args, strict=True):
-            if is_pointer:
-                if are_apart or sum(pointers) == 1:
-                    argument.add_attribute("noalias")
-                argument = self._builder.ptrtoint(argument, I64)
-            self.parameters.append(kind(self, argument))
+        for kind, argument in zip(kinds, self.function.args, strict=True):
+            if kind is Apart:
+                argument.add_attribute("noalias")
+            is_pointer = argument.type == POINTER
+            operand = self._builder.ptrtoint(argument, I64) if is_pointer else argument
+            self.parameters.append(kind(self, operand))
 
     @property
     def builder(self) -> Any:
@@ -212,6 +227,10 @@ class Code:
     def value(self, operand: Any) -> Value:
         """A value of LLVM as a `Value`."""
         return Value(self, operand)
+
+    def constant(self, number: int) -> Value:
+        """A number or truth value that is known while the code is built, as a `Value`."""
+        return Value(self, self.operand(number))
 
     def operand(self, number: Number) -> Any:
         """A number or truth value for LLVM."""

@@ -149,3 +149,10 @@ def unsigned_remainder(builder: Any, left: Any, right: Any) -> Any:
 def unsigned_less(builder: Any, left: Any, right: Any) -> Any:
     """Whether one unsigned number is less than another."""
     return builder.icmp_unsigned("<", left, right)
+
+
+LOAD = {8: load_word, 4: load_half, 2: load_quarter, 1: load_byte}
+"""The operations that load an unsigned number, by its number of bytes, the largest first."""
+
+STORE = {8: store_word, 4: store_half, 2: store_quarter, 1: store_byte}
+"""The operations that store a number, by its number of bytes."""

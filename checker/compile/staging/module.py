@@ -21,34 +21,24 @@ from isrcheck.checker.compile.staging.code import Build, Code, Number, Value, co
 class Module:
     """Functions of machine code, which call each other. `before_each` is called before a function is built."""
 
-    def __init__(self, before_each: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, before_each: Callable[[], object] = lambda: None) -> None:
         self.content = ir.Module("kernel")
         self._before_each = before_each
         self._functions: dict[Build, Any] = {}
 
-    def function(self, build: Build, *, are_apart: bool = False, is_exported: bool = False) -> Any:
+    def function(self, build: Build, *, is_exported: bool = False) -> Any:
         """The function that `build` builds, under its name, when it is needed first. Its annotations say which
-        parameters are working buffers; if they are `are_apart`, what is written through one is never read through
-        another. Only one that `is_exported` can be called from outside."""
+        parameters are working buffers. Only one that `is_exported` can be called from outside."""
         if build not in self._functions:
             kinds = kinds_of(build)
-            name = build.__name__.removeprefix("_")
-            self._functions[build] = self.define(name, kinds, build, are_apart=are_apart, is_exported=is_exported)
+            self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
         return self._functions[build]
 
-    def define(
-        self,
-        name: str,
-        kinds: Sequence[type[Value]],
-        build: Build,
-        *,
-        are_apart: bool = False,
-        is_exported: bool = False,
-    ) -> Any:
+    def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
         """A new function with parameters of these kinds; one that is not exported gets a name like this one."""
         self._before_each()
         name = name if is_exported else self.content.get_unique_name(name)
-        code = Code(self, name, kinds, are_apart=are_apart)
+        code = Code(self, name, kinds)
         if not is_exported:
             code.function.linkage = "internal"
         build(code, *code.parameters)
@@ -79,11 +69,11 @@ class Module:
 def kinds_of(build: Build) -> list[type[Value]]:
     """The kinds of the parameters of the function that `build` builds."""
     _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
-    return [one.annotation if isinstance(one.annotation, type) else Value for one in parameters]
+    return [one.annotation for one in parameters]
 
 
 @contextmanager
-def module(before_each: Callable[[], None] = lambda: None) -> Iterator[Module]:
+def module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
     """A module to be built in the block. Its many objects live to the end of the block, and then go at once; so garbage
     is left alone, which saves a third of the time."""
     was_enabled, built = gc.isenabled(), Module(before_each)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.compile.lowering.routines import RoutineLowering
+from isrcheck.checker.compile.lowering.routines import Lowering
 from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
@@ -168,14 +168,14 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
 ) -> None:
     """A lowering that forgets minus signs: the failure is a few lines, and one command shows it."""
     program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
-    value = RoutineLowering.value
+    value = Lowering.value
 
-    def forgets(self: RoutineLowering, expression: Expression) -> str:
+    def forgets(self: Lowering, expression: Expression) -> str:
         return value(self, expression.operand if isinstance(expression, Negative) else expression)
 
     with fresh_cache():
         assert compare(program).differences == []
-    monkeypatch.setattr(RoutineLowering, "value", forgets)
+    monkeypatch.setattr(Lowering, "value", forgets)
     with fresh_cache():
         (difference,) = compare(program).differences
         assert difference.kind.startswith("explorer on 1 threads")

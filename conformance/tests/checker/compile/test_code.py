@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.staging import module as staging
-from isrcheck.checker.compile.staging.code import I64, Buffer, Build, Code, Number, Operation, Value
+from isrcheck.checker.compile.staging.code import I64, Apart, Buffer, Build, Code, Number, Operation, Value
 from isrcheck.checker.compile.staging.instructions import load_word, store_word
 from isrcheck.checker.compile.staging.module import Staged
 
@@ -251,8 +251,12 @@ SKIPPING: dict[str, tuple[Callable[[Code, Callable[[Number], Value], Value, Valu
 def test_operands_that_python_skips_are_not_evaluated(name: str) -> None:
     """An index in an operand that is not evaluated must not count as out of range."""
     seen: list[int] = []
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-    callback = kind(lambda number: [seen.append(number), number][1])
+
+    def see(number: int) -> int:
+        seen.append(number)
+        return number
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(see)
     address = ctypes.cast(callback, ctypes.c_void_p).value
 
     def note(builder: Any, number: Any) -> Any:
@@ -274,15 +278,20 @@ def exchange(code: Code, before: Buffer, s: Buffer, place: Value) -> None:
     store_word(s + place, kept)
 
 
-@pytest.mark.parametrize("are_apart", [False, True])
-def test_buffers_are_pointers_that_may_be_declared_apart(are_apart: bool) -> None:
+def exchange_apart(code: Code, before: Apart, s: Apart, place: Value) -> None:
+    """The same of two buffers that are different."""
+    code.call(exchange, before, s, place)
+
+
+@pytest.mark.parametrize("build", [exchange, exchange_apart])
+def test_buffers_are_pointers_that_may_be_declared_apart(build: Build) -> None:
     """A buffer is like any other address; only LLVM is told more."""
     with staging.module() as module:
-        module.function(exchange, are_apart=are_apart, is_exported=True)
+        module.function(build, is_exported=True)
         assembly = module.assembly()
-    assert assembly.count("noalias") == 2 * are_apart
+    assert assembly.count("noalias") == 2 * (build is exchange_apart)
     words = [(ctypes.c_int64 * 2)(1, 2), (ctypes.c_int64 * 2)(3, 4)]
-    function = native.load(native.machine_code(assembly), {"exchange": 3})["exchange"]
+    function = native.load(native.machine_code(assembly), {build.__name__: 3})[build.__name__]
     function(*map(ctypes.addressof, words), 8)
     assert [list(word) for word in words] == [[1, 4], [3, 2]]
 
