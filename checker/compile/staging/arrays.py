@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from isrcheck.checker.compile.staging import instructions
-from isrcheck.checker.compile.staging.code import Number, Operation, Value
+from isrcheck.checker.compile.staging.code import Number, Value
+from isrcheck.checker.compile.staging.instructions import LOAD, STORE
 
 
 class Words(Value):
@@ -18,14 +18,12 @@ class Words(Value):
     __slots__ = ()
 
     size: ClassVar[int] = 8
-    load: ClassVar[Operation] = instructions.load_word
-    store: ClassVar[Operation] = instructions.store_word
 
     def __getitem__(self, place: Number) -> Value:
-        return self.load(self + place * self.size)
+        return LOAD[self.size](self + place * self.size)
 
     def __setitem__(self, place: Number, number: Number) -> None:
-        self.store(self + place * self.size, number)
+        STORE[self.size](self + place * self.size, number)
 
 
 class Halves(Words):
@@ -34,8 +32,6 @@ class Halves(Words):
     __slots__ = ()
 
     size = 4
-    load = instructions.load_half
-    store = instructions.store_half
 
 
 class Bytes(Words):
@@ -44,5 +40,3 @@ class Bytes(Words):
     __slots__ = ()
 
     size = 1
-    load = instructions.load_byte
-    store = instructions.store_byte
