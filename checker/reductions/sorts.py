@@ -107,8 +107,8 @@ class Sorts:
                 for domain in (parameter.domain, one.domain):
                     if domain is not None and not issubclass(domain, Subset):
                         reading.locals[parameter].value.join(self.domain(domain))
-                    elif domain is not None and parameter.domain is not None:
-                        self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
+                    elif domain is not None and parameter.domain is not None and issubclass(parameter.domain, Subset):
+                        self.domain(parameter.domain.of).join(self.domain(domain.of))
         # What ends or bounds a search has to respect the permutations, too.
         for function in (*instance.model.terminals, *instance.model.constraints):
             self.function(function)

@@ -52,7 +52,7 @@ def collisions_in(program: Program) -> set[str]:
     tree = ast.parse(program.text)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     helpers = {one.name: one for one in functions if not one.decorator_list}
-    constants = {one.targets[0].id for one in tree.body if isinstance(one, ast.Assign)}  # type: ignore[attr-defined]
+    constants = {target.id for one in tree.body if isinstance(one, ast.Assign) for target in one.targets}
     found = {"helper named like a builtin"} if helpers.keys() & set(BUILTINS) else set()
     found |= {"a name in two modules"} if program.library is not None else set()
     for function in functions:
