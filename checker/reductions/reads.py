@@ -12,14 +12,15 @@ helpers that are one expression. Of everything else nothing is known, and all ce
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import assert_never
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, assert_never
 
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.determined import Determined
 from isrcheck.models.language.ir.interpreter import SIGNS
-from isrcheck.models.language.ir.walking import assigned, operands, visit
+from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64
@@ -43,35 +44,44 @@ Block = tuple[ir.Node, ...]
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is read or written, and the facts where this happens; `blocks` are the branches and the loops around
-    it. `into`: the read does nothing but copy the value into a cell of this field, which can hold it. Of a write,
-    `value` is the written number, if the text says it."""
+    """A cell that is read or written, the facts where this happens, and the place in the function; `blocks` are the
+    branches and the loops around it. `into`: the read does nothing but copy the value into a cell of this field, which
+    can hold it. Of a write, `value` is the number that is written, or the variable, if the text says it. `adds`: read
+    and write of `s.x += 1` (+1), or `s.x -= 1` (-1)."""
 
     state: ir.Variable
     field: str
     indices: Indices
     facts: Facts
-    blocks: tuple[Block, ...] = ()
+    span: ir.Span
+    blocks: tuple[Block, ...]
     is_write: bool = False
     into: str | None = None
-    value: int | None = None
+    value: int | Index | None = None
+    adds: int = 0
 
 
 class Reads:
-    """What an instance reads and writes: `actions` in its actions, `predicates` in everything that judges states and
-    steps, or ends and bounds a search."""
+    """What an instance reads and writes."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.determined = Determined(instance)
         self._known: dict[ir.Routine, tuple[Use, ...]] = {}
-        model = instance.model
-        functions = [instance.function(index) for index in range(len(model.actions))]
-        self.actions = [self.of(routine_of(function)) for function in functions if function is not None]
-        judging = [*model.terminals, *model.constraints]
-        for prop in instance.properties:
+
+    @cached_property
+    def actions(self) -> list[tuple[Use, ...]]:
+        """The uses of cells in each action."""
+        functions = map(self.instance.function, range(len(self.instance.model.actions)))
+        return [self.of(routine_of(function)) for function in functions if function is not None]
+
+    @cached_property
+    def predicates(self) -> list[tuple[Use, ...]]:
+        """The uses in everything that judges states and steps, or ends and bounds a search."""
+        judging = [*self.instance.model.terminals, *self.instance.model.constraints]
+        for prop in self.instance.properties:
             judging += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
-        self.predicates = [self.of(routine_of(function)) for function in judging]
+        return [self.of(routine_of(function)) for function in judging]
 
     def of(self, routine: ir.Routine) -> tuple[Use, ...]:
         """The uses of cells in a function and in its callees. Each function is read once."""
@@ -119,9 +129,16 @@ class _Reading:
         match statement:
             case ir.Assign(_, value):
                 self.expression(value)
+            case ir.Store(cell) if (total := increase(statement)) is not None:
+                adds = self.sign(total)
+                self.use(cell, adds=adds)
+                for term in total.terms[1:]:
+                    self.expression(term.value)
+                self.use(cell, is_write=True, adds=adds)
             case ir.Store(cell, value):
                 self.expression(value, cell.field)
-                self.write(cell, self.determined.number(value))
+                number = self.determined.number(value)
+                self.use(cell, is_write=True, value=self.index(value) if number is None else number)
             case ir.Branch():
                 return self.branches(statement)
             case ir.Loop():
@@ -165,13 +182,12 @@ class _Reading:
         for operand in operands(loop.range):
             self.expression(operand)
         self.written |= _written(loop.body)  # before a second iteration
-        known, blocks = dict(self.facts), self.blocks
+        known, indices, blocks = dict(self.facts), self.indices, self.blocks
         if loop.variable not in assigned(loop.body):
-            self.indices[loop.variable] = loop
+            self.indices = {**indices, loop.variable: loop}
         self.blocks = (*blocks, (loop,))
         self.block(loop.body)
-        self.facts, self.blocks = known, blocks
-        self.indices[loop.variable] = None
+        self.facts, self.indices, self.blocks = known, indices, blocks
 
     # -------------------------------------------------------------------------------------------------- expressions
 
@@ -197,8 +213,6 @@ class _Reading:
                     self.expression(argument)
                 self.call(expression)
             case ir.Cell():
-                for index in expression.indices:
-                    self.expression(index)
                 self.use(expression, into=self.held_by(into, expression.field))
             case (
                 ir.Not()
@@ -262,8 +276,9 @@ class _Reading:
                     place = states[state], field, seen(indices)
                     facts[place] = facts.get(place, values) & values
             blocks = (*self.blocks, *((call, *block) for block in use.blocks))
-            outside = replace(use, state=states[use.state], indices=seen(use.indices), facts=facts, blocks=blocks)
-            self.uses.append(outside)
+            value = outer.get(use.value, use.value) if isinstance(use.value, Index) else use.value
+            place = states[use.state], use.field, seen(use.indices)
+            self.uses.append(Use(*place, facts, call.span, blocks, use.is_write, use.into, value, use.adds))
         self.written |= call.routine.writes
 
     def given(self, call: ir.Call) -> tuple[dict[Index, Index | None], dict[ir.Variable, ir.Variable]]:
@@ -284,14 +299,20 @@ class _Reading:
             return None
         return into
 
-    def write(self, cell: ir.Cell, value: int | None) -> None:
+    def sign(self, total: ir.Sum) -> int:
+        """Whether a sum never is less than its first term (1), or never more (-1), as the text shows; else 0."""
+        terms = total.terms[1:]
+        signs = {-1 if term.is_subtracted else 1 for term in terms}
+        numbers = [self.determined.number(term.value) for term in terms]
+        return signs.pop() if len(signs) == 1 and all(one is not None and one >= 0 for one in numbers) else 0
+
+    def use(self, cell: ir.Cell, *, is_write: bool = False, **what: Any) -> None:
+        """Note that a cell is read or written, after its indices are read."""
         for index in cell.indices:
             self.expression(index)
-        self.use(cell, is_write=True, value=value)
-        self.written.add(cell.field)
-
-    def use(self, cell: ir.Cell, *, is_write: bool = False, into: str | None = None, value: int | None = None) -> None:
-        self.uses.append(Use(*self.place(cell), dict(self.facts), self.blocks, is_write, into, value))
+        self.uses.append(Use(*self.place(cell), dict(self.facts), cell.span, self.blocks, is_write, **what))
+        if is_write:
+            self.written.add(cell.field)
 
     def place(self, cell: ir.Cell) -> Place:
         return self.states.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))

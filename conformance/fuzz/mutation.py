@@ -475,10 +475,10 @@ BUGS = (
     ),
     Bug(
         "parameters_stay",
-        "checker/reductions/sorts",
+        "checker/reductions/reads",
         "a parameter keeps its value although a loop reuses it",
-        "Binding(Node(), parameter not in routine.assignments)",
-        "Binding(Node(), True)",
+        "{**indices, **dict.fromkeys(routine.assignments)}",
+        "{**indices}",
         tests=(NAMES,),
         captures=True,
     ),
