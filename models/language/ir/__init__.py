@@ -2,6 +2,7 @@
 
 In:  functions of the modelling language, as models/language/reader.py has checked them.
 Out: `Routine`s: trees of the closed list of nodes in nodes.py, in which every name is resolved; how to go through them
-     (walking.py), what they mean (interpreter.py), and what of it the configuration determines (determined.py).
+     (walking.py), what they mean (interpreter.py), what of it the configuration determines (determined.py), and which
+     constructs of the language become which nodes (constructs.py).
 May import: language.
 """

@@ -135,8 +135,7 @@ STATEMENTS = (
     ),
     Construct(
         ("for e in range(3):\n    s.is_up[e] = True", "for e in range(1, s.replicas):\n    s.is_up[e] = True"),
-        "for each number from 0, or from the first end, to one below the last end. Both ends are evaluated once, before"
-        " the loop",
+        "for each number below the end, from 0 or from the first argument on; both are evaluated once, before the loop",
         (ir.Loop,),
         _ACTION,
     ),
