@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from conformance.tests.support.compared.representation import representation_differs
-from isrcheck.models import language, registry, run
-from isrcheck.models.language.ir.building import routine_of
+from conformance.tests.support.constructs import BEFORE, ROWS, framed, routines_of
+from isrcheck.models import registry, run
 from isrcheck.models.language.ir.constructs import (
     CONDITIONS,
-    CONSTRUCTS,
     DEPTH,
     DEPTH_IN_ALL,
     LIMITS,
-    MODEL,
     NUMBERS,
     PARAMETERS,
     REFUSALS,
@@ -29,13 +26,10 @@ from isrcheck.models.language.ir.constructs import (
     Refusal,
 )
 from isrcheck.models.language.ir.nodes import Expression, Node, Return, Routine, Statement
-from isrcheck.models.language.ir.walking import routines, visit
+from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError
 
-HEAD = f"from enum import IntEnum\nfrom isrcheck.language import {', '.join(language.__all__)}\n\n\n"
-
-ROWS = [(construct, example) for table in CONSTRUCTS.values() for construct in table for example in construct.examples]
 REFUSED = [(example, refusal) for refusal in REFUSALS for example in refusal.examples]
 if hasattr(ast, "TypeAlias"):  # Python 3.12
     REFUSED.append(("type Inner = int", REFUSALS[0]))
@@ -43,26 +37,10 @@ if hasattr(ast, "TemplateStr"):  # Python 3.14
     REFUSED.append(('a = t"{r}"', next(refusal for example, refusal in REFUSED if example == 'a = f"{r}"')))
 
 
-def indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
-
-
-def framed(example: str, place: Place) -> str:
-    """A function `example` that contains an example."""
-    body = example if place in (Place.ACTION, Place.HELPER) else f"return {example}"
-    if place is Place.STEP:
-        return f"@always_step\ndef example(before, after, taken):\n{indented(body)}"
-    if place is Place.ACTION:
-        return f"@action\ndef example(s, r: Replica, p: Replica, chosen: Replicas):\n{indented(body)}"
-    helper = f"def example(s, r, p, chosen: Replicas):\n{indented(body)}"
-    act = "@action\ndef act(s, r: Replica, p: Replica, chosen: Replicas):\n    require(example(s, r, p, chosen))\n"
-    return f"{helper}\n\n{act}"
-
-
 def instance_of(folder: Path, text: str) -> Instance:
     """An instance of the model with more functions."""
     path = folder / "table.py"
-    path.write_text(HEAD + MODEL + "\n\n" + text, encoding="utf-8")
+    path.write_text(BEFORE + text, encoding="utf-8")
     return registry.load_file(path).instance()
 
 
@@ -70,20 +48,14 @@ def read(folder: Path, text: str) -> list[Routine]:
     """The routines of the model with more functions, whose numbers are within the limits of the language."""
     instance = instance_of(folder, text)
     assert instance.layouts
-    functions = [instance.function(index) for index in range(len(instance.model.actions))]
-    functions += [one.function for one in instance.properties]
-    return list(routines(routine_of(one) for one in functions if one is not None))
-
-
-def nodes_of(routine: Routine) -> Iterator[Node]:
-    return visit(routine.body)
+    return list(routines_of(instance.model))
 
 
 def example_of(construct: Construct, example: str, folder: Path) -> set[type[Node]]:
     """The kinds of nodes that an example becomes; not those of the function around it."""
     (routine,) = (one for one in read(folder, framed(example, construct.place)) if one.name == "example")
     around = {Return} if construct.place in (Place.VALUE, Place.STEP) else set()
-    return {type(node) for node in nodes_of(routine)} - around
+    return {type(node) for node in visit(routine.body)} - around
 
 
 # ------------------------------------------------------------------------------------------------------------ accepted
@@ -128,7 +100,7 @@ def refusal(folder: Path, text: str) -> tuple[int, str]:
     path, _, line = place.rpartition(":")
     assert path == str(folder / "table.py")
     assert "\n" not in message
-    return int(line) - (HEAD + MODEL + "\n\n").count("\n"), message
+    return int(line) - BEFORE.count("\n"), message
 
 
 IN_THE_LAST_LINE = ("break", "continue", "require(s.is_up[p])")
