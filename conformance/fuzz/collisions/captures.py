@@ -65,12 +65,14 @@ def with_one_variable_for_each_name(routine: Routine) -> Routine:
 
     def renamed(node: Node) -> Node:
         parts = vars(node).items()
-        changes = {name: chosen.setdefault(one.name, one) for name, one in parts if isinstance(one, Variable)}
+        changes: dict[str, Any] = {
+            name: chosen.setdefault(one.name, one) for name, one in parts if isinstance(one, Variable)
+        }
         if isinstance(node, Call):
-            changes["routine"] = with_one_variable_for_each_name(node.routine)  # type: ignore[assignment]
+            changes["routine"] = with_one_variable_for_each_name(node.routine)
         return replace(node, **changes) if changes else node
 
-    body = tuple(rewrite(statement, renamed) for statement in routine.body)
+    body: Any = tuple(rewrite(statement, renamed) for statement in routine.body)
     counts = dict.fromkeys(chosen.values(), 0)
     for variable, count in routine.assignments.items():
         counts[chosen[variable.name]] += count
