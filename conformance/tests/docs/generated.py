@@ -58,11 +58,11 @@ def _limits() -> str:
     return _table(("limit", "most"), ((one.of, f"{one.most:,}") for one in constructs.LIMITS))
 
 
-def _nodes(union: object) -> str:
-    """A table of the nodes of a closed union, with their parts, their docstrings and an example of each."""
+def _nodes(kinds: Iterable[type[nodes.Node]]) -> str:
+    """A table of nodes with their parts, their docstrings and an example of each."""
     rows = [one for those in constructs.CONSTRUCTS.values() for one in those]
     lines = []
-    for node in get_args(union):
+    for node in kinds:
         parts = [one.name for one in fields(node) if one.name != "span"]
         # A construct that becomes nothing else, or else mainly this.
         example = min(
@@ -82,8 +82,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "the model of the examples": lambda: f"```python\n{constructs.MODEL.rstrip()}\n```",
     "refusals": _refusals,
     "limits": _limits,
-    "nodes of statements": partial(_nodes, nodes.Statement),
-    "nodes of expressions": partial(_nodes, nodes.Expression),
+    "nodes of statements": partial(_nodes, get_args(nodes.Statement)),
+    "nodes of expressions": partial(_nodes, get_args(nodes.Expression)),
     **{
         one.__qualname__: partial(_source, one)
         for kind in (interpreter.Interpreter, interpreter._Evaluation)

@@ -6,11 +6,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from conformance.tests.support.constructs import BEFORE, ROWS, framed, routines_of
+from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from conformance.tests.support.shapes import shapes
 from isrcheck.checker.compile.lowering.routines import RoutineLowering
 from isrcheck.checker.liveness import fair_loops
@@ -28,7 +27,6 @@ from isrcheck.conformance.fuzz.roles.programs import roles
 from isrcheck.conformance.fuzz.shrink import shrink
 from isrcheck.models import language
 from isrcheck.models.language.ir.nodes import Expression, Negative, Statement
-from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.registry import load_file
 
 SEED = 1
@@ -88,8 +86,8 @@ def test_programs_become_every_node_of_the_representation(all_programs: list[Pro
     found = set()
     for program in all_programs:
         with loaded(program, tmp_path) as model:
-            found |= {type(node) for routine in routines_of(model) for node in visit(routine.body)}
-    assert {*get_args(Expression), *get_args(Statement)} - found == set()
+            found |= {kind for routine in routines_of(model) for kind in kinds_in(routine)}
+    assert kinds_of(Expression, Statement) - found == set()
 
 
 def nodes(programs: list[Program]) -> Iterator[ast.AST]:

@@ -7,12 +7,13 @@ Out: the text of a model; its nodes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from isrcheck.models import language
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
-from isrcheck.models.language.ir.nodes import Routine
-from isrcheck.models.language.ir.walking import routines
+from isrcheck.models.language.ir.nodes import Node, Routine
+from isrcheck.models.language.ir.walking import routines, visit
 from isrcheck.models.language.model import Model
 
 BEFORE = f"from enum import IntEnum\nfrom isrcheck.language import {', '.join(language.__all__)}\n\n\n{MODEL}\n\n"
@@ -36,6 +37,17 @@ def framed(example: str, place: Place) -> str:
     helper = f"def example(s, r, p, chosen: Replicas):\n{_indented(body)}"
     act = "@action\ndef act(s, r: Replica, p: Replica, chosen: Replicas):\n    require(example(s, r, p, chosen))\n"
     return f"{helper}\n\n{act}"
+
+
+def kinds_of(*unions: object) -> set[type[Node]]:
+    """The classes of the nodes in closed unions, whose members may be base classes."""
+    members = [member for union in unions for member in get_args(union)]
+    return {kind for member in members for kind in member.__subclasses__() or [member]}
+
+
+def kinds_in(routine: Routine) -> set[type[Node]]:
+    """The classes of the nodes in a routine."""
+    return {type(node) for node in visit(routine.body)}
 
 
 def routines_of(model: Model) -> Iterator[Routine]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from conformance.tests.support.compared.representation import representation_differs
-from conformance.tests.support.constructs import BEFORE, ROWS, framed, routines_of
+from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from isrcheck.models import registry, run
 from isrcheck.models.language.ir.constructs import (
     CONDITIONS,
@@ -26,7 +25,6 @@ from isrcheck.models.language.ir.constructs import (
     Refusal,
 )
 from isrcheck.models.language.ir.nodes import Expression, Node, Return, Routine, Statement
-from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError
 
@@ -55,7 +53,7 @@ def example_of(construct: Construct, example: str, folder: Path) -> set[type[Nod
     """The kinds of nodes that an example becomes; not those of the function around it."""
     (routine,) = (one for one in read(folder, framed(example, construct.place)) if one.name == "example")
     around = {Return} if construct.place in (Place.VALUE, Place.STEP) else set()
-    return {type(node) for node in visit(routine.body)} - around
+    return kinds_in(routine) - around
 
 
 # ------------------------------------------------------------------------------------------------------------ accepted
@@ -86,7 +84,7 @@ def test_what_is_an_error_of_a_state_violates_in_range_there(construct: Construc
 
 def test_every_node_is_the_result_of_a_construct() -> None:
     nodes = {node for construct, _ in ROWS for node in construct.nodes}
-    assert nodes == {*get_args(Expression), *get_args(Statement)}
+    assert nodes == kinds_of(Expression, Statement)
 
 
 # ------------------------------------------------------------------------------------------------------------- refused
