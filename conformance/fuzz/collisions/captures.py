@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any
 
-from isrcheck.models.language.ir.interpreter import _Evaluation
+from isrcheck.models.language.ir.interpreter import Evaluation
 from isrcheck.models.language.ir.nodes import Call, Constant, Fold, Loop, Node, Role, Routine, Variable
 from isrcheck.models.language.ir.walking import rewrite
 
@@ -104,7 +104,7 @@ def with_shared_environment(correct: Method) -> Method:
 
     def wrong(self: Any, routine: Routine, arguments: Iterable[Any]) -> Any:
         environments = vars(self).setdefault("environments", [])
-        evaluation = _Evaluation(self, dict(zip(routine.parameters, arguments, strict=True)))
+        evaluation = Evaluation(self, dict(zip(routine.parameters, arguments, strict=True)))
         environments.append(evaluation.values)
         try:
             return evaluation.block(routine.body)
