@@ -116,8 +116,6 @@ class Taken:
     def __eq__(self, other: object) -> bool:
         return other == self._action
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether the configuration permits the property to fail in this state."""

@@ -1,7 +1,7 @@
-"""Generates the source text of a careful kernel, which continues after the model leaves a declared range.
+"""Builds a careful kernel, which continues after the model leaves a declared range.
 
 In:  an `Instance` and its `Layout`.
-Out: Python text that defines `expand` and `check`, with the interface of the kernel in checker/compile/lower.py.
+Out: functions with the interface of those in checker/compile/lower.py.
 
 After every step and every property, a careful kernel checks whether an index or a value left its declared range. If so,
 it only counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
@@ -10,96 +10,89 @@ kernel runs only after a kernel of checker/compile/lower.py has stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
-from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lower import KernelText
-from isrcheck.checker.compile.lowering.routines import INDENT
+from isrcheck.checker.compile.lower import Expansion, KernelCode
+from isrcheck.checker.compile.lowering.frame import Judged, note
+from isrcheck.checker.compile.lowering.guards import guarded_loops
+from isrcheck.checker.compile.staging.code import Code, Value, Variable
+from isrcheck.checker.compile.staging.instructions import failed, load_word, store_word
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
-from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.ir.nodes import Routine
+from isrcheck.models.language.model import Property
 
 
-def lower_carefully(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
-    """The source text of the careful kernel, with what it does to make states fewer."""
-    return CarefulText(instance, layout, reduction).text()
+class CarefulCode(KernelCode):
+    """Builds the functions of a careful kernel."""
 
+    def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
+        """Count the result of a property, or that it left a declared range."""
+        first, *others = judged.states.values()
+        with code.when(code.some(failed(first), *(partial(failed, one) for one in others))):
+            for state in judged.states.values():
+                clear(state)
+            self.count(code, judged, number, EntryKind.ERRED)
+        if prop.kind is Kind.SOMETIMES:
+            with code.otherwise(truth):
+                self.count(code, judged, number, EntryKind.FOUND)
+            return
+        with code.otherwise(lambda: ~truth):
+            self.judge_failure(code, judged, number, prop)
+            if prop.premise is not None:
+                with code.when(failed(judged.last)):
+                    clear(judged.last)
+                    self.count(code, judged, number, EntryKind.ERRED)
 
-class CarefulText(KernelText):
-    """Collects the functions of a careful kernel."""
-
-    def text(self) -> str:
-        """The source text of the kernel."""
-        self.parts.append(CLEAR)
-        return super().text()
-
-    def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        is_sometimes = prop.kind is Kind.SOMETIMES
-        failure = [] if is_sometimes else self._judge_failure(number, prop, state)
-        if prop.premise is not None:
-            failure += [f"if failed({state}):", f"    clear({state})", f"    {self._note(number, EntryKind.ERRED)}"]
-        return [
-            f"found = {found}",
-            f"if {' or '.join(f'failed({one})' for one in states)}:",
-            *(f"    clear({one})" for one in states),
-            f"    {self._note(number, EntryKind.ERRED)}",
-            f"elif {'found' if is_sometimes else 'not found'}:",
-            *(f"    {line}" for line in failure or [self._note(number, EntryKind.FOUND)]),
-        ]
-
-    def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
+    def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
+        """Count a failure of a property, which may be permitted, or leave a declared range where that is asked."""
         if prop.permitted is None:
-            return super()._judge_failure(number, prop, state)
-        return [
-            f"permitted = {self.function(prop.permitted)}({state})",
-            f"if failed({state}):",
-            f"    clear({state})",
-            f"    {self._note(number, EntryKind.ERRED)}",
-            "elif permitted:",
-            f"    {self._note(number, EntryKind.PERMITTED)}",
-            "else:",
-            f"    {self._note(number, EntryKind.FOUND)}",
-        ]
+            self.count(code, judged, number, EntryKind.FOUND)
+            return
+        is_permitted = self.holds(code, prop.permitted, judged.last)
+        with code.when(failed(judged.last)):
+            clear(judged.last)
+            self.count(code, judged, number, EntryKind.ERRED)
+        with code.otherwise(is_permitted):
+            self.count(code, judged, number, EntryKind.PERMITTED)
+        with code.otherwise():
+            self.count(code, judged, number, EntryKind.FOUND)
 
-    def _taken(self) -> str:
-        """Steps that leave a declared range count as well."""
-        return f"{super()._taken()} + load_word(results + {offset_of_steps(len(self.instance.model.properties))})"
+    def taken(self, count: Variable, results: Value) -> Value:
+        """The number of steps that were taken so far; those that leave a declared range count as well."""
+        return super().taken(count, results) + load_word(results + self._erring)
 
-    def _unknown(self) -> str:
+    @property
+    def _erring(self) -> int:
+        """Where steps that leave a declared range are counted."""
+        return offset_of_steps(len(self.instance.model.properties))
+
+    def refuse_unknown(
+        self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
+    ) -> None:
         """A step after which it is unknown whether the state is within the constraint leaves a declared range."""
-        return UNKNOWN.format(row=offset_of_steps(len(self.instance.model.properties)))
+        with code.when(failed(after)):
+            self.undo(before, after, results, state, step)
+            code.return_(count)
 
-    def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments; as in the reference semantics, every step evaluates every guard."""
-        choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
-        if any(choice.count == 0 for choice in choices):
-            return [f"{indent}pass"]
-        step, lines = self._step_number(slot), []
-        for depth, choice in enumerate(choices):
-            lines.append(f"{indent}for p{depth} in range({choice.count}):")
-            indent += INDENT
-        arguments = "".join(f", p{depth}" for depth in range(len(choices)))
-        return [
-            *lines,
-            f"{indent}is_enabled = {self.function(function, is_action=True)}(s{arguments})",
-            f"{indent}if failed(s):",
-            f"{indent}    clear(s)",
-            f"{indent}    note(results + {offset_of_steps(len(self.instance.model.properties))}, i, {step})",
-            f"{indent}    copy(before, s)",
-            f"{indent}elif is_enabled:",
-            f"{indent}    count = {self._emit(step, slot)}",
-        ]
+    def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
+        """Take all steps of an action's alternative. As in the reference semantics, each evaluates every guard."""
+        choices = self.instance.argument_ranges[slot]
+        step = self.step(routine, choices, skip=0)
+        with guarded_loops(self, code, routine, choices, at.before, ()) as arguments:
+            is_enabled = code.call(step, at.s, *arguments)
+            with code.when(failed(at.s)):
+                self.undo(at.before, at.s, at.results, state, self.step_number(code, slot, arguments))
+            with code.otherwise(is_enabled):
+                self.emit_step(code, at, state, slot, arguments)
 
-
-UNKNOWN = """
-    if failed(after):
+    def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
+        """Count a step that leaves a declared range, and undo it."""
         clear(after)
-        note(results + {row}, state, step)
-        copy(before, after)
-        return count"""
+        note(results + self._erring, state, step)
+        self.copy(before, after)
 
-CLEAR = '''def clear(state):
+
+def clear(state: Value) -> None:
     """Forget that an index or a value has left its range."""
-    store_word(state, 0)'''
+    store_word(state, 0)

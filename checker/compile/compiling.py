@@ -1,6 +1,6 @@
-"""Compiles the source text of a kernel, in a process of its own if time is short; and the functions of a module.
+"""Compiles the functions of a kernel, with LLVM in a process of its own if time is short.
 
-In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
+In:  what builds the functions (checker/compile/lower.py), and the seconds that are left.
 Out: object code, or OutOfTimeError.
 
 LLVM cannot be interrupted, but a process can be ended.
@@ -8,39 +8,28 @@ LLVM cannot be interrupted, but a process can be ended.
 
 from __future__ import annotations
 
-import inspect
 import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType, MappingProxyType, ModuleType
 
-from isrcheck.checker.compile import instructions, native, primitives
-from isrcheck.checker.compile.layout import Layout
-
-PARAMETERS = {"expand": 12, "check": 6, "reduce": 3}
-"""The number of integer parameters of each exported function; each returns an integer."""
-
-OPERATIONS = (
-    *("read", "read16", "read32", "write", "write16", "write32", "element", "failed"),
-    *("load_word", "load_half", "load_quarter", "load_byte"),
-    *("store_word", "store_half", "store_quarter", "store_byte"),
-)
+from isrcheck.checker.compile import native
+from isrcheck.checker.compile.staging.module import Module, module
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 """The value of time.monotonic at which compilations have to end."""
 
-SURELY = 10_000
-"""Characters of text a second that are compiled quickly even on a slow machine; usually it is twenty times as many."""
+SURELY = 100_000
+"""Characters of assembly a second that are compiled quickly even on a slow machine; usually it is more."""
 
 CHILD = """
 import pickle, sys
-sys.path[:], text, layout, is_quick, exported = pickle.load(sys.stdin.buffer)
-from isrcheck.checker.compile.compiling import code_of
-sys.stdout.buffer.write(code_of(text, layout, is_quick, exported))
+sys.path[:], assembly, is_quick = pickle.load(sys.stdin.buffer)
+from isrcheck.checker.compile.native import machine_code
+sys.stdout.buffer.write(machine_code(assembly, is_quick=is_quick))
 """
 
 
@@ -59,19 +48,18 @@ def compiling_within(seconds: float | None) -> Iterator[None]:
         _DEADLINE.reset(before)
 
 
-def compiled(
-    text: str, layout: Layout, *, is_quick: bool, exported: Mapping[str, int] = MappingProxyType(PARAMETERS)
-) -> bytes:
-    """The object code of a kernel, or of a text with other exported functions. Raises OutOfTimeError."""
-    seconds = _DEADLINE.get() - time.monotonic()
-    if seconds == float("inf") or (is_quick and len(text) < SURELY * seconds):
-        return code_of(text, layout, is_quick, exported)
-    if seconds <= 0:
-        raise OutOfTimeError
+def compiled(build: Callable[[Module], None], *, is_quick: bool) -> bytes:
+    """The object code of the functions that `build` builds in a module. Raises OutOfTimeError."""
+    with module(_seconds_left) as built:
+        build(built)
+        assembly = built.assembly()
+    seconds = _seconds_left()
+    if seconds == float("inf") or (is_quick and len(assembly) < SURELY * seconds):
+        return native.machine_code(assembly, is_quick=is_quick)
     try:
         child = subprocess.run(  # noqa: S603 - what it runs stands above
             [sys.executable, "-c", CHILD],
-            input=pickle.dumps((sys.path, text, layout, is_quick, dict(exported))),
+            input=pickle.dumps((sys.path, assembly, is_quick)),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -80,36 +68,12 @@ def compiled(
     except subprocess.TimeoutExpired:
         raise OutOfTimeError from None
     # If the process cannot be started or fails, compiling here shows the error.
-    return child.stdout if child.returncode == 0 else code_of(text, layout, is_quick, exported)
+    return child.stdout if child.returncode == 0 else native.machine_code(assembly, is_quick=is_quick)
 
 
-def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) -> bytes:
-    """The object code of a kernel, compiled in this process."""
-    operations = {name: getattr(instructions, name) for name in OPERATIONS}
-    operations |= {
-        "pack": instructions.packer(layout),
-        "pack_least": instructions.least_packer(layout),
-        "unpack": instructions.unpacker(layout),
-        "copy": instructions.copier(layout),
-    }
-    return native.object_code(text, operations, exported, is_quick=is_quick)
-
-
-def text_of_module(module: ModuleType) -> str:
-    """The text of a module, after the functions that it imports from other compiled modules."""
-    return "\n\n".join([*map(inspect.getsource, _imported(module)), inspect.getsource(module)])
-
-
-def _imported(module: ModuleType) -> list[FunctionType]:
-    functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
-    return [one for one in functions if one.__module__ not in (module.__name__, primitives.__name__)]
-
-
-def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:
-    """The object code of a module's functions, which may call those of primitives.py, and those that it imports."""
-    operations = {
-        name: getattr(instructions, name) for name, one in vars(primitives).items() if isinstance(one, FunctionType)
-    }
-    known = {name: value for one in _imported(module) for name, value in one.__globals__.items()} | vars(module)
-    constants = {name: value for name, value in known.items() if isinstance(value, int)}
-    return native.object_code(text_of_module(module), operations, exported, constants)
+def _seconds_left() -> float:
+    """The seconds that are left for compilations. Raises OutOfTimeError."""
+    seconds = _DEADLINE.get() - time.monotonic()
+    if seconds <= 0:
+        raise OutOfTimeError
+    return seconds

@@ -10,18 +10,24 @@ function evaluates every combination as a whole instead, and stops at the first 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.compiling import compiled
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lower import KernelText, guarded_loops
-from isrcheck.checker.compile.lowering.routines import INDENT
+from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.lowering.guards import conjuncts, guarded_loops
+from isrcheck.checker.compile.lowering.key import generators_key
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
+from isrcheck.checker.compile.staging.code import Apart, Code, Value
+from isrcheck.checker.compile.staging.instructions import failed, load_word, store_word
+from isrcheck.checker.compile.staging.module import Module, kinds_of
 from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
-from isrcheck.models.language.syntax import Function
 
 DONE, PAUSED, FAILED = 0, 1, 2
 """How a call ends: after the last combination; before the combination in `place`; in or before the one in `place`."""
@@ -39,81 +45,86 @@ class Generators:
     functions: Sequence[Callable[..., int]]
 
 
-def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool = False) -> Generators:
-    """Compile the generators of an instance, or load them from the cache. Raises OutOfTimeError."""
-    text = _GeneratorText(instance, layout, is_careful).text()
-    names = {f"begin_{number}": PARAMETERS for number in range(len(instance.model.generators))}
-    path = code_path("kernels", f"generators\0{layout!r}\0{text}")
-    code = kept_or_compiled(path, lambda: compiled(text, layout, is_quick=True, exported=names))
-    return Generators(tuple(native.load(code, names).values()))
+class GeneratorCode(KernelCode):
+    """Builds the functions of the generators."""
 
-
-class _GeneratorText(KernelText):
-    """Collects the functions of the generators."""
-
-    def __init__(self, instance: Instance, layout: Layout, is_careful: bool) -> None:
-        super().__init__(instance, layout)
+    def __init__(self, module: Module, instance: Instance, layout: Layout, *, is_careful: bool = False) -> None:
+        super().__init__(module, instance, layout)
         self.is_careful = is_careful
 
-    def text(self) -> str:
-        """The source text of all generators."""
+    def build(self) -> None:
+        """Build the functions of all generators."""
         ranges = self.instance.generator_ranges
         for number, (function, choices) in enumerate(zip(self.instance.model.generators, ranges, strict=True)):
-            self.parts.append("\n".join(self._begin(number, function, choices)))
-        return "\n\n".join(self.parts)
+            build = partial(self.begin, routine_of(function), choices)
+            self.module.define(f"begin_{number}", kinds_of(build), build, is_exported=True)
 
-    def choices(self, function: Function) -> Sequence[ArgumentRange]:
-        """The ranges of the arguments of a generator."""
-        return self.instance.generator_ranges[self.instance.model.generators.index(function)]
+    def begin(
+        self,
+        routine: Routine,
+        choices: Sequence[ArgumentRange],
+        code: Code,
+        before: Apart,
+        s: Apart,
+        words: Value,
+        room: Value,
+        most: Value,
+        place: Value,
+        status: Value,
+    ) -> None:
+        """Pack the states that a generator makes; returns their number."""
+        count, work = code.variable(0), code.variable(0)
+        begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
-    def _begin(self, number: int, function: Function, choices: Sequence[ArgumentRange]) -> list[str]:
-        lines = [f"def begin_{number}(before, s, words, room, most, place, status):", "    count = 0", "    work = 0"]
-        lines += (f"    f{depth} = load_word(place + {8 * depth})" for depth in range(len(choices)))
+        def stop(arguments: Sequence[Value], how: int) -> None:
+            """End at the first combination with these arguments."""
+            for depth in range(len(choices)):
+                store_word(place + 8 * depth, arguments[depth] if depth < len(arguments) else 0)
+            store_word(status, how)
+            code.return_(count)
+
+        @contextmanager
+        def goes_on(depth: int, arguments: Sequence[Value]) -> Iterator[Value]:
+            """The loop over an argument, which begins where an earlier call has ended."""
+            is_begun = [value == first for value, first in zip(arguments, begun, strict=False)]
+            first = code.choice([(code.every(*is_begun), begun[depth])], 0) if is_begun else begun[depth]
+            with code.loop(first, choices[depth].count) as value:
+                work.set(work + 1)
+                with code.when(code.some(work > most, lambda: count == room)):
+                    stop([*arguments, value], PAUSED)
+                yield value
+
         if all(one.count for one in choices):  # without an element there is no initial state, and no guard is evaluated
-            lines += self._loops(function, choices)
-        return [
-            *(*lines, "    if failed(s) or failed(before):", f"        store_word(status, {FAILED})"),
-            *("    else:", f"        store_word(status, {DONE})", "    return count"),
-        ]
+            guards = [] if self.is_careful else conjuncts(routine)
+            step = self.step(routine, choices, skip=0 if self.is_careful else len(routine.guards))
+            with guarded_loops(self, code, routine, choices, before, guards, goes_on) as arguments:
+                is_enabled = code.call(step, s, *arguments)
+                if self.is_careful:
+                    with code.when(failed(s)):
+                        stop(arguments, FAILED)
+                    with code.when(is_enabled):
+                        self.copy(before, s)
+                else:
+                    with code.when(is_enabled):
+                        with code.when(failed(s)):
+                            stop(arguments, FAILED)
+                        self.pack(s, words + count * self.words_size)
+                        count.set(count + 1)
+                        self.copy(before, s)
+        with code.when(code.some(failed(s), partial(failed, before))):
+            store_word(status, FAILED)
+        with code.otherwise():
+            store_word(status, DONE)
+        code.return_(count)
 
-    def _loops(self, function: Function, choices: Sequence[ArgumentRange]) -> list[str]:
-        loops = guarded_loops(self, function, choices, INDENT, hoists=not self.is_careful)
-        lines: list[str] = []
-        indent = INDENT
-        for depth, line in loops:
-            indent = line[: len(line) - len(line.lstrip())] + INDENT
-            if depth < 0:
-                lines.append(line)
-                continue
-            first = f"f{depth}"
-            if depth:
-                first += f" if {' and '.join(f'p{one} == f{one}' for one in range(depth))} else 0"
-            lines.append(line.replace("range(", f"range({first}, "))
-            lines += [f"{indent}work = work + 1", f"{indent}if work > most or count == room:"]
-            lines += self._stop(depth + 1, len(choices), PAUSED, indent + INDENT)
-        hoisted = 0 if self.is_careful else len(routine_of(function).guards)
-        name = self.function(function, is_action=True, skip=hoisted)
-        arguments = "".join(f", p{depth}" for depth in range(len(choices)))
-        failed = [
-            f"{indent}if failed(s):",
-            *self._stop(len(choices), len(choices), FAILED, indent + INDENT),
-        ]
-        done = [f"pack(s, words + count * {8 * self.layout.words})", "count = count + 1", "copy(before, s)"]
-        if self.is_careful:
-            enabled = [f"{indent}if is_enabled:", f"{indent}    copy(before, s)"]
-            return [*lines, f"{indent}is_enabled = {name}(s{arguments})", *failed, *enabled]
-        return [
-            *lines,
-            f"{indent}if {name}(s{arguments}):",
-            *(f"{INDENT}{line}" for line in failed),
-            *(f"{indent}    {line}" for line in done),
-        ]
 
-    def _stop(self, known: int, arguments: int, how: int, indent: str) -> list[str]:
-        """Store the first combination with the first `known` arguments, and how the call ends; return."""
-        values = [f"p{depth}" if depth < known else "0" for depth in range(arguments)]
-        return [
-            *(f"{indent}store_word(place + {8 * depth}, {value})" for depth, value in enumerate(values)),
-            f"{indent}store_word(status, {how})",
-            f"{indent}return count",
-        ]
+def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool = False) -> Generators:
+    """Compile the generators of an instance, or load them from the cache. Raises OutOfTimeError."""
+    names = {f"begin_{number}": PARAMETERS for number in range(len(instance.model.generators))}
+    path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
+
+    def build(module: Module) -> None:
+        GeneratorCode(module, instance, layout, is_careful=is_careful).build()
+
+    code = kept_or_compiled(path, lambda: compiled(build, is_quick=True))
+    return Generators(tuple(native.load(code, names).values()))

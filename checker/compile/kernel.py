@@ -4,8 +4,9 @@ In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, faster functions,
      or the careful kernel for the same layout.
 
-The cache file of a kernel is named by its lowered text, its state layout, and the compiler
-(checker/compile/machine_code.py). A changed helper function changes the text and therefore the file.
+The cache file of a kernel is named by all that its code depends on (checker/compile/lowering/key.py), and by the
+compiler (checker/compile/machine_code.py). So a changed helper function has another file; and a kernel that is there is
+not built.
 """
 
 from __future__ import annotations
@@ -19,15 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile import native
-from isrcheck.checker.compile.careful import lower_carefully
-from isrcheck.checker.compile.compiling import PARAMETERS, OutOfTimeError, compiled, compiling_within
+from isrcheck.checker.compile.careful import CarefulCode
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.layout import Layout, layout_of
-from isrcheck.checker.compile.lower import lower
+from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.lowering.key import kernel_key
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import kept, why_not_kept
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.printable import escaped
+
+PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "may_overreport": 0}
+"""The number of integer parameters of each exported function; each returns an integer."""
 
 _SAID: set[str] = set()
 """Problems of the cache that this process has already reported."""
@@ -101,29 +106,26 @@ def kernel_of(
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`.
     """
     layout = layout_of(instance)
-    text, may_overreport = lower(instance, layout, reduction)
-    kernel = _kernel(text, instance, layout, announce, is_optimized, reduction)
-    kernel.may_overreport = may_overreport
-    return kernel
+    return _kernel(instance, layout, announce, is_optimized, reduction, kernel_key(instance, reduction), KernelCode)
 
 
 def _kernel(
-    text: str,
     instance: Instance,
     layout: Layout,
     announce: Announce,
     is_optimized: bool,
     reduction: Reduction | None,
+    key: str,
+    builder: type[KernelCode],
 ) -> Kernel:
     def careful() -> Kernel:
-        lowered = lower_carefully(instance, layout, reduction)
-        return _kernel(lowered, instance, layout, announce, is_optimized, reduction)
+        return _kernel(instance, layout, announce, is_optimized, reduction, key, CarefulCode)
 
     def code(kind: str) -> bytes:
         def compile_code() -> bytes:
             purpose = " for a large search" if kind == OPTIMIZED else ""
             announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(paths[kind])}")
-            return compiled(text, layout, is_quick=kind == QUICK)
+            return compiled(lambda module: builder(module, instance, layout, reduction).build(), is_quick=kind == QUICK)
 
         return kept_or_compiled(paths[kind], compile_code)
 
@@ -131,7 +133,7 @@ def _kernel(
         faster = native.load(code(OPTIMIZED), PARAMETERS)
         kernel.expand, kernel.check, kernel.optimize = faster["expand"], faster["check"], None
 
-    paths = {kind: code_path("kernels", f"{kind}\0{layout!r}\0{text}") for kind in (QUICK, OPTIMIZED)}
+    paths = {kind: code_path("kernels", f"{kind}\0{builder.__name__}\0{key}") for kind in (QUICK, OPTIMIZED)}
     best = code(OPTIMIZED) if is_optimized else kept(paths[OPTIMIZED])
     functions = native.load(code(QUICK) if best is None else best, PARAMETERS)
     properties = len(instance.model.properties)
@@ -144,6 +146,7 @@ def _kernel(
         optimize if best is None else None,
         functions["reduce"],
         reduction,
+        bool(functions["may_overreport"]()),
     )
     return kernel
 

@@ -1,7 +1,7 @@
-"""Machine code and its cache, which is never stale: the names of its files, and the functions of compiled modules.
+"""Machine code and its cache, which is never stale: the names of its files, and the staged functions of modules.
 
-In:  what is compiled, as text; or a Python function in the subset that checker/compile/native.py compiles.
-Out: the cache file for it; or the same function, compiled.
+In:  what is compiled, as text; or a staged function (checker/compile/staging/module.py).
+Out: the cache file for it; or the function that it builds.
 
 A cache file is named by a digest of everything that the code depends on: the text, the source of the modules that
 generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothing is looked up by date.
@@ -10,25 +10,28 @@ generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothi
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from types import FunctionType
-from typing import Any, TypeVar, cast
 
 import llvmlite
 from llvmlite import binding
 
 from isrcheck.checker.compile import native
-from isrcheck.checker.compile.compiling import code_of_module, text_of_module
+from isrcheck.checker.compile.staging import module as staging
+from isrcheck.checker.compile.staging.module import Staged
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import hashed_modules
 
-FOLDERS = {"isrcheck.checker.compile": True, "isrcheck.checker.outcome": False}
+FOLDERS = {
+    "isrcheck.checker.compile": True,
+    "isrcheck.checker.outcome": False,
+    "isrcheck.checker.reductions": False,
+    "isrcheck.models.language": True,
+}
 """The packages whose modules determine the machine code."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @cache
@@ -54,20 +57,30 @@ def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
     return code
 
 
-def as_machine_code(function: Function) -> Function:
+def as_machine_code(function: Staged) -> Callable[..., int]:
     """The function as machine code. It must be public."""
-    return cast(Function, _functions(function.__module__)[function.__name__])
+    return _functions(function.build.__module__)[function.build.__name__]
 
 
 @cache
 def _functions(module: str) -> dict[str, Callable[..., int]]:
-    """The public functions of a module, compiled when the cache has no code for them."""
-    path = code_path("functions", f"{module}\0{text_of_module(sys.modules[module])}")
-    names = vars(sys.modules[module])
-    parameters = {
-        name: one.__code__.co_argcount
-        for name, one in names.items()
-        if isinstance(one, FunctionType) and one.__module__ == module and not name.startswith("_")
-    }
-    code = kept_or_compiled(path, lambda: code_of_module(sys.modules[module], parameters))
-    return native.load(code, parameters)
+    """The public functions of a module, compiled when the cache has no code for them.
+
+    Beside its own text, they depend only on modules in FOLDERS.
+    """
+    staged = [
+        one
+        for name, one in vars(sys.modules[module]).items()
+        if isinstance(one, Staged) and one.build.__module__ == module and not name.startswith("_")
+    ]
+    path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
+    code = kept_or_compiled(path, lambda: _compiled(staged))
+    return native.load(code, {one.build.__name__: one.parameters for one in staged})
+
+
+def _compiled(functions: Iterable[Staged]) -> bytes:
+    with staging.module() as module:
+        for function in functions:
+            module.function(function.build, is_exported=True)
+        assembly = module.assembly()
+    return native.machine_code(assembly)

@@ -3,8 +3,7 @@
 In:  addresses of arrays, and numbers. A state is `words` words of 64 bits; states lie side by side.
 Out: what each function writes into the arrays.
 
-All of this is compiled (checker/compile/machine_code.py), so it is written in the subset of Python that
-checker/compile/native.py knows.
+These are functions of machine code (checker/compile/machine_code.py), written as what builds them.
 
 A slot of the table holds the lower 32 bits of a state's hash (its tag), and the state's index plus 1; 0 is a free slot.
 The upper 32 bits of the hash choose the slot, in ascending order: (upper bits - base) * scale / 2^32. Therefore a pass
@@ -26,18 +25,16 @@ from isrcheck.checker.compile.hash_table import (
     hash_of,
     is_same,
 )
-from isrcheck.checker.compile.primitives import (
-    load_byte,
-    load_half,
+from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
+from isrcheck.checker.compile.staging.code import Code, Value
+from isrcheck.checker.compile.staging.instructions import (
     load_word,
     prefetch,
-    product,
-    store_byte,
-    store_half,
     store_word,
     unsigned_less,
     unsigned_shift,
 )
+from isrcheck.checker.compile.staging.module import Staged
 
 UPWARD = 1 << 32
 
@@ -45,176 +42,191 @@ SLOTS_AHEAD = 32
 """How many slots ahead a state is prefetched in a pass over the table."""
 
 
-def _home(mixed: int, base: int, scale: int) -> int:
+def _home(mixed: Value, base: Value, scale: Value) -> Value:
     """The slot that a hash chooses."""
-    return unsigned_shift(product(unsigned_shift(mixed, 32) - base, scale), 32)
+    return unsigned_shift((unsigned_shift(mixed, 32) - base) * scale, 32)
 
 
-def hash_all(states: int, words: int, kept: int, size: int, hashes: int) -> None:
+@Staged
+def hash_all(code: Code, states: Value, words: Value, kept: Halves, size: Value, hashes: Words) -> None:
     """Write the hashes of the states at the positions kept[0..size-1] to `hashes`."""
-    for k in range(size):
-        store_word(hashes + 8 * k, hash_of(states + 8 * words * load_half(kept + 4 * k), words))
+    with code.loop(0, size) as k:
+        hashes[k] = hash_of(states + 8 * words * kept[k], words)
 
 
+@Staged
 def absorb(
-    table: int,
-    base: int,
-    scale: int,
-    end: int,
-    store: int,
-    words: int,
-    counted: int,
-    room: int,
-    states: int,
-    from_states: int,
-    by_steps: int,
-    offset: int,
-    kept: int,
-    hashes: int,
-    first: int,
-    last: int,
-    parents: int,
-    steps: int,
-) -> int:
+    code: Code,
+    table: Words,
+    base: Value,
+    scale: Value,
+    end: Value,
+    store: Value,
+    words: Value,
+    counted: Value,
+    room: Value,
+    states: Value,
+    from_states: Halves,
+    by_steps: Halves,
+    offset: Value,
+    kept: Halves,
+    hashes: Words,
+    first: Value,
+    last: Value,
+    parents: Halves,
+    steps: Halves,
+) -> None:
     """Append those of the states at kept[first..last-1] that are new to `store`, up to `room` states in all.
 
     Returns the next position. The number of states in `store` is read from, and written to, the address `counted`. For
     the state that gets the index i, from_states + offset and by_steps go to the places i of `parents` and `steps`.
     """
-    count = load_word(counted)
-    for k in range(first, min(first + AHEAD, last)):
-        prefetch(table + 8 * _home(load_word(hashes + 8 * k), base, scale))
-    for k in range(first, last):
-        if k + AHEAD < last:
-            prefetch(table + 8 * _home(load_word(hashes + 8 * (k + AHEAD)), base, scale))
-        if k + STATE_AHEAD < last:
-            entry = load_word(table + 8 * _home(load_word(hashes + 8 * (k + STATE_AHEAD)), base, scale))
-            if entry != 0:
+    count, slot = code.variable(load_word(counted)), code.variable()
+    with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
+        prefetch(table + 8 * _home(hashes[k], base, scale))
+    with code.loop(first, last) as k:
+        with code.when(k + AHEAD < last):
+            prefetch(table + 8 * _home(hashes[k + AHEAD], base, scale))
+        with code.when(k + STATE_AHEAD < last):
+            entry = table[_home(hashes[k + STATE_AHEAD], base, scale)]
+            with code.when(entry != 0):
                 prefetch(store + 8 * words * ((entry & LOW) - 1))
-        i = load_half(kept + 4 * k)
+        i = kept[k]
         state = states + 8 * words * i
-        mixed = load_word(hashes + 8 * k)
-        tag = product(mixed, UPWARD)
-        slot = _home(mixed, base, scale)
-        while True:
-            entry = load_word(table + 8 * slot)
-            if entry == 0:
-                if count >= room or slot >= end:
+        mixed = hashes[k]
+        tag = mixed * UPWARD
+        slot.set(_home(mixed, base, scale))
+        with code.repeat():
+            entry = table[slot]
+            with code.when(entry == 0):
+                with code.when(code.some(count >= room, slot >= end)):
                     store_word(counted, count)
-                    return k
+                    code.return_(k)
                 copy_state(state, store + 8 * words * count, words)
-                store_half(parents + 4 * count, load_half(from_states + 4 * i) + offset)
-                store_half(steps + 4 * count, load_half(by_steps + 4 * i))
+                parents[count] = from_states[i] + offset
+                steps[count] = by_steps[i]
                 count += 1
-                store_word(table + 8 * slot, tag | count)
-                break
-            if (entry ^ tag) & TAG == 0 and is_same(store + 8 * words * ((entry & LOW) - 1), state, words):
-                break
+                table[slot] = tag | count
+                code.leave()
+            held = store + 8 * words * ((entry & LOW) - 1)
+            with code.when(code.every((entry ^ tag) & TAG == 0, lambda: is_same(held, state, words))):
+                code.leave()
             slot += 1
     store_word(counted, count)
-    return last
+    code.return_(last)
 
 
-def enter(table: int, base: int, scale: int, end: int, store: int, words: int, size: int) -> int:
+@Staged
+def enter(
+    code: Code, table: Words, base: Value, scale: Value, end: Value, store: Value, words: Value, size: Value
+) -> None:
     """Enter the states 0..size-1 of `store`, all different, in an empty table; returns how many it had room for."""
-    for i in range(size):
-        if i + AHEAD < size:
+    slot = code.variable()
+    with code.loop(0, size) as i:
+        with code.when(i + AHEAD < size):
             prefetch(table + 8 * _home(hash_of(store + 8 * words * (i + AHEAD), words), base, scale))
         mixed = hash_of(store + 8 * words * i, words)
-        slot = _home(mixed, base, scale)
-        while load_word(table + 8 * slot) != 0:
+        slot.set(_home(mixed, base, scale))
+        with code.repeat(lambda: table[slot] != 0):
             slot += 1
-        if slot >= end:
-            return i
-        store_word(table + 8 * slot, product(mixed, UPWARD) | (i + 1))
-    return size
+        with code.when(slot >= end):
+            code.return_(i)
+        table[slot] = mixed * UPWARD | (i + 1)
+    code.return_(size)
 
 
+@Staged
 def drain(
-    table: int,
-    end: int,
-    slot: int,
-    store: int,
-    words: int,
-    low: int,
-    high: int,
-    marks: int,
-    drained: int,
-    numbers: int,
-    hashes: int,
-    room: int,
-    counted: int,
-) -> int:
+    code: Code,
+    table: Words,
+    end: Value,
+    begin: Value,
+    store: Value,
+    words: Value,
+    low: Value,
+    high: Value,
+    marks: Bytes,
+    drained: Value,
+    numbers: Halves,
+    hashes: Words,
+    room: Value,
+    counted: Value,
+) -> None:
     """Write states low..high-1 without a mark to `drained` in the order of their hashes, and mark them.
 
     Begins at a slot, ends where the next cluster might exceed `room` states, and returns the next slot. `numbers` gets
     index - low of each state, `hashes` its hash, and the address `counted` how many states were written.
     """
-    count = 0
-    while slot < end:
-        after = slot
-        while load_word(table + 8 * after) != 0:
-            later = load_word(table + 8 * (after + SLOTS_AHEAD))
-            if later != 0:
+    count, slot, after, place = code.variable(0), code.variable(begin), code.variable(), code.variable()
+    with code.repeat(lambda: slot < end):
+        after.set(slot)
+        with code.repeat(lambda: table[after] != 0):
+            later = table[after + SLOTS_AHEAD]
+            with code.when(later != 0):
                 prefetch(store + 8 * words * ((later & LOW) - 1))
             after += 1
-        if count + after - slot > room:
-            break
-        first = count
-        for there in range(slot, after):
-            index = (load_word(table + 8 * there) & LOW) - 1
-            if index >= low and index < high and load_byte(marks + index) == 0:
+        with code.when(count + after - slot > room):
+            code.leave()
+        first = code.variable(count)
+        with code.loop(slot, after) as there:
+            index = (table[there] & LOW) - 1
+            with code.when(code.every(index >= low, index < high, lambda: marks[index] == 0)):
                 state = store + 8 * words * index
                 mixed = hash_of(state, words)
-                place = count
-                while place > first and unsigned_less(mixed, load_word(hashes + 8 * (place - 1))):
+                place.set(count)
+                with code.repeat(lambda: code.every(place > first, lambda: unsigned_less(mixed, hashes[place - 1]))):
                     copy_state(drained + 8 * words * (place - 1), drained + 8 * words * place, words)
-                    store_word(hashes + 8 * place, load_word(hashes + 8 * (place - 1)))
-                    store_half(numbers + 4 * place, load_half(numbers + 4 * (place - 1)))
+                    hashes[place] = hashes[place - 1]
+                    numbers[place] = numbers[place - 1]
                     place -= 1
                 copy_state(state, drained + 8 * words * place, words)
-                store_word(hashes + 8 * place, mixed)
-                store_half(numbers + 4 * place, index - low)
-                store_byte(marks + index, 1)
+                hashes[place] = mixed
+                numbers[place] = index - low
+                marks[index] = 1
                 count += 1
-        slot = after + 1
+        slot.set(after + 1)
     store_word(counted, count)
-    return slot
+    code.return_(slot)
 
 
+@Staged
 def strike(
-    table: int,
-    base: int,
-    scale: int,
-    end: int,
-    store: int,
-    words: int,
-    low: int,
-    marks: int,
-    states: int,
-    size: int,
-) -> int:
+    code: Code,
+    table: Words,
+    base: Value,
+    scale: Value,
+    end: Value,
+    store: Value,
+    words: Value,
+    low: Value,
+    marks: Bytes,
+    states: Value,
+    size: Value,
+) -> None:
     """Mark the states from index `low` on that equal one of `size` other states; returns how many got a mark."""
-    struck = 0
-    for i in range(size):
+    struck, slot = code.variable(0), code.variable()
+    with code.loop(0, size) as i:
         state = states + 8 * words * i
         mixed = hash_of(state, words)
-        tag = product(mixed, UPWARD)
-        slot = _home(mixed, base, scale)
-        while 0 <= slot < end:  # a hash outside the range of the table leads to no slot, or to one of another hash
-            entry = load_word(table + 8 * slot)
-            if entry == 0:
-                break
+        tag = mixed * UPWARD
+        slot.set(_home(mixed, base, scale))
+        # A hash outside the range of the table leads to no slot, or to one of another hash.
+        with code.repeat(lambda: code.every(slot >= 0, slot < end)):
+            entry = table[slot]
+            with code.when(entry == 0):
+                code.leave()
             index = (entry & LOW) - 1
-            if (entry ^ tag) & TAG == 0 and index >= low and is_same(store + 8 * words * index, state, words):
-                struck += 1 - load_byte(marks + index)
-                store_byte(marks + index, 1)
-                break
+            is_candidate = code.every((entry ^ tag) & TAG == 0, index >= low)
+            with code.when(code.every(is_candidate, lambda: is_same(store + 8 * words * index, state, words))):
+                struck += 1 - marks[index]
+                marks[index] = 1
+                code.leave()
             slot += 1
-    return struck
+    code.return_(struck)
 
 
-def cover(states: int, words: int, size: int, regions: int, shift: int) -> None:
+@Staged
+def cover(code: Code, states: Value, words: Value, size: Value, regions: Bytes, shift: Value) -> None:
     """Set the byte of every region of hashes in which one of the states lies: region = hash >> shift."""
-    for i in range(size):
-        store_byte(regions + unsigned_shift(hash_of(states + 8 * words * i, words), shift), 1)
+    with code.loop(0, size) as i:
+        regions[unsigned_shift(hash_of(states + 8 * words * i, words), shift)] = 1

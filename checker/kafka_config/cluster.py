@@ -332,5 +332,5 @@ def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Set
     else:
         key = rule.keys[-1][1]
         text, source, note = default(key, versions.release), default_of(versions.release), ""
-    value: T = READERS[key](text)  # type: ignore[assignment]
+    value: T = READERS[key](text)
     return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)

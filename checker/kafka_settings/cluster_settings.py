@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from isrcheck.checker.kafka_settings.keys import OF_ONE_MEMBER, Role, roles_that_know
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
@@ -126,7 +126,7 @@ def _whole(text: str, least: int, cure: str) -> int:
     return int(text)
 
 
-READERS: Mapping[str, Callable[[str], object]] = {
+READERS: Mapping[str, Callable[[str], Any]] = {
     "acks": read_acks,
     "retries": read_times,
     "max.in.flight.requests.per.connection": read_requests,

@@ -174,10 +174,10 @@ def _judge(exploration: Exploration | BmcResult, prop: Property) -> Verdict:
 
 def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     permitted = findings.permitted if findings.permitted.count else None
-    if findings.found.path is not None:
+    found = findings.found
+    if found.path is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
-        found = findings.found
-        return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)  # type: ignore[union-attr]
+        return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)
     note = findings.unjudged
     if not exploration.is_complete:
         note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"

@@ -48,66 +48,55 @@ def symmetric_orders(fold: ir.Fold) -> Iterator[ir.Compare]:
 def _form_without(fold: ir.Fold, order: ir.Compare, pair: Forms) -> Any:
     """The normal form of a fold without one comparison, whose sides are `pair`; None if it is too large."""
     try:
-        return _Normalization(order, pair).fold(fold, {}, 0)
+        return _Normalization(order).form(fold, pair)
     except _TooLargeError:
         return None
 
 
 class _Normalization:
-    """Makes the normal form of a fold without one comparison."""
+    """Makes normal forms, in which one comparison does not count."""
 
-    def __init__(self, order: ir.Compare, pair: Forms) -> None:
+    def __init__(self, order: ir.Compare) -> None:
         self.order = order
-        self.pair = pair
+        self.depth = 0
+        """The number of variables of folds around a node."""
         self.left = MOST_NODES
 
-    def fold(self, fold: ir.Fold, forms: Forms, depth: int) -> Any:
-        """The normal form of a fold inside `depth` variables of other folds."""
-        forms, ranges, tests = dict(forms), [], list[Any]()
-        for generator in fold.generators:
-            ranges.append(self.form(generator.range, forms, depth))
-            forms[generator.variable] = self.pair.get(generator.variable, ("variable", depth))
-            depth += 1
-            conditions = [one for one in generator.conditions if one is not self.order]
-            tests += self.operands(ir.And, conditions, forms, depth)
-        body, default = self.form(fold.body, forms, depth), self.part(fold.default, forms, depth)
-        return fold.gathering, ranges, sorted(tests, key=repr), body, default
-
-    def form(self, node: ir.Node, forms: Forms, depth: int) -> Any:
-        """The normal form of a node inside `depth` variables of folds."""
+    def form(self, node: ir.Node, forms: Forms) -> Any:
+        """The normal form of a node."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
         match node:
             case ir.Local(variable):
-                return self.part(variable, forms, depth)
+                return self.part(variable, forms)
             case ir.Constant(number):
                 return "number", int(number)
             case ir.Fold():
-                return self.fold(node, forms, depth)
-            case ir.And(operands) | ir.Or(operands):
-                return type(node).__name__, *sorted(self.operands(type(node), operands, forms, depth), key=repr)
+                return self.fold(node, dict(forms))
+            case ir.And(parts) | ir.Or(parts):
+                return self.several(type(node), parts, forms)
             case ir.Compare(left, sign, right):
-                return _compared(self.form(left, forms, depth), sign, self.form(right, forms, depth))
+                return None if node is self.order else _compared(self.form(left, forms), sign, self.form(right, forms))
             case ir.Chain(first, links):
-                sides = [self.form(side, forms, depth) for side in (first, *(link.right for link in links))]
+                sides = [self.form(side, forms) for side in (first, *(link.right for link in links))]
                 compared = map(_compared, sides, (link.sign for link in links), sides[1:])
                 return ir.And.__name__, *sorted(compared, key=repr)
             case ir.Call(routine, arguments):
-                passed = [self.form(argument, forms, depth) for argument in arguments]
+                passed = [self.form(argument, forms) for argument in arguments]
                 match routine.body:
                     case [ir.Return(value)]:
-                        return self.form(value, dict(zip(routine.parameters, passed, strict=True)), depth)
+                        return self.form(value, dict(zip(routine.parameters, passed, strict=True)))
                 return "call", id(routine), *passed
-        return type(node).__name__, *(self.part(one, forms, depth) for one in vars(node).values())
+        return type(node).__name__, *(self.part(one, forms) for one in vars(node).values())
 
-    def part(self, part: Any, forms: Forms, depth: int) -> Any:
+    def part(self, part: Any, forms: Forms) -> Any:
         """The normal form of a part of a node; where it is written does not count."""
         match part:
             case ir.Node():
-                return self.form(part, forms, depth)
+                return self.form(part, forms)
             case tuple():
-                return tuple(self.part(one, forms, depth) for one in part)
+                return tuple(self.part(one, forms) for one in part)
             case ir.Variable():
                 return forms.get(part, ("outer", id(part)))
             case type():
@@ -116,17 +105,26 @@ class _Normalization:
                 return None
         return part
 
-    def operands(
-        self, kind: type[ir.And] | type[ir.Or], operands: Iterable[ir.Expression], forms: Forms, depth: int
-    ) -> Iterator[Any]:
-        """The normal forms of operands; those of the same operator are flattened, also where a helper is put in
-        place."""
-        for operand in operands:
-            form = self.form(operand, forms, depth)
-            if isinstance(form, tuple) and form and form[0] == kind.__name__:
-                yield from form[1:]
-            else:
-                yield form
+    def fold(self, fold: ir.Fold, forms: dict[ir.Variable, Any]) -> Any:
+        """The normal form of a fold, whose variables are added to `forms`."""
+        ranges, depth = [], self.depth
+        for generator in fold.generators:
+            ranges.append(self.form(generator.range, forms))
+            forms.setdefault(generator.variable, ("variable", self.depth))
+            self.depth += 1
+        conditions = self.several(ir.And, [one for part in fold.generators for one in part.conditions], forms)
+        rest = self.part((fold.body, fold.default), forms)
+        self.depth = depth
+        return fold.gathering, ranges, conditions, rest
+
+    def several(self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms) -> tuple[Any, ...]:
+        """The normal form of a conjunction or disjunction; operands of the same operator are flattened, also where a
+        helper is put in place."""
+        found: list[Any] = []
+        for part in parts:
+            form = self.form(part, forms)
+            found += form[1:] if isinstance(form, tuple) and form and form[0] == kind.__name__ else [form]
+        return kind.__name__, *sorted(found, key=repr)
 
 
 def _compared(left: Any, sign: ir.Sign, right: Any) -> Any:

@@ -11,15 +11,16 @@ helpers that are one expression. Of everything else nothing is known, and all ce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import assert_never
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, assert_never
 
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.determined import Determined
 from isrcheck.models.language.ir.interpreter import SIGNS
-from isrcheck.models.language.ir.walking import assigned, operands, visit
+from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64
@@ -34,6 +35,9 @@ Indices = tuple[Index | None, ...]
 Place = tuple[ir.Variable, str, Indices]
 """A cell: the state, the field, and the indices, which are all known."""
 
+Names = Mapping[Any, Any]
+"""What variables of a function are: an index, a state of the caller, or something else (None)."""
+
 Facts = Mapping[Place, frozenset[int]]
 """For some cells, values of which they hold one."""
 
@@ -43,40 +47,49 @@ Block = tuple[ir.Node, ...]
 
 @dataclass(frozen=True)
 class Use:
-    """A cell that is read or written, and the facts where this happens; `blocks` are the branches and the loops around
-    it. `into`: the read does nothing but copy the value into a cell of this field, which can hold it. Of a write,
-    `value` is the written number, if the text says it."""
+    """A cell that is read or written, the facts where this happens, and the place in the function; `blocks` are the
+    branches and the loops around it. `into`: the read does nothing but copy the value into a cell of this field, which
+    can hold it. Of a write, `value` is the number that is written, or the variable, if the text says it. `adds`: read
+    and write of `s.x += 1` (+1), or `s.x -= 1` (-1)."""
 
     state: ir.Variable
     field: str
     indices: Indices
     facts: Facts
-    blocks: tuple[Block, ...] = ()
+    span: ir.Span
+    blocks: tuple[Block, ...]
     is_write: bool = False
     into: str | None = None
-    value: int | None = None
+    value: int | Index | None = None
+    adds: int = 0
 
 
 class Reads:
-    """What an instance reads and writes: `actions` in its actions, `predicates` in everything that judges states and
-    steps, or ends and bounds a search."""
+    """What an instance reads and writes."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.determined = Determined(instance)
         self._known: dict[ir.Routine, tuple[Use, ...]] = {}
-        model = instance.model
-        functions = [instance.function(index) for index in range(len(model.actions))]
-        self.actions = [self.of(routine_of(function)) for function in functions if function is not None]
-        judging = [*model.terminals, *model.constraints]
-        for prop in instance.properties:
+
+    @cached_property
+    def actions(self) -> list[tuple[Use, ...]]:
+        """The uses of cells in each action."""
+        functions = map(self.instance.function, range(len(self.instance.model.actions)))
+        return [self.of(routine_of(function)) for function in functions if function is not None]
+
+    @cached_property
+    def predicates(self) -> list[tuple[Use, ...]]:
+        """The uses in everything that judges states and steps, or ends and bounds a search."""
+        judging = [*self.instance.model.terminals, *self.instance.model.constraints]
+        for prop in self.instance.properties:
             judging += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
-        self.predicates = [self.of(routine_of(function)) for function in judging]
+        return [self.of(routine_of(function)) for function in judging]
 
     def of(self, routine: ir.Routine) -> tuple[Use, ...]:
         """The uses of cells in a function and in its callees. Each function is read once."""
         if routine not in self._known:
-            reading = _Reading(self, routine, {}, {})
+            reading = _Reading(self, routine, {})
             reading.block(routine.body)
             self._known[routine] = tuple(reading.uses)
         return self._known[routine]
@@ -89,23 +102,15 @@ class Reads:
 
 
 class _Reading:
-    """Reads one function. `indices` are its variables that are something else as an index than themselves, `states` its
-    states that are those of a caller."""
+    """Reads one function. `names` says what its variables are, unless they are themselves."""
 
-    def __init__(
-        self,
-        reads: Reads,
-        routine: ir.Routine,
-        indices: Mapping[Index, Index | None],
-        states: Mapping[ir.Variable, ir.Variable],
-    ) -> None:
+    def __init__(self, reads: Reads, routine: ir.Routine, names: Names) -> None:
         self.reads = reads
         self.instance = reads.instance
         self.determined = reads.determined
-        self.indices: dict[Index, Index | None] = {**indices, **dict.fromkeys(routine.assignments)}
-        self.states = states
+        self.names: Names = {**names, **dict.fromkeys(routine.assignments)}
         self.uses: list[Use] = []
-        self.facts: dict[Place, frozenset[int]] = {}
+        self.facts: Facts = {}
         self.blocks: tuple[Block, ...] = ()
         self.written: set[str] = set()
 
@@ -113,17 +118,25 @@ class _Reading:
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
         """Read statements in order, up to one after which nothing follows; whether there is such a one."""
-        return any(self.statement(statement) for statement in statements)
+        return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
         match statement:
             case ir.Assign(_, value):
                 self.expression(value)
+            case ir.Store(cell) if (total := increase(statement)) is not None:
+                adds = self.sign(total)
+                self.use(cell, adds=adds)
+                for term in total.terms[1:]:
+                    self.expression(term.value)
+                self.use(cell, is_write=True, adds=adds)
             case ir.Store(cell, value):
                 self.expression(value, cell.field)
-                self.write(cell, self.determined.number(value))
-            case ir.Branch():
-                return self.branches(statement)
+                number = self.determined.number(value)
+                self.use(cell, is_write=True, value=self.index(value) if number is None else number)
+            case ir.Branch(cases, otherwise):
+                options = [(case.condition, partial(self.inside, case, case.body)) for case in cases]
+                return self.alternatives(options, partial(self.inside, statement, otherwise))
             case ir.Loop():
                 self.loop(statement)
             case ir.Require(condition):
@@ -141,145 +154,117 @@ class _Reading:
                 assert_never(statement)
         return False
 
-    def branches(self, branch: ir.Branch) -> bool:
-        known, blocks, ended = dict(self.facts), self.blocks, True
-        for case in branch.cases:
-            self.expression(case.condition)
-            truth = self.determined.truth(case.condition)
-            if truth is not False:
-                before = dict(self.facts)
-                self.facts = self.learnt(case.condition, True)
-                self.blocks = (*blocks, (case,))
-                ended = self.block(case.body) and ended
-                self.facts, self.blocks = before, blocks
-            if truth:
-                self.facts = known
-                return ended
-            self.facts = self.learnt(case.condition, False)
-        self.blocks = (*blocks, (branch,))
-        ended_here = self.block(branch.otherwise)
+    def inside(self, node: ir.Node, statements: Iterable[ir.Statement]) -> bool:
+        """Read the statements of a branch or a loop."""
+        blocks = self.blocks
+        self.blocks = (*blocks, (node,))
+        ended = self.block(statements)
         self.blocks = blocks
-        if ended_here or not ended:  # otherwise, only who came through the last branch goes on
-            self.facts = known
-        return ended and ended_here
+        return ended
+
+    def alternatives(
+        self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
+    ) -> bool:
+        """Read each option where its condition is true, and those before are false; whether nothing follows."""
+        known, ended = self.facts, True
+        for condition, read in options:
+            self.expression(condition)
+            truth = self.determined.truth(condition)
+            if truth is not False:
+                before, self.facts = self.facts, self.learnt(condition, True)
+                ended = bool(read()) and ended
+                self.facts = before
+            if truth:
+                break
+            self.facts = self.learnt(condition, False)
+        else:
+            ended_here = bool(otherwise())
+            if ended and not ended_here:
+                return False  # only who came through the last branch goes on, and what is known there stays known
+            ended = ended and ended_here
+        self.facts = known
+        return ended
 
     def loop(self, loop: ir.Loop) -> None:
-        for operand in operands(loop.range):
-            self.expression(operand)
-        self.written |= _written(loop.body)  # before a second iteration
-        known, blocks = dict(self.facts), self.blocks
+        self.operands(loop.range)
+        self.written |= _touched(loop.body)  # before a second iteration
+        known, names = self.facts, self.names
         if loop.variable not in assigned(loop.body):
-            self.indices[loop.variable] = loop
-        self.blocks = (*blocks, (loop,))
-        self.block(loop.body)
-        self.facts, self.blocks = known, blocks
-        self.indices[loop.variable] = None
+            self.names = {**names, loop.variable: loop}
+        self.inside(loop, loop.body)
+        self.facts, self.names = known, names
 
     # -------------------------------------------------------------------------------------------------- expressions
+
+    def operands(self, node: ir.Expression | ir.Range) -> None:
+        for operand in operands(node):
+            self.expression(operand)
 
     def expression(self, expression: ir.Expression, into: str | None = None) -> None:
         """Read an expression, whose value is stored in a cell of the field `into` and used for nothing else, or is used
         in any way (None)."""
+        known = self.facts
         match expression:
             case ir.And(parts) | ir.Or(parts):
                 decisive = isinstance(expression, ir.Or)
-                known = dict(self.facts)
-                for one in parts:
-                    self.expression(one)
-                    if self.determined.truth(one) is decisive:
+                for part in parts:
+                    self.expression(part)
+                    if self.determined.truth(part) is decisive:
                         break  # what comes after it is not evaluated
-                    self.facts = self.learnt(one, not decisive)
+                    self.facts = self.learnt(part, not decisive)
+            case ir.Choose(options, otherwise):
+                pairs = [(option.condition, partial(self.expression, option.value, into)) for option in options]
+                self.alternatives(pairs, partial(self.expression, otherwise, into))
+            case ir.Fold(_, generators, body, default):
+                for generator in generators:
+                    self.operands(generator.range)
+                    for condition in generator.conditions:
+                        self.expression(condition)
+                        self.facts = self.learnt(condition, True)
+                self.expression(body)
                 self.facts = known
-            case ir.Choose():
-                self.choice(expression, into)
-            case ir.Fold():
-                self.fold(expression)
-            case ir.Call(_, arguments):
-                for argument in arguments:
-                    self.expression(argument)
+                if default is not None:
+                    self.expression(default)
+            case ir.Call():
+                self.operands(expression)
                 self.call(expression)
             case ir.Cell():
-                for index in expression.indices:
-                    self.expression(index)
                 self.use(expression, into=self.held_by(into, expression.field))
-            case (
-                ir.Not()
-                | ir.Compare()
-                | ir.Chain()
-                | ir.Among()
-                | ir.Negative()
-                | ir.Sum()
-                | ir.Arithmetic()
-                | ir.Extremum()
-                | ir.Element()
+            case (ir.Not() | ir.Compare() | ir.Chain() | ir.Among() | ir.Element() | ir.Constant() | ir.Local()) | (
+                ir.Negative() | ir.Sum() | ir.Arithmetic() | ir.Extremum() | ir.Setting() | ir.Size() | ir.IsTaken()
             ):
-                for operand in operands(expression):
-                    self.expression(operand)
-            case ir.Constant() | ir.Local() | ir.Setting() | ir.Size() | ir.IsTaken():
-                pass
+                self.operands(expression)
             case ir.CollectiveExpression():
                 raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
-
-    def choice(self, choice: ir.Choose, into: str | None) -> None:
-        known = dict(self.facts)
-        for option in choice.options:
-            self.expression(option.condition)
-            truth = self.determined.truth(option.condition)
-            if truth is not False:
-                before = dict(self.facts)
-                self.facts = self.learnt(option.condition, True)
-                self.expression(option.value, into)
-                self.facts = before
-            if truth:
-                break
-            self.facts = self.learnt(option.condition, False)
-        else:
-            self.expression(choice.otherwise, into)
         self.facts = known
-
-    def fold(self, fold: ir.Fold) -> None:
-        known = dict(self.facts)
-        for generator in fold.generators:
-            for operand in operands(generator.range):
-                self.expression(operand)
-            for condition in generator.conditions:
-                self.expression(condition)
-                self.facts = self.learnt(condition, True)
-        self.expression(fold.body)
-        self.facts = known
-        if fold.default is not None:
-            self.expression(fold.default)
 
     def call(self, call: ir.Call) -> None:
         """Read a call: what the callee does, with the caller's variables and states."""
-        outer, states = self.given(call)
+        names = self.given(call)
 
-        def seen(indices: Indices) -> Indices:
-            return tuple(None if one is None else outer.get(one, one) for one in indices)
+        def seen(state: ir.Variable, field: str, indices: Indices) -> Place:
+            return names[state], field, tuple(names.get(index, index) for index in indices)
 
         for use in self.reads.of(call.routine):
-            facts = dict(self.facts)
-            for (state, field, indices), values in use.facts.items():
-                if None not in seen(indices) and field not in self.written:
-                    place = states[state], field, seen(indices)
-                    facts[place] = facts.get(place, values) & values
-            blocks = (*self.blocks, *((call, *block) for block in use.blocks))
-            outside = replace(use, state=states[use.state], indices=seen(use.indices), facts=facts, blocks=blocks)
-            self.uses.append(outside)
+            self.uses.append(
+                Use(
+                    *seen(use.state, use.field, use.indices),
+                    self.also((seen(*place), values) for place, values in use.facts.items()),
+                    call.span,
+                    (*self.blocks, *((call, *block) for block in use.blocks)),
+                    use.is_write,
+                    use.into,
+                    names.get(use.value, use.value),
+                    use.adds,
+                )
+            )
         self.written |= call.routine.writes
 
-    def given(self, call: ir.Call) -> tuple[dict[Index, Index | None], dict[ir.Variable, ir.Variable]]:
-        """The indices and the states that a call gives to the parameters of the callee."""
-        indices: dict[Index, Index | None] = {}
-        states = {}
-        for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True):
-            if parameter.role is ir.Role.STATE and isinstance(argument, ir.Local):
-                states[parameter] = self.states.get(argument.variable, argument.variable)
-            else:
-                indices[parameter] = self.index(argument)
-        return indices, states
+    def given(self, call: ir.Call) -> Names:
+        """What a call gives to the parameters of the callee."""
+        return dict(zip(call.routine.parameters, map(self.index, call.arguments), strict=True))
 
     def held_by(self, into: str | None, field: str) -> str | None:
         """The field `into`, if its cells can hold all values of the other field."""
@@ -288,36 +273,45 @@ class _Reading:
             return None
         return into
 
-    def write(self, cell: ir.Cell, value: int | None) -> None:
-        for index in cell.indices:
-            self.expression(index)
-        self.use(cell, is_write=True, value=value)
-        self.written.add(cell.field)
+    def sign(self, total: ir.Sum) -> int:
+        """Whether a sum never is less than its first term (1), or never more (-1), as the text shows; else 0."""
+        terms = total.terms[1:]
+        signs = {-1 if term.is_subtracted else 1 for term in terms}
+        numbers = [self.determined.number(term.value) for term in terms]
+        return signs.pop() if len(signs) == 1 and all(one is not None and one >= 0 for one in numbers) else 0
 
-    def use(self, cell: ir.Cell, *, is_write: bool = False, into: str | None = None, value: int | None = None) -> None:
-        self.uses.append(Use(*self.place(cell), dict(self.facts), self.blocks, is_write, into, value))
+    def use(self, cell: ir.Cell, *, is_write: bool = False, **what: Any) -> None:
+        """Note that a cell is read or written, after its indices are read."""
+        self.operands(cell)
+        self.uses.append(Use(*self.place(cell), self.facts, cell.span, self.blocks, is_write, **what))
+        if is_write:
+            self.written.add(cell.field)
 
     def place(self, cell: ir.Cell) -> Place:
-        return self.states.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
+        return self.names.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
-    def index(self, expression: ir.Expression) -> Index | None:
-        """What an index is."""
+    def index(self, expression: ir.Expression) -> Any:
+        """What an index or an argument is: an index, a state of the caller, or something else (None)."""
         match expression:
             case ir.Local(variable):
-                return self.indices.get(variable, variable)
+                return self.names.get(variable, variable)
         return None
 
     # ---------------------------------------------------------------------------------------------- what is known
 
-    def learnt(self, condition: ir.Expression, truth: bool) -> dict[Place, frozenset[int]]:
-        """What is known of cells, which no statement has written yet, if a condition has this truth value."""
-        facts = dict(self.facts)
-        for place, values in self.said(condition, truth).items():
-            if place[1] not in self.written:
-                facts[place] = facts.get(place, values) & values
-        return facts
+    def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
+        """The facts here, with others about cells that no statement has written yet."""
+        joined = dict(self.facts)
+        for place, values in facts:
+            if place[1] not in self.written and None not in place[2]:
+                joined[place] = joined.get(place, values) & values
+        return joined
 
-    def said(self, condition: ir.Expression, truth: bool) -> dict[Place, frozenset[int]]:
+    def learnt(self, condition: ir.Expression, truth: bool) -> Facts:
+        """What is known if a condition has this truth value."""
+        return self.also(self.said(condition, truth).items())
+
+    def said(self, condition: ir.Expression, truth: bool) -> Facts:
         """The values of cells with which a condition can have this truth value; those of other cells may be any."""
         if self.determined.truth(condition) is not None:
             return {}
@@ -326,16 +320,12 @@ class _Reading:
                 return self.said(operand, not truth)
             case ir.And(operands) | ir.Or(operands):
                 parts = [self.said(one, truth) for one in operands if self.determined.truth(one) is None]
-                if isinstance(condition, ir.And) == truth:
-                    return {
-                        place: frozenset.intersection(*(part[place] for part in parts if place in part))
-                        for place in dict.fromkeys(place for part in parts for place in part)
-                    }
-                return {
-                    place: frozenset.union(*(part[place] for part in parts))
-                    for place in parts[0]
-                    if all(place in part for part in parts)
-                }
+                places = dict.fromkeys(place for part in parts for place in part)
+                join: Callable[..., frozenset[int]] = frozenset.intersection
+                if isinstance(condition, ir.And) != truth:  # what one part leaves open, the whole leaves open
+                    places = {one: None for one in places if all(one in part for part in parts)}
+                    join = frozenset.union
+                return {one: join(*(part[one] for part in parts if one in part)) for one in places}
             case ir.Compare(left, sign, right):
                 number = self.determined.number(right)
                 return {} if number is None else self.values(left, lambda value: SIGNS[sign](value, number) == truth)
@@ -344,29 +334,22 @@ class _Reading:
                 return {} if None in numbers else self.values(element, lambda value: (value in numbers) == truth)
             case ir.Cell():
                 return self.values(condition, lambda value: bool(value) == truth)
-            case ir.Call(ir.Routine(body=(ir.Return(value),)) as routine) as call:
-                return _Reading(self.reads, routine, *self.given(call)).said(value, truth)
+            case ir.Call(ir.Routine(body=(ir.Return(value),)) as routine):
+                return _Reading(self.reads, routine, self.given(condition)).said(value, truth)
         return {}
 
-    def values(self, expression: ir.Expression, may_be: Callable[[int], bool]) -> dict[Place, frozenset[int]]:
-        """The values that a cell may have, if the expression is one whose indices are variables."""
+    def values(self, expression: ir.Expression, may_be: Callable[[int], bool]) -> Facts:
+        """The values that a cell may have, if the expression is one."""
         if not isinstance(expression, ir.Cell):
             return {}
-        place, layout = self.place(expression), self.instance.layouts[expression.field]
-        if None in place[2] or layout.high - layout.low >= MOST_VALUES:
+        layout = self.instance.layouts[expression.field]
+        if layout.high - layout.low >= MOST_VALUES:
             return {}
-        return {place: frozenset(value for value in range(layout.low, layout.high + 1) if may_be(value))}
+        return {self.place(expression): frozenset(filter(may_be, range(layout.low, layout.high + 1)))}
 
 
-def _written(statements: Iterable[ir.Statement]) -> set[str]:
-    """The fields to which statements, or what they call, may write."""
-
-    def fields(node: ir.Node) -> Iterable[str]:
-        match node:
-            case ir.Cell(_, field):
-                return (field,)
-            case ir.Call(routine):
-                return routine.writes
-        return ()
-
-    return {field for node in visit(statements) for field in fields(node)}
+def _touched(statements: Iterable[ir.Statement]) -> set[str]:
+    """The fields that statements use, and those that their callees write."""
+    nodes = list(visit(statements))
+    called = (node.routine.writes for node in nodes if isinstance(node, ir.Call))
+    return {node.field for node in nodes if isinstance(node, ir.Cell)}.union(*called)

@@ -22,17 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from functools import partial
+from typing import assert_never
 
 from isrcheck.checker.reductions import loops, pairs
-from isrcheck.checker.reductions.loops import Access, Binding
-from isrcheck.checker.reductions.values import Known, Node, Value
+from isrcheck.checker.reductions.reads import Reads
+from isrcheck.checker.reductions.values import Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.determined import Determined
-from isrcheck.models.language.ir.interpreter import SIGNS
-from isrcheck.models.language.ir.walking import assigned, increase
+from isrcheck.models.language.ir.walking import increase, operands
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import Function, Parameter
 
@@ -58,7 +57,8 @@ class Sorts:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.determined = Determined(instance)
+        self.reads = Reads(instance)
+        self.determined = self.reads.determined
         self.domains: dict[type[Domain], Node] = {}
         self.values: dict[str, Node | None] = {}
         self.routines: dict[ir.Routine, _Reading] = {}
@@ -69,7 +69,7 @@ class Sorts:
                 self.domain(domain)
             if isinstance(declared.contents, Queue):
                 what = f"{instance.model.place_of(name)}: the places of a queue are in order"
-                self.domain(declared.contents.axis).faults.append(what)
+                self.domain(declared.contents.axis).faults.append(partial(str, what))
             values = declared.values
             self.values[name] = None
             if not values.is_flag and values.names is None:
@@ -106,7 +106,7 @@ class Sorts:
             for parameter, one in zip(reading.routine.arguments, action.parameters, strict=True):
                 for domain in (parameter.domain, one.domain):
                     if domain is not None and not issubclass(domain, Subset):
-                        reading.locals[parameter].value.join(self.domain(domain))
+                        reading.locals[parameter].join(self.domain(domain))
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
         # What ends or bounds a search has to respect the permutations, too.
@@ -134,7 +134,7 @@ class Sorts:
                 self.symmetric.append(Sort(domains, size, fixed, frozenset(node.fields)))
 
     def _faults(self, node: Node, domains: Sequence[type[Domain]], sizes: set[int]) -> Iterator[str]:
-        yield from node.faults
+        yield from (fault() for fault in node.faults)
         path = self.instance.model.path
         if len(sizes) > 1:
             names = ", ".join(f"{one.__name__} with {self.size(one)}" for one in domains if self.size(one))
@@ -156,30 +156,27 @@ class _Reading:
     def __init__(self, sorts: Sorts, routine: ir.Routine) -> None:
         self.sorts = sorts
         self.routine = routine
+        self.determined = sorts.determined
         self.result = Node()
-        self.accesses: list[Access] = []
         self.loops: list[Node] = []
-        self.locals = {
-            parameter: Binding(Node(), parameter not in routine.assignments)
-            for parameter in routine.arguments
-            if parameter.role is ir.Role.NUMBER
-        }
+        self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
     def fault(self, value: Value, span: ir.Span, what: str) -> None:
-        """Note that elements of the value's sort are told apart."""
+        """Note that elements of the value's sort are told apart; in `what`, {} is what is written there."""
         if isinstance(value, Node):
-            value.root().faults.append(f"{span.place}: in {self.routine.name}: {what}")
+            name = self.routine.name
+            value.root().faults.append(lambda: f"{span.place}: in {name}: {what.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
         """Say that two values are compared, or that one is stored where the other one is read."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
-        elif isinstance(left, Known) and isinstance(right, Node):
-            right.root().fixed.add(left.number)
-        elif isinstance(left, Node) and isinstance(right, Known):
-            left.root().fixed.add(right.number)
+        elif isinstance(left, int) and isinstance(right, Node):
+            right.root().fixed.add(left)
+        elif isinstance(left, Node) and isinstance(right, int):
+            left.root().fixed.add(right)
         elif isinstance(left or right, Node):
-            self.fault(left or right, span, f"`{span.shown}` uses a computed number as an element")
+            self.fault(left or right, span, "{} uses a computed number as an element")
 
     # --------------------------------------------------------------------------------------------------- statements
 
@@ -190,8 +187,7 @@ class _Reading:
     def statement(self, statement: ir.Statement) -> bool:
         match statement:
             case ir.Assign(variable, value):
-                binding = self.locals.setdefault(variable, Binding(Node(), is_stable=False))
-                self.unify(binding.value, self.value(value), value.span)
+                self.unify(self.locals.setdefault(variable, Node()), self.value(value), value.span)
             case ir.Store():
                 self.store(statement)
             case ir.Branch(cases, otherwise):
@@ -221,169 +217,122 @@ class _Reading:
                 assert_never(statement)
         return False
 
-    def store(self, statement: ir.Store) -> None:
-        total, span = increase(statement), statement.span
+    def store(self, store: ir.Store) -> None:
+        total = increase(store)
         if total is None:
-            value = self.value(statement.value)
-            said = loops.invariant(statement.value, value.number if isinstance(value, Known) else None, self.locals)
-            self.unify(self.cell(statement.cell, "write", said), value, statement.value.span)
+            value = self.value(store.value)
+            self.unify(self.cell(store.cell), value, store.value.span)
             return
-        signs = set()
-        for term in total.terms[1:]:
-            value = self.value(term.value)
-            self.fault(value, span, "arithmetic with an element")
-            signs.add(term.is_subtracted if isinstance(value, Known) and value.number >= 0 else None)
-        sign = {True: "subtract", False: "add", None: None}[signs.pop()] if len(signs) == 1 else None
-        self.fault(self.cell(statement.cell, "add", sign), span, "arithmetic with an element")
+        for value in [*(self.value(term.value) for term in total.terms[1:]), self.cell(store.cell)]:
+            self.fault(value, store.span, "arithmetic with an element")
 
     def loop(self, loop: ir.Loop) -> None:
-        variable, known, first = loop.variable, dict(self.locals), len(self.accesses)
+        variable, known = loop.variable, dict(self.locals)
         node = self.iterated(loop.range, loop.span)
         if variable in known:
-            self.unify(node, known[variable].value, loop.span)
+            self.unify(node, known[variable], loop.span)
             self.fault(node, loop.span, f"after this loop, `{variable.name}` is the last element")
-        self.locals[variable] = binding = Binding(node, variable not in assigned(loop.body))
+        self.locals[variable] = node
         self.loops.append(node)
         self.block(loop.body)
         self.loops.pop()
-        for what, where in loops.faults(loop, binding, self.accesses[first:], known):
+        for what, where in loops.faults(loop, self.sorts.reads.of(self.routine), known):
             self.fault(node, where, what)
         self.locals = known
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def truth(self, expression: ir.Expression) -> bool | None:
+    def truth(self, condition: ir.Expression) -> bool | None:
         """Read a condition; its value if the configuration determines it."""
-        value = self.value(expression)
-        if isinstance(value, Known):
-            return bool(value.number)
+        value = self.value(condition)
         if isinstance(value, Node):
             value.root().fixed.add(0)
-        return None
+        return self.determined.truth(condition)
 
     def value(self, expression: ir.Expression) -> Value:
+        number = self.determined.number(expression)
+        if number is not None:
+            return number
         span = expression.span
         match expression:
-            case ir.Constant(number):
-                return Known(int(number))
             case ir.Local(variable):
-                found: Value = self.locals[variable].value
-                return found
-            case ir.Setting(entry):
-                return Known(int(getattr(self.sorts.instance.configuration, entry)))
-            case ir.Size(domain):
-                return Known(self.sorts.instance.size_of(domain))
+                return self.locals[variable]
             case ir.Cell():
-                return self.cell(expression, "read", None)
+                return self.cell(expression)
             case ir.Element(subset, index):
                 assert subset.domain is not None and issubclass(subset.domain, Subset)
                 self.unify(self.sorts.domain(subset.domain.of), self.value(index), index.span)
-            case ir.IsTaken():
-                pass
             case ir.Not(operand):
-                test = self.truth(operand)
-                return None if test is None else Known(not test)
-            case ir.And(parts):
-                return self.decided(parts, False)
-            case ir.Or(parts):
-                return self.decided(parts, True)
-            case ir.Compare(left_side, sign, right_side):
-                return self.comparison(self.value(left_side), sign, self.value(right_side), expression)
-            case ir.Chain():
-                return self.chain(expression)
+                self.truth(operand)
+            case ir.And(parts) | ir.Or(parts):  # the value is that of a part: `0 or 2` is 2
+                for part in parts:
+                    self.fault(self.value(part), part.span, "{} is an element that is used as a truth value")
+                    if self.determined.truth(part) is isinstance(expression, ir.Or):
+                        break  # what comes before is evaluated, what comes after is not
+            case ir.Compare(left, sign, right):
+                self.comparisons(expression, [left, right], [sign])
+            case ir.Chain(first, links):
+                sides = [first, *(link.right for link in links)]
+                self.comparisons(expression, sides, [link.sign for link in links])
             case ir.Among(element, choices):
-                left = self.value(element)
+                value = self.value(element)
                 for choice in choices:
-                    self.unify(left, self.value(choice), span)
-            case ir.Negative(operand):
-                value = self.computed([operand], f"`{span.shown}` is arithmetic with an element", span)
-                return None if value is None else Known(-value[0])
-            case ir.Sum(terms):
-                what = f"`{span.shown}` is arithmetic with an element"
-                numbers = self.computed([term.value for term in terms], what, span)
-                if numbers is not None:
-                    signs = (-1 if term.is_subtracted else 1 for term in terms)
-                    return Known(sum(sign * number for sign, number in zip(signs, numbers, strict=True)))
-            case ir.Arithmetic(left_side, _, right_side):
-                self.computed([left_side, right_side], f"`{span.shown}` is arithmetic with an element", span)
-            case ir.Extremum(extreme, parts):
-                numbers = self.computed(parts, f"`{span.shown}` orders elements", span)
-                return None if numbers is None else Known((min if extreme is ir.Extreme.LEAST else max)(numbers))
+                    self.unify(value, self.value(choice), span)
+            case ir.Negative() | ir.Sum() | ir.Arithmetic():
+                self.computed(operands(expression), "{} is arithmetic with an element", span)
+            case ir.Extremum(_, parts):
+                self.computed(parts, "{} orders elements", span)
             case ir.Choose():
                 return self.chosen(expression)
             case ir.Fold():
                 self.fold(expression)
             case ir.Call():
                 return self.call(expression)
+            case ir.Constant() | ir.Setting() | ir.Size() | ir.IsTaken():
+                pass
             case ir.CollectiveExpression():
                 raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
         return None
 
-    def computed(self, parts: Sequence[ir.Expression], what: str, span: ir.Span) -> list[int] | None:
-        """Read numbers that are computed with, which elements must not be; the numbers, if all are determined."""
-        values = [self.value(part) for part in parts]
-        for value in values:
-            self.fault(value, span, what)
-        numbers = [value.number for value in values if isinstance(value, Known)]
-        return numbers if len(numbers) == len(values) else None
-
-    def decided(self, parts: Sequence[ir.Expression], decides: bool) -> Value:
-        """`and`, `or`: the first value that decides, else the last: `0 or 2` is 2."""
-        known, value = True, None
+    def computed(self, parts: Iterable[ir.Expression], what: str, span: ir.Span) -> None:
+        """Read numbers that are computed with, which elements must not be."""
         for part in parts:
-            value = self.value(part)
-            self.fault(value, part.span, f"`{part.span.shown}` is an element that is used as a truth value")
-            known = known and isinstance(value, Known)
-            if isinstance(value, Known) and bool(value.number) == decides:
-                break  # what comes before is evaluated, what comes after is not
-        return value if known else None
+            self.fault(self.value(part), span, what)
 
-    def comparison(self, left: Value, sign: ir.Sign, right: Value, comparison: ir.Compare | ir.Chain) -> Value:
-        """Two numbers are compared, perhaps in a chain."""
-        if isinstance(left, Known) and isinstance(right, Known):
-            return Known(SIGNS[sign](left.number, right.number))
-        is_order = sign not in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL)
-        if is_order and comparison not in self.sorts.unordered:
-            for one in (left, right):
-                self.fault(one, comparison.span, f"`{comparison.span.shown}` orders elements")
-        else:
-            self.unify(left, right, comparison.span)
-        return None
+    def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
+        """Numbers are compared, each with the next."""
+        values = [self.value(side) for side in sides]
+        for left, sign, right in zip(values, signs, values[1:], strict=False):
+            if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) or whole in self.sorts.unordered:
+                self.unify(left, right, whole.span)
+            else:
+                for value in (left, right):
+                    self.fault(value, whole.span, "{} orders elements")
 
-    def chain(self, chain: ir.Chain) -> Value:
-        left, truths = self.value(chain.first), []
-        for link in chain.links:
-            right = self.value(link.right)
-            truths.append(self.comparison(left, link.sign, right, chain))
-            left = right
-        numbers = [one.number for one in truths if isinstance(one, Known)]
-        return Known(all(numbers)) if len(numbers) == len(truths) else None
-
-    def chosen(self, expression: ir.Choose) -> Value:
-        found: list[tuple[Value, ir.Span]] = []
-        for option in expression.options:
-            known = self.truth(option.condition)
-            if known is not False:
-                found.append((self.value(option.value), option.value.span))
-            if known is True:
+    def chosen(self, choose: ir.Choose) -> Value:
+        values = []
+        for option in choose.options:
+            truth = self.truth(option.condition)
+            if truth is not False:
+                values.append((self.value(option.value), option.value.span))
+            if truth is True:
                 break
         else:
-            found.append((self.value(expression.otherwise), expression.otherwise.span))
-        if len(found) == 1:
-            return found[0][0]
+            values.append((self.value(choose.otherwise), choose.otherwise.span))
+        if len(values) == 1:
+            return values[0][0]
         into = Node()
-        for one, where in found:
-            self.unify(into, one, where)
+        for value, span in values:
+            self.unify(into, value, span)
         return into
 
     def fold(self, fold: ir.Fold) -> None:
         if fold.gathering is not ir.Gathering.SUM:
             self.sorts.unordered |= set(pairs.symmetric_orders(fold))
         for generator in fold.generators:
-            node = self.iterated(generator.range, generator.span)
-            self.locals[generator.variable] = Binding(node, is_stable=True)
+            self.locals[generator.variable] = self.iterated(generator.range, generator.span)
             for condition in generator.conditions:
                 self.truth(condition)
         match fold.gathering:
@@ -393,44 +342,31 @@ class _Reading:
                 self.fault(self.value(fold.body), fold.body.span, "a sum of elements")
             case ir.Gathering.LEAST | ir.Gathering.GREATEST:
                 parts = [fold.body] if fold.default is None else [fold.body, fold.default]
-                self.computed(parts, f"`{fold.span.shown}` orders elements", fold.span)
+                self.computed(parts, "{} orders elements", fold.span)
             case _:
                 assert_never(fold.gathering)
 
     def iterated(self, numbers: ir.Range, span: ir.Span) -> Node:
         """The sort of the variable of a loop or a fold."""
         node = Node()
-        ends = [self.value(one) for one in (numbers.first, numbers.end)]
-        match ends:
-            case [Known(low), Known(high)]:
+        match self.value(numbers.first), self.value(numbers.end):
+            case int(low), int(high):
                 node.ranges.append((low, high, span.place))
-            case _:
+            case ends:
                 for one in (node, *ends):
                     self.fault(one, span, f"`{numbers.span.shown}` depends on the state")
         return node
 
     def call(self, call: ir.Call) -> Value:
-        routine = call.routine
-        callee = self.sorts.routine(routine)
-        origins: dict[Binding, Binding | None] = {}
-        for parameter, argument in zip(routine.parameters, call.arguments, strict=True):
+        callee = self.sorts.routine(call.routine)
+        for parameter, argument in zip(call.routine.parameters, call.arguments, strict=True):
             if parameter.role is ir.Role.NUMBER:
-                self.unify(callee.locals[parameter].value, self.value(argument), argument.span)
-                origins[callee.locals[parameter]] = loops.origin(argument, self.locals)
-        self.accesses += [one.seen_from(origins, call.span) for one in callee.accesses]
-        if not routine.returns_value:
-            return None
-        if not (routine.writes or routine.reads or routine.arguments):
-            number = self.sorts.determined.number(call)
-            assert number is not None, "it depends on the configuration alone"
-            return Known(number)
-        return callee.result
+                self.unify(callee.locals[parameter], self.value(argument), argument.span)
+        return callee.result if call.routine.returns_value else None
 
-    def cell(self, cell: ir.Cell, mode: str, said: Any) -> Value:
-        """Read a cell: unify the indices with the axes; returns the sort of the cell."""
+    def cell(self, cell: ir.Cell) -> Value:
+        """Unify the indices of a cell with the axes; returns its sort."""
         declared = self.sorts.instance.model.fields[cell.field]
         for domain, index in zip(declared.over, cell.indices, strict=True):
             self.unify(self.sorts.domain(domain), self.value(index), index.span)
-        origins = tuple(loops.origin(index, self.locals) for index in cell.indices)
-        self.accesses.append(Access(cell.field, origins, mode, said, cell.span))
         return self.sorts.values[cell.field]

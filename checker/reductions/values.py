@@ -6,6 +6,7 @@ Out: sets of places with values of one sort.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isrcheck.models.language.declare import Domain
@@ -14,11 +15,12 @@ from isrcheck.models.language.declare import Domain
 @dataclass(eq=False)
 class Node:
     """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` why elements are told apart: the first reason first; `ranges` the loops over it."""
+    named by a constant, `faults` say why elements are told apart: the first reason first (most are never spelled);
+    `ranges` are the loops over it."""
 
     domains: set[type[Domain]] = field(default_factory=set)
     fixed: set[int] = field(default_factory=set)
-    faults: list[str] = field(default_factory=list)
+    faults: list[Callable[[], str]] = field(default_factory=list)
     ranges: list[tuple[int, int, str]] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
     parent: Node | None = None
@@ -43,12 +45,6 @@ class Node:
         into.fields += gone.fields
 
 
-@dataclass(frozen=True)
-class Known:
-    """The value of an expression that the configuration determines."""
-
-    number: int
-
-
-Value = Node | Known | None
-"""What is known of an expression: its sort, its value, or that it is a truth value or a computed number (None)."""
+Value = Node | int | None
+"""What is known of an expression: its sort, its value if the configuration determines it, or that it is a truth value
+or a computed number (None)."""

@@ -51,7 +51,8 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
 
 
 def unpack(blob: bytes) -> Blob:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 from isrcheck.conformance.audit.acked_list import Acked
 from isrcheck.conformance.audit.committed import lacking, later_leader_without
@@ -49,7 +50,7 @@ class AckedCheck:
         self._offsets = [record.offset for record in self._records]
         self._there: dict[tuple[str, int], There] = {}
         for log in logs:
-            log.heard.append(lambda batch, log=log: self._hear(log, batch))  # type: ignore[misc]
+            log.heard.append(partial(self._hear, log))
 
     def _hear(self, log: CopyLog, batch: Batch) -> None:
         place = bisect_left(self._offsets, max(batch.base_offset, log.start))

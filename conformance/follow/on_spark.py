@@ -130,5 +130,5 @@ def _record_of(found: LogVerdict) -> dict[str, object]:
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 
-def _found_of(record: dict[str, object]) -> LogVerdict:
-    return LogVerdict(**{**record, "word": Word(record["word"])})  # type: ignore[arg-type]  # as they were recorded
+def _found_of(record: dict[str, Any]) -> LogVerdict:
+    return LogVerdict(**{**record, "word": Word(record["word"])})

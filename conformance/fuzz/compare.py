@@ -128,6 +128,21 @@ def compare_dead_cells(program: Program) -> Comparison:
     return _compared(program, compared)
 
 
+def compare_functions(program: Program) -> Comparison:
+    """Compare Python, the representation and the formulas in reached and in random states, up to the first difference:
+    a part of `compare` that compiles nothing."""
+
+    def compared(program: Program, model: Model, result: Comparison) -> None:
+        for protocol in program.protocols:
+            system, instance = PlainSystem(program, {}, protocol, {}), model.instance(protocol)
+            if system.initial:
+                plain = plain_search(system)
+                _reference(instance, system, plain)
+                _formulas(instance, plain)
+
+    return _compared(program, compared)
+
+
 def compare_symmetry(program: Program) -> Comparison:
     """Compare random states with their permutations, up to the first difference: a small part of `compare`."""
 

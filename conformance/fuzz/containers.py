@@ -17,6 +17,9 @@ from isrcheck.conformance.fuzz.statements import Body, indented, parameters_of
 
 VARIABLES = ("e", "member", "each")
 
+SUBSET = "Those"
+"""The subsets of the domain of the sets."""
+
 
 class Containers:
     """Adds sets and queues to a program."""
@@ -43,6 +46,9 @@ class Containers:
             world.queues.append(Queues(f"queue{number}", domains, low, high, most, queued))
 
         world.pairs = chance.choice((0, 0, 1, 2))
+        self.spaces = [space for space in world.spaces if world.sets and space.name == of]
+        if self.spaces and chance.random() < 0.7:
+            world.subsets[SUBSET] = self.spaces[0]
 
     def parts(self) -> list[str]:
         """The functions: actions that change sets, and properties that read them."""
@@ -74,8 +80,11 @@ class Containers:
         chance = self.chance
         scope = self._scope(("s",))
         parameters = parameters_of(chance, self.world, scope)
+        if SUBSET in self.world.subsets and not scope.subsets and chance.random() < 0.7:
+            scope.subsets["those"] = SUBSET
+            parameters.append(("those", SUBSET))
         asked = _Asking(chance, self.world, scope)
-        lines = [f"require({asked.truth(1)})" for _ in range(chance.choice((0, 1, 1)))]
+        lines = [f"require({asked.truth(1)})" for _ in range(chance.choice((0, 1, 1, 2)))]
         for _ in range(chance.choice((1, 2, 2))):
             lines += asked.change()
         if chance.random() < 0.4:
@@ -107,7 +116,7 @@ class _Asking:
 
     def readable(self) -> tuple[str, int, str]:
         """A set of the state, or a parameter that is a subset: its text, its size and its domain."""
-        if self.scope.subsets and self.chance.random() < 0.4:
+        if self.scope.subsets and self.chance.random() < 0.6:
             name, kind = self.chance.choice(list(self.scope.subsets.items()))
             space: Space = self.world.subsets[kind]
             return name, space.size, space.name
@@ -122,20 +131,20 @@ class _Asking:
             return self.queued(depth)
         text, size, of = self.readable()
         form = self.chance.random()
-        if form < 0.3:
+        if form < 0.2:
             word = self.chance.choice(("in", "in", "not in"))
             return f"({self.element(size)} {word} {text})"
-        if form < 0.5:
+        if form < 0.35:
             return f"(len({text}) {self.chance.choice(COMPARISONS)} {self.chance.randint(0, size)})"
         if form < 0.65:
-            others = [other for other in (self.readable() for _ in range(6)) if other[2] == of]
+            others = [other for other in (self.readable() for _ in range(6)) if other[2] == of and other[0] != text]
             if others:
                 return f"({text} {self.chance.choice(COMPARISONS)} {others[0][0]})"
         if form < 0.75 and depth > 0:
             return f"({self.truth(depth - 1)} {self.chance.choice(('and', 'or'))} {self.writer.truth(depth)})"
         variable = self.chance.choice(VARIABLES)
         inside = self.writer.at(self.scope.inner(**{variable: (0, size - 1)}))
-        test = f" if {inside.truth(0)}" if self.chance.random() < 0.3 else ""
+        test = "".join(f" if {inside.truth(0)}" for _ in range(self.chance.choice((0, 0, 0, 1, 2))))
         if form < 0.92:
             word = self.chance.choice(("all", "any"))
             return f"{word}({inside.truth(1)} for {variable} in {text}{test})"
@@ -185,7 +194,7 @@ class _Asking:
             left = self.writer.fitted(self.writer.number(1), 0, 2)
             lines = [f"s.pairs.append(Pair(left={left}, right={self.writer.truth(1)}))"]
             return lines if careless else [f"if len(s.pairs) < {self.world.pairs}:", *indented(lines)]
-        lines = ["s.pairs.popleft()" if form < 0.9 else "s.pairs.clear()"]
+        lines = ["s.pairs.popleft()" if form < 0.8 else "s.pairs.clear()"]
         return lines if careless else ["if len(s.pairs) > 0:", *indented(lines)]
 
     def queue_changed(self) -> list[str]:
@@ -202,7 +211,7 @@ class _Asking:
                 cell for cell in self.world.fields if not cell.over and cell.low <= one.low <= one.high <= cell.high
             ]
             lines = [f"first = {text}.popleft()", *(f"s.{cell.name} = first" for cell in into[:1])]
-        elif form < 0.76:
+        elif form < 0.8:
             lines = [f"{text}.clear()"]
         return lines if careless else [f"if len({text}) > 0:", *indented(lines)]
 
@@ -229,7 +238,7 @@ class _Asking:
         if form < 0.55:
             return [f"{text}.discard({self.element(one.size)})"]
         if form < 0.62:
-            return [f"{text}.clear()"] if form < 0.59 else [f"{text} = set()"]
+            return [f"{text}.clear()" if form < 0.58 else f"{text} = set()"]
         if form < 0.72:
             elements = ", ".join(self.element(one.size) for _ in range(self.chance.choice((1, 2))))
             return [f"{text} = {{{elements}}}"]

@@ -286,8 +286,6 @@ class SetLike:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SetLike) and self.now() == other.now()
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __le__(self, other: SetLike) -> bool:
         return self.now().issubset(other.now())
 
@@ -452,8 +450,6 @@ class Taken:
     def __eq__(self, other: object) -> bool:
         return bool(getattr(other, "__name__", None) == self.name)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 # -------------------------------------------------------------------------------------------------------- the system
 
@@ -510,9 +506,11 @@ class PlainSystem:
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
         for domain in [
-            one for one in (*library.values(), *second.values()) if isinstance(one, Elements) and one is not Domain
+            one
+            for one in (*library.values(), *second.values())
+            if isinstance(one, type) and issubclass(one, Domain) and one is not Domain
         ]:
-            domain.number = max(0, sized(domain.size, plain))  # type: ignore[attr-defined]
+            domain.number = max(0, sized(domain.size, plain))
         self.contradictions = list(_noted(base, "contradiction").values())
         self.places: dict[str, PlainField] = {}
         self.starts: dict[str, Any] = {}

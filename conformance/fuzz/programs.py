@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import random
 
-from isrcheck.conformance.fuzz.containers import Containers, grouped
+from isrcheck.conformance.fuzz.containers import SUBSET, Containers, grouped
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
 from isrcheck.conformance.fuzz.endless.declarations import Endless
 from isrcheck.conformance.fuzz.expressions import Helper, Scope, Writer
@@ -96,7 +96,8 @@ class _Making:
             parts += containers.parts()
             if self.second is not None:
                 imported = f"from {self.name} import "
-                second = self.second.replace(imported, f"{imported}Pair, ") if self.world.pairs else self.second
+                names = [*(["Pair"] if self.world.pairs else []), *(one for one in self.world.subsets if one == SUBSET)]
+                second = self.second.replace(imported, "".join([imported, *(f"{name}, " for name in names)]))
                 self.second = "\n".join([second, *containers.action_of_second()])
         whole, chance = self._whole(parts), random.Random(f"{self.name}: records")
         return grouped(whole, chance) if chance.random() < 0.4 else whole

@@ -48,7 +48,15 @@ FLOORS = {
             ("session",),
         ),
         *(("spark",), ("spark/runtime",), ("causes", "disk", "proofs"), ("explicit", "symbolic")),
-        *(("liveness",), ("compile",), ("compile/lowering",), ("reductions",), ("outcome",), ("resources",)),
+        *(
+            ("liveness",),
+            ("compile",),
+            ("compile/lowering",),
+            ("compile/staging",),
+            ("reductions",),
+            ("outcome",),
+            ("resources",),
+        ),
     ),
     "traces": (
         ("command",),

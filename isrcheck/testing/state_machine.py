@@ -199,14 +199,14 @@ def state_machine(
     }
     for number in members["steps_of"]:  # an action without steps can never be taken
         members[instance.model.actions[number].name] = _rule(number)
-    made: type[ModelAndSystem] = type("ModelAndSystemOfThisInstance", (base,), members)
 
     class ModelAndSystemTestCase(TestCase):
         def runTest(self) -> None:  # noqa: N802 - the name is unittest's
             """Run the machine as a test."""
             must_agree(made, settings.default.max_examples if settings.default else EXAMPLES, steps, out)
 
-    made.TestCase = ModelAndSystemTestCase  # type: ignore[assignment]  # Hypothesis computes its own
+    members["TestCase"] = ModelAndSystemTestCase  # instead of Hypothesis' own
+    made: type[ModelAndSystem] = type("ModelAndSystemOfThisInstance", (base,), members)
     return made
 
 

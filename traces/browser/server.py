@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import socket
 import socketserver
 import urllib.parse
 from collections.abc import Mapping
@@ -86,12 +87,12 @@ class Server(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
         """Say nothing about a connection that broke."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
+            super().handle_error(request, client_address)
 
 
 def _refusal(port: int, error: OSError) -> str:

@@ -7,6 +7,7 @@ Out: lines of any length, which table.fitted breaks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 
 from isrcheck.models.language.declare import NONE
@@ -17,11 +18,15 @@ from isrcheck.traces.format.spelling import name_entry, spell_entry
 from isrcheck.traces.kafka.model import first_read, last_stable_offset
 
 
+def _is_committed(r: int, offset: int, s: State) -> bool:
+    return bool(s.high_watermark[r] > offset)
+
+
 def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[str]:
     """Explain that replicas `a` and `b` have different entries at an offset below both their high watermarks."""
     found = [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks"]
     for r in (a, b):
-        committed = timeline.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
+        committed = timeline.last_change(partial(_is_committed, r, offset))
         held = f"broker {r} has {timeline.entry(r, offset)}: {timeline.origin(r, offset)}"
         found.append(f"  {held}, below its high watermark {timeline.when(committed, 'since')}")
     return found
@@ -95,14 +100,13 @@ def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
     if not crossed:
         return []
     below, above = crossed[0]
-    since = {
-        name: timeline.last_change(lambda s, name=name: offsets[name](s) == values[name])  # type: ignore[misc]
-        for name in (below, above)
-    }
-    return [
-        f"broker {r}: {below} {values[below]} is above {above} {values[above]}",
-        *(f"  {name} {values[name]} {timeline.when(step, 'since')}" for name, step in since.items()),
-    ]
+
+    def since(name: str) -> str:
+        changed = timeline.last_change(lambda s: offsets[name](s) == values[name])
+        return f"  {name} {values[name]} {timeline.when(changed, 'since')}"
+
+    found = f"broker {r}: {below} {values[below]} is above {above} {values[above]}"
+    return [found, since(below), since(above)]
 
 
 TELLERS: Mapping[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {

@@ -1,87 +1,38 @@
-"""Lowers one routine of a model to the source text of a function of the kernel.
+"""Builds what the nodes of one routine of a model say, as machine code.
 
 In:  a `Routine`, and the kernel that it becomes a part of (checker/compile/lower.py).
-Out: lines of a small subset of Python: `s.field[i]` is the number at an address, `require(e)` becomes
-     `if not e: return False`, and folds become loops.
+Out: a function of the kernel: a cell is the number at an address, a guard that is false returns 0, folds are loops.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from itertools import count
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, Protocol, assert_never
 
-from isrcheck.models.language.declare import Subset
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    CollectiveExpression,
-    CollectiveStatement,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extremum,
-    Fold,
-    Gathering,
-    IsTaken,
-    Local,
-    Loop,
-    Negative,
-    Not,
-    NotInTheCoreError,
-    Or,
-    Range,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Term,
-    Variable,
-)
+from isrcheck.checker.compile.lowering.elements import Elements
+from isrcheck.checker.compile.lowering.ranges import Limits, Ranges, is_of_loop
+from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value
+from isrcheck.checker.compile.staging.code import Variable as Place
+from isrcheck.checker.compile.staging.instructions import READ, WRITE, element
+from isrcheck.checker.compile.staging.module import Module
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import increase, variables, visit
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 
-INDENT = "    "
-
-ARGUMENT = re.compile(r"\bp(\d+)\b")
-"""The argument of an action in a guard: names of the model end with an underscore."""
-
-READ = {1: "read", 2: "read16", 4: "read32"}
-"""The operations that read a number from a working buffer, by its number of bytes."""
-
-WRITE = {1: "write", 2: "write16", 4: "write32"}
-"""The operations that write a number to a working buffer, by its number of bytes."""
-
 
 class Kernel(Protocol):
-    """The kernel whose functions are lowered."""
+    """The kernel whose functions are built."""
 
     instance: Instance
-    elements: Any
-    """How folds over symmetric elements are evaluated (checker/reductions/elements.py)."""
-    numbers: count[int]
-    """Numbers that make names unique."""
-    parts: list[str]
-    """The functions so far, callees before callers."""
+    module: Module
+    ranges: Ranges
+    elements: Elements
 
-    def routine(self, routine: Routine) -> str:
-        """The name of a function of the kernel, which is added if it is not there yet."""
+    def routine(self, routine: ir.Routine, /) -> Any:
+        """The function of a routine, which is built if it is not there yet."""
 
     def first_byte(self, place: FieldLayout) -> int:
         """Where the cells of a field begin in a working buffer."""
@@ -90,313 +41,292 @@ class Kernel(Protocol):
         """Where a working buffer has a setting, and in how many bytes."""
 
 
-class RoutineLowering:
-    """Lowers one routine. `limits` are known of variables: the value is in 0..limit-1."""
+def function_of(
+    kernel: Kernel, routine: ir.Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
+) -> Any:
+    """The function of a routine, given limits of its parameters, without its first `skip` statements. That of an action
+    returns whether the action is enabled."""
+    body = routine.body[skip:]
 
-    def __init__(self, kernel: Kernel, routine: Routine, limits: Mapping[Variable, int] = {}) -> None:
+    def build(code: Code, *parameters: Value) -> None:
+        places = {
+            variable: code.variable(value) if variable in routine.assignments else value
+            for variable, value in zip(routine.parameters, parameters, strict=True)
+        }
+        Lowering(kernel, code, routine, places, kernel.ranges.limits(routine, body, limits or {})).statements(body)
+        if is_action and not code.has_ended:
+            code.return_(True)
+
+    return kernel.module.define(f"model.{routine.name}", _kinds(routine.parameters), build)
+
+
+def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
+    """The kinds of a function's parameters. If there are several states, they may be the same."""
+    states = sum(one.role is ir.Role.STATE for one in parameters)
+    return [(Apart if states == 1 else Buffer) if one.role is ir.Role.STATE else Value for one in parameters]
+
+
+class Lowering:
+    """Builds nodes of a routine in a function. `places` are the values of the variables so far; `limits` are known of
+    them."""
+
+    def __init__(
+        self, kernel: Kernel, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
+    ) -> None:
         self.kernel = kernel
+        self.code = code
         self.routine = routine
-        self.names: dict[Variable, str] = {}
-        self.limits = {one: limit for one, limit in limits.items() if one not in routine.assignments}
-
-    def name(self, variable: Variable) -> str:
-        """A variable as it is written in the kernel: with a final underscore, to avoid name clashes."""
-        known = self.names.get(variable)
-        is_written = variable.role in (Role.STATE, Role.TAKEN)
-        return known or (variable.name if is_written else f"{variable.name}_")
-
-    def rename_parameters(self) -> None:
-        """Rename the parameters to p0, p1, ..., as in the loops over them, and the state to `before`."""
-        self.names[self.routine.states[0]] = "before"
-        self.names |= {parameter: f"p{position}" for position, parameter in enumerate(self.routine.arguments)}
-
-    def text(self, name: str, *, is_action: bool, skip: int = 0) -> str:
-        """The text of the function under this name, without its first `skip` statements."""
-        lines = [f"def {name}({', '.join(map(self.name, self.routine.parameters))}):"]
-        lines += self.lines(self.routine.body[skip:], INDENT)
-        if is_action:
-            lines.append(f"{INDENT}return True")
-        elif len(lines) == 1:
-            lines.append(f"{INDENT}return")
-        return "\n".join(lines)
+        self.places = places
+        self.limits = limits
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def lines(self, statements: Iterable[Statement], indent: str) -> list[str]:
-        """The lines of statements; none if there is no statement."""
-        return [line for one in statements for line in self.statement(one, indent)]
+    def statements(self, statements: Iterable[ir.Statement]) -> None:
+        """Build statements in order; nothing is built behind the end."""
+        for statement in statements:
+            if not self.code.has_ended:
+                self.statement(statement)
 
-    def block(self, statements: Iterable[Statement], indent: str) -> list[str]:
-        """The lines inside another statement, of which there has to be one."""
-        return self.lines(statements, indent + INDENT) or [f"{indent}{INDENT}pass"]
-
-    def statement(self, statement: Statement, indent: str) -> list[str]:
-        """The lines of one statement."""
+    def statement(self, statement: ir.Statement) -> None:
+        """Build one statement."""
+        code = self.code
         match statement:
-            case Assign(variable, value):
-                return [f"{indent}{self.name(variable)} = {self.value(value)}"]
-            case Store():
-                return self.stored(statement, indent)
-            case Branch(cases, otherwise):
-                lines: list[str] = []
-                for case in cases:
-                    lines.append(f"{indent}{'elif' if lines else 'if'} {self.value(case.condition)}:")
-                    lines += self.block(case.body, indent)
-                return [*lines, *([f"{indent}else:", *self.block(otherwise, indent)] if otherwise else [])]
-            case Loop():
-                return self.loop(statement, indent)
-            case Require(Fold(Gathering.ALL) as fold):
-                *lines, last = self.folded(fold, indent)
-                is_decided = last.endswith("True")
-                return lines if is_decided else [*lines, f"{indent}if decided == 0:", f"{indent}    return False"]
-            case Require(condition):
-                return [f"{indent}if not ({self.value(condition)}):", f"{indent}    return False"]
-            case Return(Fold(Gathering.ALL | Gathering.ANY) as fold):
-                return self.folded(fold, indent)
-            case Return(value):
-                return [f"{indent}return {self.value(value)}"]
-            case Do(call):
-                return [f"{indent}{self.value(call)}"]
-            case CollectiveStatement():
-                raise NotInTheCoreError(statement.span.place)
+            case ir.Assign(variable, value):
+                self.assign(variable, self.value(value))
+            case ir.Store():
+                self.store(statement)
+            case ir.Branch(cases, otherwise):
+                with code.when(self.value(cases[0].condition)):
+                    self.statements(cases[0].body)
+                for case in cases[1:]:
+                    with code.otherwise(partial(self.value, case.condition)):
+                        self.statements(case.body)
+                if otherwise:
+                    with code.otherwise():
+                        self.statements(otherwise)
+            case ir.Loop(variable, numbers, body):
+                with code.loop(*self.range(numbers)) as number:
+                    if is_of_loop(self.routine, variable):
+                        self.places[variable] = number
+                    else:
+                        self.assign(variable, number)
+                    self.statements(body)
+            case ir.Require(ir.Fold(ir.Gathering.ALL) as fold):
+                self.guard(self.folded(fold))
+            case ir.Require(condition):
+                self.guard(self.value(condition))
+            case ir.Return(ir.Fold(ir.Gathering.ALL | ir.Gathering.ANY) as fold):
+                code.return_(self.folded(fold))
+            case ir.Return(value):
+                code.return_(self.value(value))
+            case ir.Do(call):
+                self.value(call)
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
             case _:
                 assert_never(statement)
 
-    def stored(self, store: Store, indent: str) -> list[str]:
-        """The lines that store a value, or that add to a cell, whose place is computed once."""
+    def guard(self, holds: Number) -> None:
+        """Return that an action is not enabled, unless a guard holds."""
+        if holds is not True:
+            with self.code.when(~holds):
+                self.code.return_(False)
+
+    def assign(self, variable: ir.Variable, value: Number) -> None:
+        """Give a variable a value."""
+        place = self.places.get(variable)
+        if place is None:
+            place = self.places[variable] = self.code.variable()
+        assert isinstance(place, Place)
+        place.set(value)
+
+    def store(self, store: ir.Store) -> None:
+        """Store a value, or add to a cell, whose place is computed once."""
         total = increase(store)
+        state, place, offset = self.place(store.cell)
         if total is None:
             value = self.value(store.value)
-            state, place, offset = self.place(store.cell)
-            return [f"{indent}{WRITE[place.bytes]}({state}, {offset}, int({value}), {place.low}, {place.high})"]
-        added = self.added(total.terms[1:])
-        state, place, offset = self.place(store.cell)
-        there = f"at_{next(self.kernel.numbers)}"
-        sum_ = f"{READ[place.bytes]}({state}, {there}){added}"
-        return [
-            f"{indent}{there} = {offset}",
-            f"{indent}{WRITE[place.bytes]}({state}, {there}, int({sum_}), {place.low}, {place.high})",
-        ]
-
-    def loop(self, loop: Loop, indent: str) -> list[str]:
-        """The lines of a loop."""
-        low, high, limit = self.range(loop.range)
-        known = dict(self.limits)
-        self.limits.pop(loop.variable, None)
-        if limit is not None and self.routine.assignments[loop.variable] == 1:
-            self.limits[loop.variable] = limit
-        lines = [f"{indent}for {self.name(loop.variable)} in range({low}, {high}):", *self.block(loop.body, indent)]
-        self.limits = known
-        return lines
+        else:
+            value = self.added(READ[place.bytes](state, offset), total.terms[1:])
+        WRITE[place.bytes](state, offset, value, place.low, place.high)
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def value(self, expression: Expression) -> str:
-        """The text of an expression."""
+    def value(self, expression: ir.Expression) -> Value:
+        """Build an expression."""
+        code, value = self.code, self.value
         match expression:
-            case Constant(number):
-                return repr(number) if number >= 0 else f"({number!r})"
-            case Local(variable):
-                return self.name(variable)
-            case Setting():
-                return self.setting(expression)
-            case Size(domain):
-                return str(self.kernel.instance.size_of(domain))
-            case Cell():
+            case ir.Constant(number):
+                return code.constant(number)
+            case ir.Local(variable):
+                return self.places[variable]
+            case ir.Setting(entry):
+                return self.setting(entry)
+            case ir.Size(domain):
+                return code.constant(self.kernel.instance.size_of(domain))
+            case ir.Cell():
                 state, place, offset = self.place(expression)
-                text = f"{READ[place.bytes]}({state}, {offset})"
-                return f"({text} != 0)" if place.field.values.is_flag else text
-            case Element(subset, index):
-                assert subset.domain is not None and issubclass(subset.domain, Subset)
-                elements = self.kernel.instance.size_of(subset.domain.of)
+                cell = READ[place.bytes](state, offset)
+                return cell.is_true if place.field.values.is_flag else cell
+            case ir.Element(subset, index):
+                elements = self.kernel.ranges.elements(subset)
                 assert elements < 64, "a subset fits into one word: MOST_STEPS limits its size"
-                place_ = self.index(self.name(self.routine.states[0]), index, elements)
-                return f"(({self.name(subset)} >> {place_}) & 1 != 0)"
-            case IsTaken(taken, action):
+                place_ = self.index(self.state, index, elements)
+                return (self.places[subset] >> place_ & 1).is_true
+            case ir.IsTaken(taken, action):
                 slot = [one.name for one in self.kernel.instance.model.actions].index(action)
-                return f"({self.name(taken)} == {slot})"
-            case Not(operand):
-                return f"(not {self.value(operand)})"
-            case And(parts):
-                return f"({' and '.join(map(self.value, parts))})"
-            case Or(parts):
-                return f"({' or '.join(map(self.value, parts))})"
-            case Compare(left, _, right):
-                return f"({self.value(left)} {self.kernel.elements.sign(expression)} {self.value(right)})"
-            case Chain(first, links):
-                chained = "".join(f" {link.sign.value} {self.value(link.right)}" for link in links)
-                return f"({self.value(first)}{chained})"
-            case Among(element, choices):
-                return f"({self.value(element)} in ({''.join(f'{self.value(one)}, ' for one in choices)}))"
-            case Negative(operand):
-                return f"(-{self.value(operand)})"
-            case Sum(terms):
-                return f"({self.value(terms[0].value)}{self.added(terms[1:])})"
-            case Arithmetic(left, operation, right):
-                return f"({self.value(left)} {operation.value} {self.value(right)})"
-            case Choose(options, otherwise):
-                chosen = "".join(f"{self.value(one.value)} if {self.value(one.condition)} else " for one in options)
-                return f"({chosen}{self.value(otherwise)})"
-            case Extremum(extreme, parts):
-                return f"{extreme.value}({', '.join(map(self.value, parts))})"
-            case Fold():
+                return code.compared("==", self.places[taken], slot)
+            case ir.Not(operand):
+                return ~value(operand)
+            case ir.And(parts):
+                return code.every(*self.delayed(parts))
+            case ir.Or(parts):
+                return code.some(*self.delayed(parts))
+            case ir.Compare(left, _, right):
+                return code.compared(self.kernel.elements.sign(expression), value(left), value(right))
+            case ir.Chain(first, links):
+                return code.every(*self.compared(value(first), links))
+            case ir.Among(element_, choices):
+                return code.among(value(element_), map(value, choices))
+            case ir.Negative(operand):
+                return -value(operand)
+            case ir.Sum(terms):
+                return self.added(value(terms[0].value), terms[1:])
+            case ir.Arithmetic(left, operation, right):
+                return self.calculated(value(left), operation, value(right))
+            case ir.Choose(options, otherwise):
+                pairs = [(partial(value, one.condition), partial(value, one.value)) for one in options]
+                return code.choice(pairs, partial(value, otherwise))
+            case ir.Extremum(extreme, parts):
+                return code.extremum("<" if extreme is ir.Extreme.LEAST else ">", *map(value, parts))
+            case ir.Fold():
                 return self.fold_call(expression)
-            case Call(routine, arguments):
-                return f"{self.kernel.routine(routine)}({', '.join(map(self.value, arguments))})"
-            case CollectiveExpression():
-                raise NotInTheCoreError(expression.span.place)
+            case ir.Call(routine, arguments):
+                return code.call(self.kernel.routine(routine), *map(value, arguments))
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
             case _:
                 assert_never(expression)
 
-    def added(self, terms: Iterable[Term]) -> str:
-        """The text of the further terms of a sum."""
-        return "".join(f" {'-' if term.is_subtracted else '+'} {self.value(term.value)}" for term in terms)
+    @property
+    def state(self) -> Value:
+        """The state that holds the settings, and notes an index outside a subset."""
+        return self.places[self.routine.states[0]]
 
-    def setting(self, setting: Setting) -> str:
-        """The text of a setting: a number, or where the working buffer has it."""
-        entry = self.kernel.instance.model.entries[setting.entry]
+    def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
+        """What builds each of these expressions."""
+        return [partial(self.value, one) for one in expressions]
+
+    def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
+        """What builds each comparison of a chain, in which every number is evaluated once."""
+        left = first
+
+        def compare(link: ir.Link) -> Value:
+            nonlocal left
+            before, left = left, self.value(link.right)
+            return self.code.compared(link.sign.value, before, left)
+
+        return [partial(compare, link) for link in links]
+
+    def added(self, total: Value, terms: Iterable[ir.Term]) -> Value:
+        """A sum, with further terms."""
+        for term in terms:
+            total = total - self.value(term.value) if term.is_subtracted else total + self.value(term.value)
+        return total
+
+    def calculated(self, left: Value, operation: ir.Operation, right: Value) -> Value:
+        """A product, a quotient or a remainder."""
+        match operation:
+            case ir.Operation.TIMES:
+                return left * right
+            case ir.Operation.DIVIDED_BY:
+                return left // right
+            case ir.Operation.MODULO:
+                return left % right
+            case _:
+                assert_never(operation)
+
+    def setting(self, name: str) -> Value:
+        """A setting: a number, or where the working buffer has it."""
+        entry = self.kernel.instance.model.entries[name]
         if entry.is_bound:
-            return f"({getattr(self.kernel.instance.configuration, setting.entry)})"
-        byte, size = self.kernel.setting(setting.entry)
-        text = f"{READ[size]}({self.name(self.routine.states[0])}, {byte})"
-        return text if entry.values is not bool else f"({text} != 0)"
-
-    def number(self, expression: Expression) -> int | None:
-        """The value of a number that depends only on what is compiled in; None for any other expression."""
-        instance = self.kernel.instance
-        match expression:
-            case Constant(number):
-                return int(number)
-            case Size(domain):
-                return instance.size_of(domain)
-            case Setting(entry) if instance.model.entries[entry].is_bound:
-                return int(getattr(instance.configuration, entry))
-            case Sum(terms):
-                numbers = [self.number(term.value) for term in terms]
-                known = [number for number in numbers if number is not None]
-                if len(known) == len(terms):
-                    signs = (-1 if term.is_subtracted else 1 for term in terms)
-                    return sum(sign * number for sign, number in zip(signs, known, strict=True))
-        return None
-
-    def conjuncts(self, condition: Expression) -> list[str]:
-        """The texts of the conditions that are joined by `and` in this one, and in the routines that it calls."""
-        match condition:
-            case And(parts):
-                return [text for part in parts for text in self.conjuncts(part)]
-            case Call(
-                Routine(body=(Return(And() | Or() | Compare() | Chain() | Among() as value),)) as callee, arguments
-            ):
-                passed = [one.variable for one in arguments if isinstance(one, Local) and self.is_plain(one.variable)]
-                if len(passed) == len(arguments):
-                    return self.inside(callee, passed).conjuncts(value)
-        return [self.value(condition)]
-
-    def is_plain(self, variable: Variable) -> bool:
-        """Whether this is a state or an element, whose name can stand in place of a parameter."""
-        return variable in self.names and variable.role is not Role.SUBSET
-
-    def inside(self, callee: Routine, passed: Iterable[Variable]) -> RoutineLowering:
-        """The lowering of a routine for a call with these variables."""
-        pairs = list(zip(callee.parameters, passed, strict=True))
-        limits = {parameter: self.limits[one] for parameter, one in pairs if one in self.limits}
-        lowering = RoutineLowering(self.kernel, callee, limits)
-        lowering.names = {parameter: self.names[one] for parameter, one in pairs}
-        return lowering
+            return self.code.constant(getattr(self.kernel.instance.configuration, name))
+        byte, size = self.kernel.setting(name)
+        number = READ[size](self.state, byte)
+        return number.is_true if entry.values is bool else number
 
     # -------------------------------------------------------------------------------------------------------- cells
 
-    def place(self, cell: Cell) -> tuple[str, FieldLayout, str]:
-        """The name of the state, the field, and the text of the byte offset of a cell."""
-        state, place = self.name(cell.state), self.kernel.instance.layouts[cell.field]
-        text = str(self.kernel.first_byte(place))
+    def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
+        """The state, the field, and the byte offset of a cell."""
+        state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
+        first, moving = self.kernel.first_byte(place), []
         stride = place.count * place.bytes
         for index, size in zip(cell.indices, place.sizes, strict=True):
             stride //= size or 1
-            text += f" + {self.index(state, index, size)} * {stride}"
-        return state, place, text
+            number = self.kernel.ranges.number(index)
+            if number is not None and 0 <= number < size:
+                first += number * stride
+            else:
+                moving.append(self.index(state, index, size) * stride)
+        return state, place, sum(moving, self.code.constant(first))
 
-    def index(self, state: str, index: Expression, size: int) -> str:
-        """The text of an index, which is checked unless it surely is in 0..size-1."""
-        is_safe = isinstance(index, Local) and self.limits.get(index.variable, size + 1) <= size
-        if isinstance(index, Constant):
-            is_safe = 0 <= index.value < size
+    def index(self, state: Value, index: ir.Expression, size: int) -> Value:
+        """An index, which is checked unless it surely is in 0..size-1."""
         value = self.value(index)
-        return value if is_safe else f"element({state}, int({value}), {size})"
+        return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
 
     # --------------------------------------------------------------------------------------------- ranges and folds
 
-    def range(self, numbers: Range) -> tuple[str, str, int | None]:
-        """The ends of a range as text, and the known limit: all numbers are in 0..limit-1."""
-        first, end = self.number(numbers.first), self.number(numbers.end)
-        texts = [
-            self.value(expression) if number is None else str(number)
-            for expression, number in ((numbers.first, first), (numbers.end, end))
-        ]
-        limit = end
-        if limit is None and isinstance(numbers.end, Local):
-            limit = self.limits.get(numbers.end.variable)
-        match numbers.first:
-            case _ if first is not None:
-                is_natural = first >= 0
-            case Local(variable):
-                is_natural = variable in self.limits
-            case Sum((Term(Local(variable)), Term(more, False))):
-                is_natural = variable in self.limits and (self.number(more) or -1) >= 0
-            case _:
-                is_natural = False
-        return texts[0], texts[1], limit if is_natural else None
+    def range(self, numbers: ir.Range) -> list[Number]:
+        """The ends of a range."""
+        ends = [(end, self.kernel.ranges.number(end)) for end in (numbers.first, numbers.end)]
+        return [self.value(end) if number is None else number for end, number in ends]
 
-    def folded(self, fold: Fold, indent: str) -> list[str]:
-        """The body of a function that computes a fold: loops, and a `return`."""
-        gathering = fold.gathering
-        is_extremum = gathering in (Gathering.LEAST, Gathering.GREATEST)
-        ranges: list[tuple[int, int]] = []
-        lines, inner = [], indent
-        if is_extremum or gathering is Gathering.SUM:
-            lines.append(f"{indent}total = {0 if fold.default is None else self.value(fold.default)}")
-        if is_extremum:
-            lines.append(f"{indent}is_first = 1")
-        for generator in fold.generators:
-            low, high, limit = self.range(generator.range)
-            if low.isdecimal() and high.isdecimal():
-                ranges.append((int(low), int(high)))
-            name = f"{generator.variable.name}_{next(self.kernel.numbers)}"
-            self.names[generator.variable] = name
-            if limit is not None:
-                self.limits[generator.variable] = limit
-            lines.append(f"{inner}for {name} in range({low}, {high}):")
-            inner += INDENT
-            if generator.conditions:
-                lines.append(f"{inner}if {' and '.join(map(self.value, generator.conditions))}:")
-                inner += INDENT
-        body = self.value(fold.body)
-        if gathering is Gathering.SUM:
-            return [*lines, f"{inner}total += {body}", f"{indent}return total"]
-        if is_extremum:
-            value = f"value_{next(self.kernel.numbers)}"
-            return [
-                *lines,
-                f"{inner}{value} = int({body})",
-                f"{inner}if is_first != 0 or {value} {'<' if gathering is Gathering.LEAST else '>'} total:",
-                f"{inner}    total = {value}",
-                f"{inner}    is_first = 0",
-                f"{indent}return total",
-            ]
-        is_all = gathering is Gathering.ALL
-        lines.append(f"{inner}if {'not ' if is_all else ''}({body}):")
-        if self.kernel.elements.must_go_on(ranges, "".join(lines)):
-            lines.insert(0, f"{indent}decided = {int(is_all)}")
-            return [*lines, f"{inner}    decided = {int(not is_all)}", f"{indent}return decided != 0"]
-        return [*lines, f"{inner}    return {not is_all}", f"{indent}return {is_all}"]
+    def folded(self, fold: ir.Fold) -> Number:
+        """The value of a fold that ends a function, or a guard: a value that decides it is returned."""
+        code, gathering = self.code, fold.gathering
+        is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
+        gathers = is_extremum or gathering is ir.Gathering.SUM
+        goes_on = not gathers and self.kernel.elements.must_go_on(fold, self.limits)
+        result: Number = is_all
+        if gathers:
+            result = total = code.variable(0 if fold.default is None else self.value(fold.default))
+        elif goes_on:
+            result = total = code.variable(is_all)
+        is_first = code.variable(True) if is_extremum else None
+        with ExitStack() as loops:
+            for generator in fold.generators:
+                number = loops.enter_context(code.loop(*self.range(generator.range)))
+                self.places[generator.variable] = number
+                if generator.conditions:
+                    loops.enter_context(code.when(code.every(*self.delayed(generator.conditions))))
+            body = self.value(fold.body)
+            if gathering is ir.Gathering.SUM:
+                total += body
+            elif is_first is not None:
+                sign = "<" if gathering is ir.Gathering.LEAST else ">"
+                with code.when(code.some(is_first, lambda: code.compared(sign, body, total))):
+                    total.set(body)
+                    is_first.set(False)
+            else:
+                with code.when(~body if is_all else body):
+                    if goes_on:
+                        total.set(not is_all)
+                    else:
+                        code.return_(not is_all)
+        return result
 
-    def fold_call(self, fold: Fold) -> str:
-        """A fold inside an expression, as a call of a new function that gets the variables that it reads."""
+    def fold_call(self, fold: ir.Fold) -> Value:
+        """A fold inside an expression: the call of a new function that gets the variables that it reads."""
         read = variables(fold)
-        if any(isinstance(node, Element | Setting) for node in visit([fold])):
-            read.add(self.routine.states[0])  # it holds the settings, and notes an index outside a subset
-        used = ", ".join(sorted(map(self.name, read)))
-        name = f"{self.routine.name}_fold_{next(self.kernel.numbers)}"
-        text = "\n".join([f"def {name}({used}):", *self.folded(fold, INDENT)])
-        self.kernel.parts.append(self.kernel.elements.noted(name, text))
-        return f"{name}({used})"
+        if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
+            read.add(self.routine.states[0])
+        parameters = sorted(read, key=lambda variable: variable.name)
+
+        def build(code: Code, *values: Value) -> None:
+            places = dict(zip(parameters, values, strict=True))
+            code.return_(Lowering(self.kernel, code, self.routine, places, self.limits).folded(fold))
+
+        function = self.kernel.module.define(f"model.{self.routine.name}.fold", _kinds(parameters), build)
+        return self.code.call(function, *(self.places[variable] for variable in parameters))

@@ -287,7 +287,8 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
         # Nobody would stop a Java whose start is interrupted.
         with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
             settings = {"stdout": output, "stderr": subprocess.STDOUT}
-            gateway = launch_gateway(conf, settings)  # type: ignore[no-untyped-call]
+            launch: Callable[..., Any] = launch_gateway  # PySpark does not annotate it
+            gateway = launch(conf, settings)
         evidence.java = gateway.proc
         yield gateway
     finally:

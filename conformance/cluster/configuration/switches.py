@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum, IntEnum
+from typing import Any
 
 MOST_BATCHES = 5
 """The batches of a producer that a leader remembers since 1.0."""
@@ -218,8 +219,8 @@ class Switches:
         values = _values_of(now)
         if value not in values:
             raise SwitchError(f"{name} cannot be {value}; its values are: {', '.join(values)}")
-        new = {name: values[value]}
-        return replace(self, **new)  # type: ignore[arg-type]  # the value is of the switch's own kind
+        new: dict[str, Any] = {name: values[value]}  # the value is of the switch's own kind
+        return replace(self, **new)
 
     @property
     def fences_epochs(self) -> bool:

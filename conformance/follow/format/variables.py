@@ -77,13 +77,13 @@ class Part:
 
     def read(self, value: object) -> Cells:
         """The cells for a value in a log. Raises UnreadableError."""
-        flat = self._flat(value, self.sizes)
-        read_cell = self.read_cell
-        cells = tuple([read_cell(one) for one in flat])
-        if None in cells:
-            wrong = flat[cells.index(None)]
-            raise UnreadableError(f"{_shown(wrong)}, but its values are {self._range()}")
-        return cells  # type: ignore[return-value]  # None was looked for
+        read_cell, cells = self.read_cell, []
+        for one in self._flat(value, self.sizes):
+            cell = read_cell(one)
+            if cell is None:
+                raise UnreadableError(f"{_shown(one)}, but its values are {self._range()}")
+            cells.append(cell)
+        return tuple(cells)
 
     def _flat(self, value: object, sizes: Sequence[int]) -> Sequence[object]:
         if not sizes:

@@ -38,7 +38,7 @@ class Foreseen:
         self.acknowledgements = {
             script.recording.record(line.value): position
             for position, line in script.recording.claims(Acked)
-            if isinstance(line, Acked) and line.offset is not None
+            if line.offset is not None
         }
         self.has_partition_epochs = alters_partitions(script.instance)
         configuration = cells.instance.configuration
@@ -47,7 +47,6 @@ class Foreseen:
         self.records: NDArray[np.int64] = np.full((stages, epochs, 2 + len(self.replicas)), ANY, np.int64)
         recording, newest = script.recording, 0
         for position, line in recording.claims(Metadata):
-            assert isinstance(line, Metadata)
             if is_old(recording, line, newest):
                 continue
             if line.leader_epoch is not None:

@@ -52,8 +52,7 @@ class InTime:
                 self.fetches[step.number], self.follower[step.number] = step.ordinals
         self.had_fault = np.zeros((len(self.replicas), len(script.stages) + 1), bool)
         for at, line in script.recording.claims(Fault):
-            if isinstance(line, Fault):
-                self.had_fault[script.recording.replica(line.broker), at + 1 :] = True
+            self.had_fault[script.recording.replica(line.broker), at + 1 :] = True
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
         """For each of these successors, whether its step can be in time."""

@@ -66,7 +66,7 @@ class Monitor:
         self.offsets: Mapping[int, int] = {
             script.recording.record(line.value): line.offset
             for _, line in script.recording.claims(Acked)
-            if isinstance(line, Acked) and line.offset is not None
+            if line.offset is not None
         }
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:

@@ -32,7 +32,7 @@ class Requests:
         self.replicas = range(cells.instance.configuration.replicas)
         recording = script.recording
         self.is_complete = recording.has_all_requests and alters_partitions(script.instance)
-        found = [(at, line) for at, line in recording.claims(AlterRequest) if isinstance(line, AlterRequest)]
+        found = list(recording.claims(AlterRequest))
         places = [(at, recording.replica(line.leader)) for at, line in found] if self.is_complete else []
         empty = np.zeros(cells.layout.words, np.uint64)
         self.requests = np.array([empty, *(cells.pattern(_cells(recording, line))[1] for _, line in found if places)])

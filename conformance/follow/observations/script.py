@@ -416,7 +416,7 @@ def elections_required(recording: Recording) -> int:
 
     Without recorded epochs: one per change of the leader, and one per death, because dead brokers leave the ISR.
     """
-    told = [line for _, line in recording.claims(Metadata) if isinstance(line, Metadata)]
+    told = [line for _, line in recording.claims(Metadata)]
     if recording.has_epochs:
         most = max((line.leader_epoch or 0) - recording.first_epoch for line in told) if told else 0
         return most + elections_after_metadata(recording)
@@ -467,5 +467,4 @@ def _ending(recording: Recording) -> tuple[Metadata | None, list[Line], set[int]
 
 def deaths(recording: Recording) -> int:
     """The number of times that a broker is killed or shut down."""
-    faults = [line for _, line in recording.claims(Fault) if isinstance(line, Fault)]
-    return sum(line.what in (FaultKind.KILL, FaultKind.STOP) for line in faults)
+    return sum(line.what in (FaultKind.KILL, FaultKind.STOP) for _, line in recording.claims(Fault))

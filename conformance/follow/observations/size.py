@@ -68,7 +68,7 @@ def size_of(recording: Recording) -> Size:
         elections_required(recording),
         deaths(recording),
         changes_required(recording),
-        Counter(line.what for _, line in recording.claims(Fault) if isinstance(line, Fault)),
+        Counter(line.what for _, line in recording.claims(Fault)),
         recording.min_insync_replicas,
         recording.unclean_election,
         recording.acks,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.recorded.lines import (
@@ -38,6 +38,8 @@ from isrcheck.conformance.follow.recorded.reassigning import requests_in
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
+
+L = TypeVar("L", bound=Line)
 
 MOST_BYTES = 16 << 20
 """The largest recording, in bytes; each of its lines requires a search."""
@@ -155,7 +157,7 @@ class Recording:
         """The model's number of a record."""
         return self.values.index(value)
 
-    def claims(self, kind: type[Line]) -> Iterator[tuple[int, Line]]:
+    def claims(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         """The lines of one kind, with their positions in `lines`."""
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 

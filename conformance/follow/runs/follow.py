@@ -79,7 +79,7 @@ class _Following:
             if not self._possible.states:
                 why = "no initial state of this configuration agrees with the observation"
                 candidates = why_not_at_the_start(began.instance, began.variables, began.seen)
-                self._end = self._ended(Verdict.REJECTED, line=began.line, why=why, candidates=candidates)
+                self._end = replace(self._ended(Verdict.REJECTED), line=began.line, why=why, candidates=candidates)
 
     @property
     def outcome(self) -> Outcome:
@@ -103,8 +103,8 @@ class _Following:
                     if states
                     else "no path of the model takes this many arbitrary steps for the missing events"
                 )
-                self._end = self._ended(
-                    Verdict.REJECTED,
+                self._end = replace(
+                    self._ended(Verdict.REJECTED),
                     line=line.line,
                     event=line.event,
                     why=why,
@@ -130,11 +130,11 @@ class _Following:
         self._possible.skip(line.missing)
 
     def _undecided(self, line: int, why: str) -> Outcome:
-        return self._ended(Verdict.UNDECIDED, line=line, why=why)
+        return replace(self._ended(Verdict.UNDECIDED), line=line, why=why)
 
-    def _ended(self, verdict: Verdict, **said: object) -> Outcome:
+    def _ended(self, verdict: Verdict) -> Outcome:
         possible = self._possible
-        counted = replace(
+        return replace(
             self._so_far,
             verdict=verdict,
             events=self._events,
@@ -142,4 +142,3 @@ class _Following:
             possible=len(possible.states) if possible else 0,
             largest=possible.largest if possible else 0,
         )
-        return replace(counted, **said)  # type: ignore[arg-type]  # fields of Outcome by their names

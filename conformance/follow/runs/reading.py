@@ -9,7 +9,7 @@ An invalid line raises UsageError, `FILE:LINE: what; cure`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -268,19 +268,19 @@ def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
     if value is None:
         return range(argument.count)
     members: Sequence[object] = value if argument.is_subset and isinstance(value, list) else [value]
-    is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
-    if argument.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
+    numbers = [one for one in members if type(one) is int]  # true is not 1
+    if argument.is_subset != isinstance(value, list) or len(numbers) < len(members):
         raise UnreadableError(
             f"{name} is {kind_of(value)}; it has to be"
             f" {'a list of numbers' if argument.is_subset else 'a whole number'}"
         )
-    for member in members:
-        if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
+    for number in numbers:
+        if not 0 <= number < elements:
             raise UnreadableError(
-                f"{name} {_short(member)} is outside 0..{elements - 1}; correct it, or the configuration in the header"  # type: ignore[arg-type]
+                f"{name} {_short(number)} is outside 0..{elements - 1}; correct it, or the configuration in the header"
             )
     if argument.is_subset:
-        if len(set(members)) < len(members):
+        if len(set(numbers)) < len(numbers):
             raise UnreadableError(f"{name} contains a number twice; give each number once")
-        return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]
-    return (int(value),)  # type: ignore[call-overload]
+        return (sum(1 << number for number in numbers),)
+    return numbers

@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from isrcheck.conformance.fuzz.program import LIBRARY
 
@@ -114,8 +115,8 @@ class Writer:
     def number(self, scope: Scope, depth: int) -> str:
         chance, state, module = self.chance, self.chance.choice(scope.states), scope.module
         found: list[Callable[[], str]] = [lambda: str(chance.randint(0, 2)), lambda: f"{state}.x"]
-        found += [lambda name=name: name for name in scope.of_kind("i") * 2]  # type: ignore[misc]
-        found += [lambda name=name: name for name in scope.module.constants if scope.has(name)]  # type: ignore[misc]
+        found += [partial(str, name) for name in scope.of_kind("i") * 2]
+        found += [partial(str, name) for name in scope.module.constants if scope.has(name)]
         if scope.of_kind("n"):
             found += [lambda: f"{state}.f[{self.node(scope)}]"] * 2
         if scope.has("Role"):
@@ -125,7 +126,7 @@ class Writer:
         if module.has_entry:
             found.append(lambda: f"{state}.X")
         if depth > 0:
-            found += [lambda one=one: self.call(scope, one) for one in scope.calls("i") * 2]  # type: ignore[misc]
+            found += [partial(self.call, scope, one) for one in scope.calls("i") * 2]
             if {"max", "min"} <= scope.module.builtins and scope.has("max") and scope.has("min"):
                 extremum = chance.choice(("max", "min"))
                 found.append(lambda: f"{extremum}({self.number(scope, 0)}, {self.number(scope, 0)})")

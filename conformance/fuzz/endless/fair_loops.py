@@ -167,8 +167,8 @@ def _groups(system: PlainSystem, asked: PlainProperty) -> Iterator[set[int]]:
     """The groups of steps of each of which one is taken at last if one stays possible."""
     if asked.fair is None:
         for action in system.actions:
-            own = [step for step in system.steps if step.action == action and step.python is not None]
-            fair = getattr(own[0].python.noted, "fair", False) if own else False  # type: ignore[union-attr]
+            own = [step.python for step in system.steps if step.action == action and step.python is not None]
+            fair = getattr(getattr(own[0], "noted", None), "fair", False) if own else False
             if fair is not False:
                 yield from _of(system, [action], () if fair is True else fair)
         return

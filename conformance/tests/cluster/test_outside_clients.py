@@ -106,8 +106,9 @@ def test_the_sequence_counts_records_and_batches_are_recognised() -> None:
 
 def test_the_sequence_after_the_largest_one_is_0() -> None:
     cluster = Cluster(start=PAIR)
-    log = cluster._brokers[0].running.log  # type: ignore[union-attr]
-    log.append_as_leader("x", 0, ProducerStamp(9, 0, (1 << 31) - 2))
+    running = cluster._brokers[0].running
+    assert running is not None
+    running.log.append_as_leader("x", 0, ProducerStamp(9, 0, (1 << 31) - 2))
     assert produce(cluster, ProducerStamp(9, 0, (1 << 31) - 1), 2).offset == 1
     assert produce(cluster, ProducerStamp(9, 0, (1 << 31) - 1), 2).offset == 1
     assert produce(cluster, ProducerStamp(9, 0, 1), 1).offset == 3

@@ -182,9 +182,10 @@ def reaches_inside(source: str) -> list[str]:
             targets = [node.target]
         elif isinstance(node, ast.Delete):
             targets = node.targets
-        found += [ast.unparse(each) for target in targets for each in _written(target) if not _is_own(each)]
+        accesses = [each for target in targets for each in _written(target) if not _is_own(each)]
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not _is_own(node):
-            found.append(ast.unparse(node))
+            accesses.append(node)
+        found += [ast.get_source_segment(source, each) or "" for each in accesses]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found += [node.func.id] if node.func.id in {"setattr", "delattr", "getattr", "vars"} else []
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isrcheck.conformance.cluster."):

@@ -17,6 +17,7 @@ from isrcheck.conformance.cluster.network.transaction_messages import (
     EndTxnRequest,
     InitProducerIdRequest,
     InitProducerIdResponse,
+    TransactionResponse,
 )
 from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
 from isrcheck.conformance.cluster.transactions.metadata import LAST_EPOCH, TransactionMetadata, TransactionState
@@ -43,7 +44,7 @@ class Coordinated:
         self.log.append_as_leader(json.dumps(["t", text]), 0)
         self.log.increment_high_watermark(1)
         self.coordinator = TransactionCoordinator(self.log, 1, lambda: 8, switches)
-        self.answers: list[object] = []
+        self.answers: list[TransactionResponse] = []
 
     @property
     def state(self) -> tuple[TransactionState, int]:
@@ -75,7 +76,7 @@ class Coordinated:
         """The error of the only answer."""
         self.replicate()
         (answer,) = self.answers
-        return answer.error  # type: ignore[attr-defined,no-any-return]
+        return answer.error
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_a_leader_asks_whether_a_partition_is_in_the_transaction(state, partitio
     assert (found.outcome(), found.state) == (error, (state, 3))
     found.add(partition="s")
     found.add(partition=partition, verify=True)
-    assert found.answers[1].error is error  # type: ignore[attr-defined]
+    assert found.answers[1].error is error
 
 
 TV1_ENDS = [
@@ -210,7 +211,7 @@ def test_another_id_or_epoch_is_refused() -> None:
         found = Coordinated(ONGOING)
         found.add(producer_id, epoch)
         found.end(COMMIT, producer_id, epoch)
-        assert [one.error for one in found.answers] == [error, error]  # type: ignore[attr-defined]
+        assert [one.error for one in found.answers] == [error, error]
 
 
 def test_while_a_transition_is_pending_every_other_request_waits() -> None:
@@ -221,9 +222,9 @@ def test_while_a_transition_is_pending_every_other_request_waits() -> None:
     found.add()
     found.end(ABORT)
     found.coordinator.abort_timed_out_transactions(1_000)
-    assert [one.error for one in found.answers] == [BUSY, BUSY, BUSY]  # type: ignore[attr-defined]
+    assert [one.error for one in found.answers] == [BUSY, BUSY, BUSY]
     found.replicate()
-    assert (found.answers[3].error, found.state) == (OK, (PREPARE_COMMIT, 3))  # type: ignore[attr-defined]
+    assert (found.answers[3].error, found.state) == (OK, (PREPARE_COMMIT, 3))
     assert [marker.partition for marker in found.coordinator.markers.queued] == ["p", "q"]
 
 

@@ -21,6 +21,7 @@ from isrcheck.conformance.follow.observations.script import Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.folding import folded
+from isrcheck.conformance.follow.recorded.lines import Disk
 from isrcheck.conformance.follow.recorded.recording import Recording, read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.wire.convert import observations_of
@@ -161,7 +162,8 @@ def test_records_that_are_always_shown_together_become_one(tmp_path: Path) -> No
         ),
         ("Read", None),
     ]
-    assert short.lines[4].checkpoint == 2  # type: ignore[attr-defined]
+    assert isinstance(short.lines[4], Disk)
+    assert short.lines[4].checkpoint == 2
 
 
 def test_records_that_a_line_tells_apart_are_not_folded(tmp_path: Path) -> None:

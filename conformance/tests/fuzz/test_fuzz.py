@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.compile.lowering.routines import RoutineLowering
+from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
+from conformance.tests.support.shapes import shapes
+from isrcheck.checker.compile.lowering.routines import Lowering
 from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
 from isrcheck.conformance.fuzz.campaign import fresh_cache, run
+from isrcheck.conformance.fuzz.collisions.programs import collisions
 from isrcheck.conformance.fuzz.compare import compare, compare_dead_cells, plain_search
 from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
 from isrcheck.conformance.fuzz.mutation import BUGS, ROOT, spoiled
@@ -23,8 +26,7 @@ from isrcheck.conformance.fuzz.programs import FEW_STATES, random_program
 from isrcheck.conformance.fuzz.roles.programs import roles
 from isrcheck.conformance.fuzz.shrink import shrink
 from isrcheck.models import language
-from isrcheck.models.language import syntax
-from isrcheck.models.language.ir.nodes import Expression, Negative
+from isrcheck.models.language.ir.nodes import Expression, Negative, Statement
 from isrcheck.models.registry import load_file
 
 SEED = 1
@@ -63,25 +65,40 @@ def programs() -> list[Program]:
     return [random_program(SEED, number) for number in range(MANY)]
 
 
+@pytest.fixture(scope="module")
+def all_programs(programs: list[Program]) -> list[Program]:
+    """With those whose names collide."""
+    return [*programs, *(collisions(SEED, number) for number in range(MANY))]
+
+
+# ---------------------------------------------------------------------------------------------------------- programs
+
+
+def test_programs_use_every_construct_of_the_language(all_programs: list[Program]) -> None:
+    found = {shape for program in all_programs for shape in shapes(program.text)}
+    needed = {example: shapes(f"{BEFORE}{framed(example, construct.place)}") for construct, example in ROWS}
+    assert {example: those - found for example, those in needed.items() if those - found} == {}
+    around = shapes(BEFORE)
+    assert [example for example, those in needed.items() if not those - around] == []
+
+
+def test_programs_become_every_node_of_the_representation(all_programs: list[Program], tmp_path: Path) -> None:
+    found = set()
+    for program in all_programs:
+        with loaded(program, tmp_path) as model:
+            found |= {kind for routine in routines_of(model) for kind in kinds_in(routine)}
+    assert kinds_of(Expression, Statement) - found == set()
+
+
 def nodes(programs: list[Program]) -> Iterator[ast.AST]:
     for program in programs:
         for text in (program.text, program.second or ""):
             yield from ast.walk(ast.parse(text))
 
 
-# ---------------------------------------------------------------------------------------------------------- programs
-
-
-def test_programs_use_every_construct_of_the_language(programs: list[Program]) -> None:
-    found = Counter(type(node) for node in nodes(programs))
-    known = (*syntax.STATEMENTS, *syntax.EXPRESSIONS, *syntax.OPERATORS, *syntax.COMPARISONS)
-    known += (*syntax.PRODUCTS, *syntax.MEMBERSHIP)
-    assert [one for one in (*known, ast.USub, ast.Not, ast.And, ast.Or) if not found[one]] == []
-
-
 def test_programs_use_every_name_of_the_language(programs: list[Program]) -> None:
     found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
-    assert {*language.__all__, *syntax.FOLDS, *syntax.EXTREMA, syntax.SIZE, "range", syntax.TAKEN} <= found
+    assert set(language.__all__) <= found
 
 
 def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> None:
@@ -131,7 +148,8 @@ def test_the_plain_search_finds_the_figures_of_two_phase_commit() -> None:
     assert found.is_all
     assert sum(found.levels) == 288
     assert found.found["consistent"].count == 0
-    assert [len(found.found[name].path[1]) for name in ("all_commit", "all_abort")] == [10, 3]  # type: ignore[index]
+    paths = [found.found[name].path for name in ("all_commit", "all_abort")]
+    assert [path and len(path[1]) for path in paths] == [10, 3]
 
 
 def test_the_plain_search_finds_the_least_path() -> None:
@@ -167,14 +185,14 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
 ) -> None:
     """A lowering that forgets minus signs: the failure is a few lines, and one command shows it."""
     program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
-    value = RoutineLowering.value
+    value = Lowering.value
 
-    def forgets(self: RoutineLowering, expression: Expression) -> str:
+    def forgets(self: Lowering, expression: Expression) -> str:
         return value(self, expression.operand if isinstance(expression, Negative) else expression)
 
     with fresh_cache():
         assert compare(program).differences == []
-    monkeypatch.setattr(RoutineLowering, "value", forgets)
+    monkeypatch.setattr(Lowering, "value", forgets)
     with fresh_cache():
         (difference,) = compare(program).differences
         assert difference.kind.startswith("explorer on 1 threads")

@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -48,11 +49,11 @@ def silent(message: str) -> None:
 
 
 @contextlib.contextmanager
-def local_session(folder: Path, **options: object) -> Iterator[Session]:
+def local_session(folder: Path, **options: Any) -> Iterator[Session]:
     """A session on two threads of this machine."""
     conf = (("spark.sql.shuffle.partitions", "2"), ("spark.driver.extraJavaOptions", SMALL_JAVA))
     given = {"master": "local[2]", "conf": conf, "fault_dir": folder} | options
-    with spark_session(SparkOptions(**given), silent) as session:  # type: ignore[arg-type]
+    with spark_session(SparkOptions(**given), silent) as session:
         yield session
 
 

@@ -61,6 +61,10 @@ class RealProducer:
         self._poll()
         return self._told
 
+    def is_told(self, value: str) -> bool:
+        """Whether a callback was told about this record."""
+        return value in self.told
+
     def send(self, value: str) -> None:
         """Send a record. Raises KafkaException if the producer does not take it."""
         self.sent.append(value)

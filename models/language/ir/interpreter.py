@@ -145,7 +145,7 @@ class Evaluation:
                 return bool(cells[place]) if is_flag else cells[place]
             case ir.Element(subset, index):
                 elements, number = self.held(subset), self.value(index)
-                assert isinstance(elements, Sequence)
+                assert isinstance(elements, list | tuple)
                 if not 0 <= number < len(elements):
                     raise ModelError(f"{subset.name}[{number}]")
                 return bool(elements[number])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from isrcheck.checker.atlas.clusters import ReleasedCluster
 from isrcheck.checker.atlas.pages.content import TOPICS, Answers, Line, Sheet, sheets
 from isrcheck.checker.atlas.pages.index import Facts
@@ -37,17 +39,17 @@ def history(name: str) -> History:
     return History(*what, one.start, one.steps, one.loop)
 
 
-def part(word: Word = Word.HOLDS, judged: int = 14, says: str = "a broker crashes", **more: object) -> Part:
+def part(word: Word = Word.HOLDS, judged: int = 14, says: str = "a broker crashes", **more: Any) -> Part:
     """A search: to the end, unless the word says otherwise."""
     is_whole = word is not Word.NO_VIOLATION and word is not Word.UNDECIDED
     what = {"depth": None, "judged": judged, "is_exhausted": is_whole, "states": 1234} | more
-    return Part(says, "kafka", "4.1", "replicas=2", word, **what)  # type: ignore[arg-type]
+    return Part(says, "kafka", "4.1", "replicas=2", word, **what)
 
 
-def found(word: Word, *parts: Part, note: str = "", **more: object) -> Finding:
+def found(word: Word, *parts: Part, note: str = "", **more: Any) -> Finding:
     """A recorded finding without a history."""
     what = {"source": Source.RECORDED, "recorded": DAY} | more
-    return Finding(word, "acked_not_lost", None, None, parts, note, **what)  # type: ignore[arg-type]
+    return Finding(word, "acked_not_lost", None, None, parts, note, **what)
 
 
 def failing(name: str, rule: str = "") -> Finding:
@@ -80,11 +82,11 @@ def line(
     writes: dict[int, Finding],
     *,
     releases: str,
-    **case: object,
+    **case: Any,
 ) -> Line:
     """A case of the table of topics, in which nothing else fails but by a loss of power of all brokers."""
     settings = {"replication_factor": 3, "min_insync_replicas": 2} | case
-    made = Case("4.1", **settings)  # type: ignore[arg-type]
+    made = Case("4.1", **settings)
     asked = {Question(Topic.WRITES, down): finding for down, finding in writes.items()}
     reads = {Question(Topic.READS, one.number): finding for one, finding in asked.items()}
     exposed = {Question(Topic.DEFECT, name=name): finding for name, finding in defects.items()}

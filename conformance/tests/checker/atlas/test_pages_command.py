@@ -91,10 +91,10 @@ def test_a_record_of_another_model_is_not_used(atlas, monkeypatch):
     assert '"no loss, to the end"' not in Path("pages/index.html").read_text()
 
 
-def test_each_question_is_looked_up_once():
+def test_each_question_is_looked_up_once(monkeypatch):
     asked = []
     reading = run.Reading(SmallRecord())
-    reading._recorded.find = lambda case, question: asked.append(question)  # type: ignore[method-assign]
+    monkeypatch.setattr(reading._recorded, "find", lambda case, question: asked.append(question))
     for _ in range(2):
         assert reading.answer(Case("4.1"), Question(Topic.LOSS)) is None
     assert asked == [Question(Topic.LOSS)]

@@ -1,59 +1,114 @@
-"""The hash table of the visited set: compiled, it does what plain Python does, and what a dictionary does."""
+"""The hash table of the visited set: compiled, it does what a dictionary does; hashes, arrays and unsigned numbers."""
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Callable
 from itertools import pairwise
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile import instructions, native, primitives
-from isrcheck.checker.explicit import shards, visited_set
+from isrcheck.checker.compile import hash_table, native
+from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.compile.staging import instructions
+from isrcheck.checker.compile.staging import module as staging
+from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
+from isrcheck.checker.compile.staging.code import Build, Code, Operation, Value
+from isrcheck.checker.explicit import visited_set
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 
-PRIMITIVES = {name: one for name, one in vars(primitives).items() if isinstance(one, FunctionType)}
-ON_NUMBERS = ("product", "unsigned_shift", "unsigned_remainder", "unsigned_less")
+ALL = (1 << 64) - 1
 NUMBERS = (0, 1, 2, 5, 63, -1, -2, 255, 256, 1 << 31, (1 << 32) - 1, -(1 << 31), (1 << 63) - 1, -(1 << 63))
 
 
-def instruction(name: str) -> Callable[..., int]:
-    """A compiled function that does nothing but the instruction of this name."""
-    names = PRIMITIVES[name].__code__.co_varnames[: PRIMITIVES[name].__code__.co_argcount]
-    text = f"def f({', '.join(names)}):\n    return {name}({', '.join(names)})"
-    code = native.object_code(text, {name: getattr(instructions, name)}, ("f",))
-    return native.load(code, {"f": len(names)})["f"]
+def compiled(build: Build, parameters: int) -> Callable[..., int]:
+    with staging.module() as module:
+        module.define("f", [Value] * parameters, build, is_exported=True)
+        assembly = module.assembly()
+    return native.load(native.machine_code(assembly), {"f": parameters})["f"]
 
 
-@pytest.mark.parametrize("name", ON_NUMBERS)
-def test_an_operation_means_the_same_to_python_and_to_the_processor(name: str) -> None:
-    compiled = instruction(name)
+UNSIGNED: dict[str, tuple[Operation, Callable[[int, int], int]]] = {
+    "shift": (instructions.unsigned_shift, lambda left, right: (left & ALL) >> right),
+    "remainder": (instructions.unsigned_remainder, lambda left, right: (left & ALL) % (right & ALL)),
+    "less": (instructions.unsigned_less, lambda left, right: (left & ALL) < (right & ALL)),
+}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_an_operation_on_unsigned_numbers_means_the_same_as_in_python(name: str) -> None:
+    operation, in_python = UNSIGNED[name]
+    function = compiled(lambda code, left, right: code.return_(operation(left, right)), 2)
     for left in NUMBERS:
         for right in NUMBERS:
-            if (name != "unsigned_shift" or 0 <= right < 64) and (name != "unsigned_remainder" or right):
-                assert (left, right, compiled(left, right)) == (left, right, int(PRIMITIVES[name](left, right)))
+            if (name != "shift" or 0 <= right < 64) and (name != "remainder" or right):
+                expected = ctypes.c_int64(in_python(left, right)).value
+                assert (left, right, function(left, right)) == (left, right, expected)
 
 
-@pytest.mark.parametrize("name", [name for name in PRIMITIVES if name not in ON_NUMBERS])
-def test_an_access_means_the_same_to_python_and_to_the_processor(name: str) -> None:
-    compiled = instruction(name)
-    for value in NUMBERS:
-        memories = [np.full(3, value ^ 0x55, np.int64) for _ in range(2)]
-        rest = (value,) if name.startswith("store") else ()
-        one, other = (
-            function(memory.ctypes.data + 8, *rest)
-            for function, memory in zip((compiled, PRIMITIVES[name]), memories, strict=True)
-        )
-        assert (one, memories[0].tolist()) == (other or 0, memories[1].tolist())
+@pytest.mark.parametrize(("kind", "numpys"), [(Words, np.int64), (Halves, np.uint32), (Bytes, np.uint8)])
+def test_an_array_means_the_same_as_in_numpy(kind: type[Words], numpys: Any) -> None:
+    def exchange(code: Code, address: Value, place: Value, number: Value) -> None:
+        array = kind(code, address.operand)
+        old = array[place]
+        array[place] = number
+        code.return_(old)
+
+    function = compiled(exchange, 3)
+    for number in NUMBERS:
+        array = np.array([number ^ 0x55, number, number ^ 0x55], np.int64).astype(numpys)
+        expected = array.copy()
+        expected[1] = np.int64(number ^ 7).astype(numpys)
+        assert function(array.ctypes.data, 1, number ^ 7) == array.dtype.type(np.int64(number).astype(numpys))
+        assert array.tolist() == expected.tolist()
+
+
+def test_a_quarter_is_an_unsigned_number_of_16_bits() -> None:
+    def exchange(code: Code, address: Value, number: Value) -> None:
+        old = instructions.load_quarter(address)
+        instructions.store_quarter(address, number)
+        code.return_(old)
+
+    array = np.array([5, 0xFFFE, 5], np.uint16)
+    assert compiled(exchange, 2)(array.ctypes.data + 2, -3) == 0xFFFE
+    assert array.tolist() == [5, 0xFFFD, 5]
 
 
 def test_a_prefetch_may_be_outside_of_all_memory() -> None:
-    assert instruction("prefetch")(8) == 0
+    assert compiled(lambda code, address: code.return_(instructions.prefetch(address)), 1)(8) == 0
+
+
+HASHES = {
+    (): 0xDF442D24346930AF,
+    (0,): 0x352CD682A12810AF,
+    (1,): 0x6F1BF43E8264C33E,
+    (ALL,): 0xF0367F6A497F570B,
+    (1, 2, 3): 0x5FBAEFA031808364,
+    (0x0123456789ABCDEF, 0xFEDCBA9876543210): 0x5F39390EB4C744C0,
+}
+"""Files on disk are sorted by these."""
+
+
+@pytest.mark.parametrize("state", HASHES, ids=str)
+def test_hashes_stay(state: tuple[int, ...]) -> None:
+    array = np.array([*state, 5], np.uint64)
+    found = as_machine_code(hash_table.hash_of)(array.ctypes.data, len(state)) & ALL
+    assert (found, hash_in_python(state)) == (HASHES[state], HASHES[state])
+
+
+def hash_in_python(state: tuple[int, ...]) -> int:
+    multiplier = 0x9E3779B97F4A7C15
+    mixed = multiplier
+    for word in state:
+        mixed = (mixed ^ word) * multiplier & ALL
+        mixed ^= mixed >> 32
+    mixed = mixed * multiplier & ALL
+    return mixed ^ mixed >> 29
 
 
 def random_batch(chance: random.Random, size: int, words: int, different: int) -> Batch:
@@ -93,21 +148,8 @@ def small_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(visited_set, "RECENT_BITS", 3)
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Run plain Python from now on."""
-
-    def undo() -> None:
-        for module in (visited_set, shards):
-            monkeypatch.setattr(module, "as_machine_code", lambda function: function)
-
-    return undo
-
-
 @pytest.mark.parametrize(("words", "steps"), [(1, 40), (3, 1 << 16), (5, (1 << 16) + 1)])
-def test_states_are_kept_once_and_in_order(
-    small_table: None, uncompiled: Callable[[], None], words: int, steps: int
-) -> None:
+def test_states_are_kept_once_and_in_order(small_table: None, words: int, steps: int) -> None:
     visited, batches = filled(words, steps, words)
     expected: dict[tuple[int, ...], tuple[int, int]] = {}
     for batch in batches:
@@ -120,12 +162,7 @@ def test_states_are_kept_once_and_in_order(
     other = random_batch(random.Random(0), 30, words, 30).states
     asked = np.concatenate([other, *(batch.states for batch in batches)])
     places = {state: place for place, state in enumerate(expected)}
-    compiled_places = visited.places_of(asked).tolist()
-    assert compiled_places == [places.get(state, -1) for state in rows(asked, words)]
-    uncompiled()
-    again, _ = filled(words, steps, words)
-    assert contents(again) == contents(visited)
-    assert again.places_of(asked).tolist() == compiled_places
+    assert visited.places_of(asked).tolist() == [places.get(state, -1) for state in rows(asked, words)]
 
 
 def sharded(words: int, count: int) -> tuple[list[int], list[int], list[Any], list[int]]:
@@ -149,14 +186,13 @@ def sharded(words: int, count: int) -> tuple[list[int], list[int], list[Any], li
 
 
 @pytest.mark.parametrize(("words", "count"), [(1, 1), (2, 3), (5, 4)])
-def test_shards_hold_the_states_of_one_set_in_its_order(
-    small_table: None, uncompiled: Callable[[], None], words: int, count: int
-) -> None:
+def test_shards_hold_the_states_of_one_set_in_its_order(small_table: None, words: int, count: int) -> None:
     bounds, kept, gathered, owners = sharded(words, count)
-    successors = random_batch(random.Random(count), 400, words, 300).states
-    in_order = list(dict.fromkeys(rows(successors, words)))
+    successors = rows(random_batch(random.Random(count), 400, words, 300).states, words)
+    in_order = list(dict.fromkeys(successors))
+    shards = {state: hash_in_python(state) % (1 << 32) % count for state in in_order}
     assert rows(np.array(gathered, np.uint64), words) == in_order[3:]
+    assert owners == [shards[state] for state in in_order]
     assert sorted(set(owners)) == list(range(count))
-    assert all(kept[low:high] == sorted(kept[low:high]) for low, high in pairwise(bounds))
-    uncompiled()
-    assert sharded(words, count) == (bounds, kept, gathered, owners)
+    by_shard = [kept[low:high] for low, high in pairwise(bounds)]
+    assert by_shard == [[one for one in sorted(kept) if shards[successors[one]] == shard] for shard in range(count)]

@@ -22,7 +22,9 @@ from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.compiled import NOTHING, Compiled, Seen
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
-from isrcheck.checker.compile.lower import lower
+from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.lowering.key import kernel_key
+from isrcheck.checker.compile.staging.module import module
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
@@ -426,14 +428,16 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
 def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(shapes: str) -> None:
     _, model, protocols = protocols_with(shapes)
 
-    def text(wanted: Mapping[str, int], protocol: str) -> str:
+    def code(wanted: Mapping[str, int], protocol: str) -> tuple[str, str]:
         instance = model.instance(protocol, legal_values(model, protocol, SHAPES[shapes][0], wanted))
-        return lower(instance, layout_of(instance))[0]
+        with module() as built:
+            KernelCode(built, instance, layout_of(instance)).build()
+            return kernel_key(instance, None), built.assembly()
 
     run_time = {name: entry for name, entry in model.entries.items() if not entry.is_bound}
     least = {name: entry.least for name, entry in run_time.items()}
     third = {name: entry.least + 3 if entry.most is None else min(entry.most, 3) for name, entry in run_time.items()}
-    assert text(least, protocols[0]) == text(third, protocols[-1])
+    assert code(least, protocols[0]) == code(third, protocols[-1])
 
 
 # ------------------------------------------------------------------------------------------------- the test of the test

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from isrcheck.checker.compile.layout import layout_of
-from isrcheck.checker.compile.lower import lower
+from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.staging.module import module
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.resources.limits import Limits
@@ -191,8 +192,11 @@ def test_narrow_models_pay_nothing_for_wide_cells(name: str) -> None:
     layout = layout_of(instance)
     assert [(one.word, one.shift, one.width, one.low, one.byte) for one in layout.bits] == narrow_layout(instance)
     assert layout.size == layout.first_cell + -(-(instance.cells + 7) // 8) * 8
-    text, _ = lower(instance, layout)
-    assert "read(" in text and not any(f"{word}(" in text for word in ("read16", "read32", "write16", "write32"))
+    with module() as built:
+        KernelCode(built, instance, layout).build()
+        assembly = built.assembly()
+    assert "sext i8 " in assembly and not any(f"sext {wide} " in assembly for wide in ("i16", "i32"))
+    assert " to i8\n" in assembly and " to i16\n" not in assembly
 
 
 @pytest.mark.parametrize(("low", "high"), [(CELL_LOW - 1, 0), (0, CELL_HIGH + 1)])

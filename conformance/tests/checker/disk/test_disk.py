@@ -26,7 +26,7 @@ from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.disk import carrier as carrier_module
-from isrcheck.checker.disk import files, levels, sorted_runs, sorted_table, stored_states
+from isrcheck.checker.disk import files, levels, sorted_runs, stored_states
 from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
@@ -308,8 +308,8 @@ def kill_before_operation(number: int) -> None:
 
     write = files._write_all
     files._write_all = killing(write)
-    files.Column.sync = killing(files.Column.sync)  # type: ignore[method-assign]
-    files.Column.delete = killing(files.Column.delete)  # type: ignore[method-assign]
+    for name in ("sync", "delete"):
+        setattr(files.Column, name, killing(getattr(files.Column, name)))
 
 
 def resumed_to_the_end(folder: Path, instance: Instance, kernel: Kernel, kills: Iterator[int], **asked: Any) -> int:
@@ -754,18 +754,3 @@ def test_forecasts_of_a_real_search_are_good(small: tuple[Instance, Kernel, Expl
     assert error is not None
     assert error[1] == 11
     assert error[0] < 0.15
-
-
-# ------------------------------------------------------------------------------------------------- the table on its own
-
-
-def test_the_table_means_the_same_to_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The inner loops in plain Python find the same as compiled."""
-    instance = published.MODEL.instance("kip_320", {**SMALL, "replicas": 2, "records": 1})
-    kernel = kernel_of(instance)
-    expected = explore(instance, LIMITS, kernel=kernel, count_all=True)
-    for module in ("known_states",):
-        monkeypatch.setattr(f"isrcheck.checker.disk.{module}.as_machine_code", lambda function: function)
-    exploration, _ = on_disk(tmp_path / "a", instance, kernel, room=100)
-    assert found(exploration) == found(expected)
-    assert sorted_table.absorb.__module__ == "isrcheck.checker.disk.sorted_table"

@@ -26,7 +26,7 @@ from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.runtime.session import Session, SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
@@ -262,7 +262,7 @@ def test_a_sweep_from_other_initial_states(
     assert "start=0 was searched from other initial states, or for other properties; delete the file" in err
 
 
-def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_checkpoints_and_executors(load: Load, local_spark: Session, tmp_path: Path) -> None:
     """The package is sent with the model, and a checkpoint of the old model is not resumed."""
     how = SparkRequest(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
 

@@ -121,7 +121,10 @@ def test_known_values_are_simplified_at_once(name: str) -> None:
 
 
 def _sides(known: Mapping[int, bool], a: int, one: int, other: int) -> list[tuple[bool, bool]]:
-    return [tuple(known.get(side, value == (side > 0)) for side in (one, other)) for value in (True, False)]  # type: ignore[misc]
+    def truth(side: int, value: bool) -> bool:
+        return known.get(side, value == (side > 0))
+
+    return [(truth(one, value), truth(other, value)) for value in (True, False)]
 
 
 def test_a_repeated_conjunct_is_absorbed() -> None:

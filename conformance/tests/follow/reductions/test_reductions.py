@@ -75,11 +75,8 @@ BY_HAND = {
 }
 
 
-class Everything:
+class Everything(Foreseen):
     """A search without any reduction."""
-
-    def clear(self, states: np.ndarray, stages: np.ndarray) -> None:
-        pass
 
     def contradicts(self, states: np.ndarray, monitors: np.ndarray) -> np.ndarray:
         return np.zeros(len(states), bool)
@@ -188,7 +185,7 @@ def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch 
         return None
     found = ObservationSearch(script, instance, kernel_of(instance), True, Limits(memory=1 << 28), clears=not is_whole)
     if is_whole:
-        found.foreseen = Everything()  # type: ignore[assignment]
+        found.foreseen = Everything(script, found.cells, found.monitor)
     found.run()
     assert found.stopped is None
     return found

@@ -213,7 +213,7 @@ def test_partition_epochs_bound_the_changes_before_them() -> None:
     outcome = followed("leader_killed", "3.7")
     assert isinstance(outcome, Explained)
     assert sum(outcome.effort.states) == 5_672
-    assert [line.partition_epoch for _, line in outcome.recording.claims(Metadata)] == [None, None, 2]  # type: ignore[attr-defined]
+    assert [line.partition_epoch for _, line in outcome.recording.claims(Metadata)] == [None, None, 2]
 
 
 @pytest.mark.parametrize(

@@ -400,7 +400,7 @@ def watched(instance: Instance) -> int:
     functions = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name in own]
     for function in functions:
         function.decorator_list = []
-    watching = ast.fix_missing_locations(Watching().visit(ast.Module(functions, [])))  # type: ignore[arg-type]
+    watching = ast.fix_missing_locations(Watching().visit(ast.Module([*functions], [])))
     exec(compile(watching, "watched", "exec"), names)
     chance = random.Random(1)
     for setting in (0, 1, 127):

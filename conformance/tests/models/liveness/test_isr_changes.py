@@ -34,7 +34,8 @@ def test_a_change_of_the_isr_is_not_pending_for_ever(ignored: int, states: int, 
 
 def test_what_is_fair() -> None:
     model = registry.load_file(EXAMPLE)
-    fair = [action.name for action in model.actions if action.alternatives[0].mark.fair]  # type: ignore[union-attr]
+    marks = {action.name: action.alternatives[0].mark for action in model.actions}
+    fair = [name for name, mark in marks.items() if mark is not None and mark.fair]
     assert fair == [
         *("follower_catches_up", "leader_asks_to_shrink", "leader_asks_to_expand"),
         *("controller_answers", "leader_takes_answer"),

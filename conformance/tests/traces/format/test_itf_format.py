@@ -16,6 +16,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,11 @@ def of_own_model(path: Path) -> Trace:
     return walk(registry.load_file(own_model(path)).instance(), random.Random(3), 6)
 
 
+def of_model(name: str, _: Path) -> Trace:
+    model, protocol = registry.load(name)
+    return walk(model.instance(protocol or WALKED.get(name)), random.Random(7), 6)
+
+
 def not_inductive(_: Path) -> Trace:
     found = weak_isr()
     return from_any_state(found.instance, found.states[-2], found.steps[-1], "weak_isr", found.command)
@@ -172,14 +178,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
     "transactions": lambda _: kafka(TRANSACTION, None, None, "0.11", transactions=1),
     "subsets, letters, members and flags": of_own_model,
     "not from an initial state": not_inductive,
-    **{
-        f"a walk of {name}": lambda _, name=name: walk(  # type: ignore[misc]
-            registry.load(name)[0].instance(registry.load(name)[1] or WALKED.get(name)),
-            random.Random(7),
-            6,
-        )
-        for name in registry.names()
-    },
+    **{f"a walk of {name}": partial(of_model, name) for name in registry.names()},
 }
 
 

@@ -475,11 +475,11 @@ class State:
 
 
 @action
-def hand_moves(s, lamp: Lamp):  # type: ignore[no-untyped-def]
+def hand_moves(s, lamp: Lamp):
     s.chosen = lamp
 
 
-def brightness(s, least):  # type: ignore[no-untyped-def]
+def brightness(s, least):
     total = 0
     for lamp in range(s.size):
         total += 1 if s.is_lit[lamp] else 0
@@ -488,12 +488,12 @@ def brightness(s, least):  # type: ignore[no-untyped-def]
 
 
 @always
-def some_light(s):  # type: ignore[no-untyped-def]
-    return brightness(s, 0) > 0  # type: ignore[no-untyped-call]
+def some_light(s):
+    return brightness(s, 0) > 0
 
 
 @always
-def bright(s):  # type: ignore[no-untyped-def]
+def bright(s):
     return sum(1 for lamp in range(s.size) if s.is_lit[lamp]) >= min(3, s.size) and NONE < 0
 
 

@@ -1,0 +1,460 @@
+"""The closed list of the modelling language: what a function of a model can contain, and what is refused instead.
+
+In:  nothing.
+Out: rows. `CONSTRUCTS` are the constructs with their meaning, their errors and the nodes that they become, `REFUSALS`
+     are forms of Python that the language does not have, and `LIMITS` are the limits on size.
+
+The tests check that the reader accepts and refuses what each row says, and that nothing of Python's grammar is missing.
+The tables of docs/language.md are made of the rows, and the fuzzer has to write every construct. The examples are about
+`MODEL`: `r` and `p` are parameters that are replicas, and `chosen` is one that is a set of replicas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.models.language.ir import nodes as ir
+
+MODEL = """\
+class Role(IntEnum):
+    FOLLOWER = 0
+    LEADER = 1
+
+
+class Configuration:
+    replicas = bound(3, "replicas of the log", least=1)
+    patience = setting(2, "fetches that a follower may miss")
+
+
+class Replica(Domain, size="replicas"):
+    pass
+
+
+class Replicas(Subset, of=Replica):
+    pass
+
+
+class Broker(Record):
+    role = field(values=Role)
+
+
+class Request(Record):
+    sender = field(values=Replica)
+    epoch = field(values=between(0, 5))
+
+
+class State:
+    leader = field(values=optional(Replica))
+    epoch = field(Replica, values=between(0, 5))
+    is_up = field(Replica, values=Flag)
+    isr = field(values=Set(of=Replica))
+    inbox = field(Replica, values=Queue(of=Replica, most=2))
+    broker = field(Replica, values=Broker)
+    requests = field(values=Queue(of=Request, most=2))
+
+
+LIMIT = 4
+
+
+def is_ahead(s, one, other):
+    return s.epoch[one] > s.epoch[other]
+
+
+def fence(s, replica):
+    s.is_up[replica] = False
+
+
+@action
+def replica_restarts(s, replica: Replica):
+    s.is_up[replica] = True
+"""
+"""The model to which the examples belong."""
+
+
+class Place(Enum):
+    """Where an example stands."""
+
+    ACTION = "the statements of an action"
+    HELPER = "the statements of a helper that returns a value"
+    VALUE = "an expression in an action or in a helper"
+    STEP = "an expression in a property of steps"
+
+
+@dataclass(frozen=True)
+class Construct:
+    """A construct of the language."""
+
+    examples: tuple[str, ...]
+    """As it is written, in each of its forms."""
+    meaning: str
+    nodes: tuple[type[ir.Node], ...]
+    """The nodes that each example becomes, in the core of the representation; none if it says nothing to an engine."""
+    place: Place = Place.VALUE
+    error: str = ""
+    """What violates `in_range` in a state."""
+    wrong: str = ""
+    """An example of the error in the initial state, where `r` is replica 0, `p` replica 1, and `chosen` empty."""
+
+
+_ACTION, _HELPER, _STEP = Place.ACTION, Place.HELPER, Place.STEP
+
+_INDEX = "an index outside its array"
+_RANGE = "a value outside the range of the field"
+_DOMAIN = "an element outside the domain"
+_PLACE = "a place without an element"
+_EMPTY = "an empty queue"
+_FULL = "a full queue, or a value outside the range of its elements"
+
+STATEMENTS = (
+    Construct(("require(s.is_up[r])",), "a guard: where it is false, the action has no step", (ir.Require,), _ACTION),
+    Construct(("s.epoch[r] = 2",), "writes a cell of the state", (ir.Store,), _ACTION, _RANGE, "s.epoch[r] = 6"),
+    Construct(
+        ("s.epoch[r] += 1", "s.epoch[r] -= 1"),
+        "adds to a cell, or subtracts from it",
+        (ir.Store, ir.Sum),
+        _ACTION,
+        _RANGE,
+        "s.epoch[r] -= 1",
+    ),
+    Construct(("count = s.epoch[r]",), "gives a local its value", (ir.Assign,), _ACTION),
+    Construct(
+        ("count = 4\ncount += 1", "count = 4\ncount -= 1"),
+        "adds to a local, or subtracts",
+        (ir.Assign, ir.Sum),
+        _ACTION,
+    ),
+    Construct(
+        (
+            "if s.is_up[r]:\n    s.epoch[r] = 1\nelif s.is_up[p]:\n    s.epoch[r] = 2\nelse:\n    s.epoch[r] = 3",
+            "if s.is_up[r]:\n    s.epoch[r] = 1",
+        ),
+        "executes the statements below the first condition that is true",
+        (ir.Branch,),
+        _ACTION,
+    ),
+    Construct(
+        ("for e in range(3):\n    s.is_up[e] = True", "for e in range(1, s.replicas):\n    s.is_up[e] = True"),
+        "for each number below the end, from 0 or from the first argument on; both are evaluated once, before the loop",
+        (ir.Loop,),
+        _ACTION,
+    ),
+    Construct(
+        ("for e in Replica:\n    s.is_up[e] = True",),
+        "for each element of a domain, in ascending order",
+        (ir.Loop, ir.Size),
+        _ACTION,
+    ),
+    Construct(("fence(s, r)",), "calls a helper that writes to the state", (ir.Do, ir.Call), _ACTION),
+    Construct(("return s.epoch[r]",), "ends a helper or a property with its value", (ir.Return,), _HELPER),
+    Construct(("pass", '"""A docstring."""'), "does nothing", (), _ACTION),
+)
+
+EXPRESSIONS = (
+    Construct(("2", "True"), "a whole number, or a truth value: `True` is 1, `False` is 0", (ir.Constant,)),
+    Construct(
+        ("LIMIT", "NONE", "Role.LEADER"),
+        "a number that the module names, or a member of an IntEnum, as it was when the model was loaded",
+        (ir.Constant,),
+    ),
+    Construct(("r",), "a parameter, a local, or the variable of a loop or a generator", (ir.Local,)),
+    Construct(("s.leader", "s.epoch[r]"), "a cell of the state", (ir.Cell,), error=_INDEX, wrong="s.epoch[r - 1]"),
+    Construct(("s.patience",), "an entry of the configuration", (ir.Setting,)),
+    Construct(("len(Replica)",), "the number of elements of a domain", (ir.Size,)),
+    Construct(("before.epoch[0] < after.epoch[0]",), "the states before and after a step", (ir.Cell,), _STEP),
+    Construct(("taken == replica_restarts",), "whether the step took this action", (ir.IsTaken,), _STEP),
+    Construct(("taken != replica_restarts",), "whether it took another action", (ir.Not, ir.IsTaken), _STEP),
+    Construct(("not s.is_up[r]",), "whether it is 0", (ir.Not,)),
+    Construct(
+        ("s.is_up[r] and s.is_up[p]",),
+        "the first value that is 0, else the last one; the values after it are not evaluated",
+        (ir.And,),
+    ),
+    Construct(
+        ("s.is_up[r] or s.is_up[p]",),
+        "the first value that is not 0, else the last one; the values after it are not evaluated",
+        (ir.Or,),
+    ),
+    Construct(
+        tuple(f"s.epoch[r] {sign} s.epoch[p]" for sign in ("==", "!=", "<", "<=", ">", ">=")),
+        "a comparison of two numbers",
+        (ir.Compare,),
+    ),
+    Construct(
+        ("0 <= s.epoch[r] < LIMIT",),
+        "whether each number compares with the next one; each is evaluated once, and those after a false comparison not"
+        " at all",
+        (ir.Chain,),
+    ),
+    Construct(("s.leader in (r, p)",), "whether a number is one of several, all of which are evaluated", (ir.Among,)),
+    Construct(("s.leader not in (r, p)",), "whether it is none of them", (ir.Not, ir.Among)),
+    Construct(("s.leader in Replica",), "whether a number is an element of a domain", (ir.Chain, ir.Size)),
+    Construct(("s.leader not in Replica",), "whether it is not", (ir.Not, ir.Chain, ir.Size)),
+    Construct(("-s.epoch[r]",), "the number with the other sign", (ir.Negative,)),
+    Construct(("s.epoch[r] + 1 - s.epoch[p]",), "a sum", (ir.Sum,)),
+    Construct(("s.epoch[r] * 2",), "a product", (ir.Arithmetic,)),
+    Construct(
+        ("s.epoch[r] // 2", "s.epoch[r] % 2"),
+        "a quotient, rounded down; a remainder, in 0..divisor-1",
+        (ir.Arithmetic,),
+    ),
+    Construct(
+        ("1 if s.is_up[r] else 2 if s.is_up[p] else 3",),
+        "the value of the first condition that is true, else the last value; no other is evaluated",
+        (ir.Choose,),
+    ),
+    Construct(
+        ("min(s.epoch[r], LIMIT)", "max(s.epoch[r], s.epoch[p], 1)"),
+        "the least or the greatest of two or more numbers",
+        (ir.Extremum,),
+    ),
+    Construct(
+        ("all(s.is_up[e] for e in Replica)", "any(s.is_up[e] for e in range(1, 3))"),
+        "whether all values are true, or any; the values after the deciding one are not evaluated",
+        (ir.Fold,),
+    ),
+    Construct(("sum(s.epoch[e] for e in Replica if s.is_up[e])",), "the sum; 0 if there is no value", (ir.Fold,)),
+    Construct(
+        ("min(s.epoch[e] for e in range(3))", "max((s.epoch[e] for e in Replica if s.is_up[e]), default=0)"),
+        "the least or the greatest value; the default if there is no value",
+        (ir.Fold,),
+    ),
+    Construct(
+        ("any(e < o for e in Replica if s.is_up[e] for o in Replica if s.is_up[o] if o != r)",),
+        "any number of `for` and `if`, in all of these",
+        (ir.Fold,),
+    ),
+    Construct(("is_ahead(s, r, p)",), "the value of a helper", (ir.Call,)),
+)
+
+SETS = (
+    Construct(("r in s.isr",), "whether a set has an element", (ir.Cell,), error=_DOMAIN, wrong="NONE in s.isr"),
+    Construct(("r not in s.isr",), "whether it has not", (ir.Not, ir.Cell), error=_DOMAIN, wrong="3 not in s.isr"),
+    Construct(
+        ("r in chosen", "chosen[r]"),
+        "whether a parameter that is a subset has an element",
+        (ir.Element,),
+        Place.VALUE,
+        _DOMAIN,
+        "chosen[3]",
+    ),
+    Construct(("len(s.isr)", "len(chosen)"), "how many elements it has", (ir.Fold, ir.Size)),
+    Construct(
+        ("chosen <= s.isr", "chosen >= s.isr", "chosen == s.isr"),
+        "whether it is a subset, a superset, or has the same elements",
+        (ir.Fold,),
+    ),
+    Construct(
+        ("chosen < s.isr", "chosen > s.isr"), "whether it is a proper subset, or superset", (ir.And, ir.Not, ir.Fold)
+    ),
+    Construct(("chosen != s.isr",), "whether it has other elements", (ir.Not, ir.Fold)),
+    Construct(
+        ("all(s.is_up[e] for e in s.isr)", "any(s.is_up[e] for e in chosen if e != r)"),
+        "a generator goes through its elements, in ascending order",
+        (ir.Fold,),
+    ),
+    Construct(
+        ("for e in s.isr:\n    s.is_up[e] = True", "for e in chosen:\n    s.is_up[e] = True"),
+        "so does a loop. It asks of each element, when it comes to it, whether the set has it: the body may change the"
+        " set",
+        (ir.Loop, ir.Branch),
+        _ACTION,
+    ),
+    Construct(("s.isr.add(r)", "s.isr.discard(r)"), "put in, take out", (ir.Store,), _ACTION, _DOMAIN, "s.isr.add(3)"),
+    Construct(("s.isr.clear()", "s.isr = set()"), "take out all", (ir.Loop, ir.Store), _ACTION),
+    Construct(("s.isr = {r, p}",), "replace all by these", (ir.Loop, ir.Store), _ACTION, _DOMAIN, "s.isr = {r, 3}"),
+    Construct(("s.isr = chosen",), "replace all by those of another set", (ir.Loop, ir.Store), _ACTION),
+)
+
+QUEUES = (
+    Construct(("len(s.inbox[r])",), "how many elements it has", (ir.Fold,)),
+    Construct(("p in s.inbox[r]",), "whether it has an element; false for what cannot be one", (ir.And, ir.Fold)),
+    Construct(("p not in s.inbox[r]",), "whether it has not", (ir.Not, ir.And, ir.Fold)),
+    Construct(
+        ("s.inbox[r][0]",),
+        "the element at a place; 0 is the oldest",
+        (ir.Cell, ir.Choose),
+        error=_PLACE,
+        wrong="s.inbox[r][0]",
+    ),
+    Construct(
+        ("s.inbox[r].append(p)",),
+        "put in as the last",
+        (ir.Store, ir.Choose),
+        _ACTION,
+        _FULL,
+        "s.inbox[r].append(3)",
+    ),
+    Construct(
+        ("s.inbox[r].popleft()",),
+        "take out the first",
+        (ir.Store, ir.Loop),
+        _ACTION,
+        _EMPTY,
+        "s.inbox[r].popleft()",
+    ),
+    Construct(
+        ("first = s.inbox[r].popleft()",),
+        "take out the first, and keep it",
+        (ir.Assign, ir.Store, ir.Loop),
+        _ACTION,
+        _EMPTY,
+        "first = s.inbox[r].popleft()",
+    ),
+    Construct(("s.inbox[r].clear()",), "take out all", (ir.Loop, ir.Store), _ACTION),
+)
+
+RECORDS = (
+    Construct(("s.broker[r].role",), "a part", (ir.Cell,), error=_INDEX, wrong="s.broker[3].role"),
+    Construct(
+        ("s.broker[r].role = Role.LEADER",),
+        "writes a part",
+        (ir.Store,),
+        _ACTION,
+        _RANGE,
+        "s.broker[r].role = 2",
+    ),
+    Construct(("len(s.requests)",), "the length of a queue of records", (ir.Fold,)),
+    Construct(
+        ("s.requests[0].sender",),
+        "a part of the record at a place",
+        (ir.Cell, ir.Choose),
+        Place.VALUE,
+        _PLACE,
+        "s.requests[0].sender",
+    ),
+    Construct(
+        ("s.requests.append(Request(sender=r, epoch=1))",),
+        "put in a record as the last, with all parts",
+        (ir.Store, ir.Choose),
+        _ACTION,
+        _FULL,
+        "s.requests.append(Request(sender=r, epoch=6))",
+    ),
+    Construct(
+        ("s.requests.popleft()",),
+        "take out the first record",
+        (ir.Store, ir.Loop),
+        _ACTION,
+        _EMPTY,
+        "s.requests.popleft()",
+    ),
+    Construct(("s.requests.clear()",), "take out all", (ir.Loop, ir.Store), _ACTION),
+)
+
+CONSTRUCTS = {
+    "statements": STATEMENTS,
+    "expressions": EXPRESSIONS,
+    "sets": SETS,
+    "queues": QUEUES,
+    "records": RECORDS,
+}
+"""All constructs, by the table in which they stand."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Forms of Python that the language does not have."""
+
+    examples: tuple[str, ...]
+    """As they are written; the reader refuses the first line, or the last one."""
+    cure: str
+    """What the message tells the author of the model to do."""
+    place: Place = Place.ACTION
+
+
+_STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
+_EXPRESSIONS = (
+    "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
+    " sum len and helpers"
+)
+
+REFUSALS = (
+    Refusal(("while s.is_up[r]:\n    s.is_up[r] = False",), _STATEMENTS),
+    Refusal(("for e in range(3):\n    break", "for e in range(3):\n    continue"), _STATEMENTS),
+    Refusal(("try:\n    pass\nfinally:\n    pass", "try:\n    pass\nexcept* ValueError:\n    pass"), _STATEMENTS),
+    Refusal(
+        ("raise ValueError", "assert s.is_up[r]", "with s:\n    pass", "global LIMIT", "del s.leader"), _STATEMENTS
+    ),
+    Refusal(
+        ("import math", "from math import pi", "epoch: int = 1", "match r:\n    case _:\n        pass"), _STATEMENTS
+    ),
+    Refusal(("def inner(a):\n    nonlocal r", "class Inner:\n    pass"), _STATEMENTS),
+    Refusal(("async def inner(a):\n    async for b in a:\n        async with b:\n            await b",), _STATEMENTS),
+    Refusal(("a = (1, 2)", "a = [1, 2]", "a = {1, 2}", "a = {1: 2}", "a = min(1, *chosen)"), _EXPRESSIONS),
+    Refusal(("a = [e for e in Replica]", "a = {e for e in Replica}", "a = {e: e for e in Replica}"), _EXPRESSIONS),
+    Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), _EXPRESSIONS),
+    Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), _EXPRESSIONS),
+    Refusal(("return", "return True"), "guard with require(...) or use if/else"),
+    Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put it after the loop"),
+    Refusal(
+        ("for e in (1, 2):\n    pass", "for e in range(0, 4, 2):\n    pass"),
+        "loop over range(n), range(m, n) or a domain",
+    ),
+    Refusal(("for e in s.inbox[r]:\n    pass",), "write: for i in range(len(s.inbox[r])), and s.inbox[r][i]"),
+    Refusal(("for a, b in range(2):\n    pass",), "use one plain name"),
+    Refusal(("a = b = 1",), "write one assignment per line"),
+    Refusal(("s.epoch[r] *= 2", "s.epoch[r] //= 2"), "only += and -= are in the language"),
+    Refusal(
+        tuple(f"a = s.epoch[r] {sign} 2" for sign in ("/", "**", "&", "|", "^", "<<", ">>", "@")),
+        "arithmetic is + - * // %",
+    ),
+    Refusal(("a = ~s.epoch[r]", "a = +s.epoch[r]"), "use `not` or a minus sign"),
+    Refusal(("a = r is p", "a = r is not p"), "comparisons are == != < <= > >= and `in`"),
+    Refusal(("a = r in [0, 1]",), "`in` takes values in brackets: x in (1, 2)"),
+    Refusal(("a = 0 <= r in (0, 1)",), "write `in` as a comparison of its own, in brackets"),
+    Refusal(('a = "text"', "a = 1.5", "a = None"), "values are whole numbers and truth values"),
+    Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
+    Refusal(("a = s.epoch",), "write every index: there are no slices and no rows"),
+    Refusal(("a = abs(s.epoch[r])", "print(r)"), "Python's functions in the language are min, max, all, any, sum, len"),
+    Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
+    Refusal(
+        ("a = s.isr",),
+        "a set is read by x in s.isr, x not in s.isr, len(s.isr), for x in s.isr, and <= == != with another set",
+    ),
+    Refusal(("s.isr.remove(r)",), "write s.isr.discard(x)"),
+    Refusal(("a = s.inbox[r]",), "a queue is read by s.inbox[r][i], len(s.inbox[r]), x in s.inbox[r]"),
+    Refusal(("a = s.broker[r]",), "read and write its parts: role"),
+    Refusal(("s.is_up[r] = True\nrequire(s.is_up[p])",), "guards come before the first write"),
+    Refusal(("require(s.is_up[r])",), "return a truth value and require that", _HELPER),
+    Refusal(("return",), "use if/else in a helper that writes", _HELPER),
+    Refusal(("taken", "taken + 1 > 1"), "compare it with an action: taken == name", _STEP),
+    Refusal(("taken == 1",), "write taken == action, with the action's name", _STEP),
+    Refusal(("a = later",), "define it in the module, or assign it on every path to this line"),
+    Refusal(("a += 1",), "assign it before += or -="),
+    Refusal(
+        ("a = 4 // s.epoch[r]", "a = 4 % s.epoch[r]"),
+        "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
+    ),
+    Refusal(("a = s.epoch[r] * 2147483647 * 2147483647",), "add less to it, or bound it with min(...) and max(...)"),
+    Refusal(
+        ("a = max(e for e in Replica if s.is_up[e])",),
+        "say what it is then: max((... for x in range(n) if ...), default=0)",
+    ),
+    Refusal(("require(s.isr == 0)",), "compare it with another set of the same domain, or ask len(...) and `in`"),
+    Refusal(("is_ahead(s, r, p)",), "use it, or call a helper that writes"),
+    Refusal(("a = fence(s, r)",), "call it as a statement of its own"),
+)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit on the size of a function."""
+
+    of: str
+    most: int
+    cure: str
+
+
+NUMBERS = Limit("a number as it is written", (1 << 31) - 1, "numbers lie in -2147483648..2147483647")
+DEPTH = Limit("the nesting of statements and expressions in a function", 60, "move a part of it into a helper")
+DEPTH_IN_ALL = Limit("the nesting with all that a function calls", 200, "use fewer nested helpers")
+PARAMETERS = Limit("the parameters of a function", 60, "at most 60")
+TERMS = Limit("the terms of a sum", 500, "at most 500; move a part of it into a helper")
+CONDITIONS = Limit(
+    "the conditions of an `if` with its `elif`, or of one `a if c else b if ...`",
+    200,
+    "at most 200; move a part of it into a helper",
+)
+LIMITS = (NUMBERS, DEPTH, DEPTH_IN_ALL, PARAMETERS, TERMS, CONDITIONS)
+"""`and`, `or`, comparisons, arguments and statements in sequence have no limit."""
