@@ -23,7 +23,7 @@ from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.format.spelling import spell_value
-from isrcheck.traces.format.why_false import without_extra_brackets
+from isrcheck.traces.format.why_false import spell_expression
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def parse_expression(instance: Instance, text: str) -> StateExpression:
         raise UsageError(f"--eval {error}") from None
     (returned,) = routine_of(function).body
     assert isinstance(returned, ir.Return)
-    title = without_extra_brackets(returned.value.span.text)
+    title = spell_expression(returned.value)
     return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))
 
 

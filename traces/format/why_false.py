@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
@@ -178,13 +177,13 @@ class _State(list[int]):
         self.name = name
 
 
-def _scope(instance: Instance, function: Function, arguments: Iterable[Any]) -> _Scope:
+def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
     """The scope of a call of a function; it need not have a parameter for the taken action."""
     values: dict[ir.Variable, Argument | None] = {
         parameter: _State(parameter.name, argument) if isinstance(argument, tuple) else argument
         for parameter, argument in zip(function.routine.parameters, arguments, strict=False)
     }
-    return _Scope(instance, values, {})
+    return _Scope(Interpreter(instance), values, {})
 
 
 class _Scope(Evaluation):
@@ -201,10 +200,9 @@ class _Scope(Evaluation):
     guard: ir.Expression
 
     def __init__(
-        self, subject: Instance, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
+        self, interpreter: Interpreter, values: dict[ir.Variable, Argument | None], reads: dict[tuple[str, int], _State]
     ) -> None:
-        super().__init__(Interpreter(subject), values)
-        self.subject = subject
+        super().__init__(interpreter, values)
         self.reads = reads
         self.lettered: set[ir.Variable] = set()
         self.assigned: set[ir.Variable] = set()
@@ -214,7 +212,7 @@ class _Scope(Evaluation):
     def called(self, call: ir.Call) -> _Scope:
         """The scope of a call in this scope."""
         arguments = map(self.argument, call.arguments)
-        return _Scope(self.subject, dict(zip(call.routine.parameters, arguments, strict=True)), self.reads)
+        return _Scope(self.interpreter, dict(zip(call.routine.parameters, arguments, strict=True)), self.reads)
 
     def bound(self, variable: ir.Variable) -> Binding:
         number = self.values[variable]
@@ -254,7 +252,7 @@ class _Scope(Evaluation):
         read = (
             f"{name}.{cell} = {value}"
             for (name, place), state in self.reads.items()
-            for cell, value in spelled_at(self.subject, tuple(state), [place]).items()
+            for cell, value in spelled_at(self.instance, tuple(state), [place]).items()
         )
         return tuple(dict.fromkeys(read))
 
