@@ -112,6 +112,7 @@ BUGS = (
         "min and max use only their first two arguments",
         "for other in map(self.number, others):",
         "for other in map(self.number, others[:1]):",
+        tests=("checker/compile/test_code",),
     ),
     Bug(
         "minus_sign",
