@@ -14,8 +14,8 @@ read. A comparison with a constant restricts the permutations to those that keep
 
 A permutation maps a step that leaves a declared range to such a step, but for one exception: a fold stops at the first
 element that decides it, so the elements' order decides whether an index of a later one leaves its range. A reduced
-kernel evaluates such folds to the end (checker/reductions/elements.py), and a search that then finds a range left is
-repeated without reduction. A `require` in a loop would be another exception, and is refused.
+kernel evaluates such folds to the end (checker/compile/lowering/elements.py), and a search that then finds a range left
+is repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ class Words(Value):
     __slots__ = ()
 
     size: ClassVar[int] = 8
+    __iter__ = None  # its end is not known: Python would load numbers for ever
 
     def __getitem__(self, place: Number) -> Value:
         return LOAD[self.size](self + place * self.size)

@@ -68,6 +68,11 @@ def test_an_array_means_the_same_as_in_numpy(kind: type[Words], numpys: Any) -> 
         assert array.tolist() == expected.tolist()
 
 
+def test_an_array_has_no_end_that_python_knows() -> None:
+    with pytest.raises(TypeError, match="'Halves' object is not iterable"):
+        compiled(lambda code, address: code.return_(sum(Halves(code, address.operand))), 1)
+
+
 def test_a_quarter_is_an_unsigned_number_of_16_bits() -> None:
     def exchange(code: Code, address: Value, number: Value) -> None:
         old = instructions.load_quarter(address)
