@@ -38,7 +38,6 @@ from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.erring import error_in_step
 from isrcheck.traces.format.why_false import without_extra_brackets
 
 MOST_MUTANTS = 100
@@ -92,23 +91,6 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Original:
-    """The unmutated model: its search, the gravest failure of each failing property, and the mutants, each with its
-    fate or None if it must be searched. `cut` is the limit that ended the generation of mutants; empty if none."""
-
-    exploration: Exploration
-    failures: Mapping[str, Failure]
-    candidates: Sequence[tuple[Candidate, Fate | None]]
-    cut: str = ""
-
-    @property
-    def limits(self) -> Limits:
-        """The limits for the search of a mutant: no deeper than the search of the model."""
-        limits = self.exploration.limits
-        return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
-
-
-@dataclass(frozen=True)
 class Judgement:
     """A mutant and its fate.
 
@@ -121,6 +103,23 @@ class Judgement:
     exploration: Exploration | None = None
     failure: Failure | None = None
     message: str = ""
+
+
+@dataclass(frozen=True)
+class Original:
+    """The unmutated model: its search, the gravest failure of each failing property, and its mutants, UNDECIDED if they
+    must be searched. `cut` is the limit that ended the generation of mutants; empty if none."""
+
+    exploration: Exploration
+    failures: Mapping[str, Failure]
+    mutants: Sequence[Judgement]
+    cut: str = ""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits for the search of a mutant: no deeper than the search of the model."""
+        limits = self.exploration.limits
+        return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
 
 
 KernelOf = Callable[[Instance], Kernel]
@@ -142,11 +141,11 @@ def search_original(
         raise KeyboardInterrupt
     failures = {one.name: one for one in reversed(list(hunt.failures()))}
     exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
-    found, cut = list[tuple[Candidate, Fate | None]](), ""
+    found, cut = list[Judgement](), ""
     try:
         with budget.kept(), compiling_within(budget.left):
-            for one in candidates(instance, kernel_of):
-                found.append((one, _settled(one, hunt)))
+            for candidate in candidates(instance, kernel_of):
+                found.append(_without_search(candidate, hunt))
     except OutOfTimeError:
         cut = "seconds"
     except Spent as spent:
@@ -154,12 +153,12 @@ def search_original(
     return Original(exploration, failures, found, cut)
 
 
-def _settled(candidate: Candidate, searched: Search) -> Fate | None:
+def _without_search(candidate: Candidate, searched: Search) -> Judgement:
     if candidate.slot in disabled_actions(candidate.instance):
-        return Fate.NOT_ASKED
-    if searched.result.is_complete and not _Probe(candidate, searched).takes_more():
-        return Fate.NO_DIFFERENCE
-    return None
+        return Judgement(candidate, Fate.NOT_ASKED)
+    if searched.result.is_complete and not _takes_more(candidate, searched):
+        return Judgement(candidate, Fate.NO_DIFFERENCE, searched.result)
+    return Judgement(candidate, Fate.UNDECIDED)
 
 
 def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
@@ -192,11 +191,9 @@ def judgements(
     Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
     failure that killed a mutant.
     """
-    for candidate, fate in original.candidates:
-        if fate is None:
-            yield _judge(original, candidate, command, report(candidate), budget)
-        else:
-            yield Judgement(candidate, fate, original.exploration if fate is Fate.NO_DIFFERENCE else None)
+    for one in original.mutants:
+        is_settled = one.fate is not Fate.UNDECIDED
+        yield one if is_settled else _judge(original, one.candidate, command, report(one.candidate), budget)
 
 
 def _judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
@@ -213,11 +210,12 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
     if not (found.is_complete and original.exploration.is_complete):
         return Judgement(candidate, Fate.UNDECIDED, found)
     states, steps = _more(original, found)
-    steps_that_err = _erring(found) - _erring(original.exploration)
-    assert states >= 0 and steps >= 0 and (steps or steps_that_err), (
+    erring = _erring(original.exploration)
+    takes_more = bool(steps or _erring(found) > erring)
+    assert states >= 0 and steps >= 0 and (takes_more or erring), (
         f"the search of a mutant misses steps of the model (reproduce: {command})"
     )
-    return Judgement(candidate, Fate.SURVIVES, found)
+    return Judgement(candidate, Fate.SURVIVES if takes_more else Fate.NO_DIFFERENCE, found)
 
 
 def _more(original: Original, found: Exploration) -> tuple[int, int]:
@@ -272,40 +270,21 @@ class _Hunt(Search):
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
-class _Probe:
-    """Applies one mutant, and no other action, to every state that the search of the model has expanded."""
-
-    def __init__(self, candidate: Candidate, searched: Search) -> None:
-        alone = [
-            choice if slot == candidate.slot else None for slot, choice in enumerate(candidate.instance.alternatives)
-        ]
-        instance = replace(candidate.instance, alternatives=tuple(alone)).like(candidate.instance)
-        self.slot = candidate.slot
-        self.context = SearchContext(instance, searched.context.limits, candidate.kernel, EVERY_STATE)
-        self.carrier = SingleThread(self.context, searched.visited)
-        self.searched = searched.context
-        self.model_errs = _erring(searched.result) > 0
-
-    def takes_more(self) -> bool:
-        """Whether the mutant takes more steps than the original action, all of whose steps it takes."""
-        at = 0
-        while at < self.searched.expanded:
-            at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
-            if self.context.fired[self.slot] > self.searched.fired[self.slot]:
-                return True
-        errs = bool(self.context.results.erring_steps.count)
-        return errs and (not self.model_errs or self._errs_more())
-
-    def _errs_more(self) -> bool:
-        """Whether the mutant leaves declared ranges in more steps than the original action does."""
-        layout, instance = self.context.kernel.layout, self.searched.instance
-        states = self.carrier.visited.states_at(range(self.searched.expanded))
-        cells = (layout.unpack([int(word) for word in one]) for one in states)
-        steps = range(*self.context.instance.first_steps[self.slot : self.slot + 2])
-        erring = sum(
-            error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
-        )
-        return self.context.results.erring_steps.count > erring
+def _takes_more(candidate: Candidate, searched: Search) -> bool:
+    """Whether a mutant, in the states that the search of the model has expanded, takes steps that the original action
+    does not take; or whether it may do so, because it leaves declared ranges."""
+    slot, instance = candidate.slot, candidate.instance
+    alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
+    context = SearchContext(
+        replace(instance, alternatives=alone).like(instance), searched.context.limits, candidate.kernel, EVERY_STATE
+    )
+    carrier = SingleThread(context, searched.visited)
+    at = 0
+    while at < searched.context.expanded:
+        at, _ = carrier.attempt(at, min(at + CHUNK, searched.context.expanded))
+        if context.fired[slot] > searched.context.fired[slot]:
+            return True
+    return bool(context.results.erring_steps.count)
 
 
 # ------------------------------------------------------------------------------------------------------------- report
@@ -384,7 +363,7 @@ def _within(original: Original) -> str:
 def score_line(original: Original, found: Sequence[Judgement]) -> str:
     """Return the number of mutants of each fate, as one line."""
     cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
-    if not original.candidates:
+    if not original.mutants:
         return cut or "the model has no guard to drop"
     count = Counter(judgement.fate for judgement in found)
     asked = len(found) - count[Fate.NOT_ASKED]
@@ -397,8 +376,8 @@ def score_line(original: Original, found: Sequence[Judgement]) -> str:
         words.append(f"{count[Fate.UNDECIDED]} undecided")
     if count[Fate.NOT_ASKED]:
         words.append(f"{count[Fate.NOT_ASKED]} not asked")
-    if len(found) < len(original.candidates):
-        words.append(f"{len(original.candidates) - len(found)} not reached")
+    if len(found) < len(original.mutants):
+        words.append(f"{len(original.mutants) - len(found)} not reached")
     return ", ".join(words) + (f"; {cut}" if cut else "")
 
 
@@ -408,7 +387,7 @@ def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[
     return {
         "runs": [as_object(original)],
         "mutants": [_object(known, judgement) for judgement in found],
-        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(known.candidates) - len(found)},
+        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(known.mutants) - len(found)},
     }
 
 

@@ -86,7 +86,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "nodes of expressions": partial(_nodes, get_args(nodes.Expression)),
     **{
         one.__qualname__: partial(_source, one)
-        for kind in (interpreter.Interpreter, interpreter._Evaluation)
+        for kind in (interpreter.Interpreter, interpreter.Evaluation)
         for one in vars(kind).values()
         if inspect.isfunction(one)
     },

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -377,7 +378,8 @@ def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path
     whole = mutate.search_original(instance, Limits(), kernel_of, lambda progress: None)
     exploration = explore(instance, Limits(depth=4), count_all=True)
     exploration.stopped, exploration.limits = "seconds", Limits()
-    cut = mutate.Original(exploration, {}, [(candidate, None) for candidate, _ in whole.candidates])
+    unsearched = [replace(one, fate=mutate.Fate.UNDECIDED) for one in whole.mutants]
+    cut = mutate.Original(exploration, {}, unsearched)
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
     assert [one.failure.path.depth for one in found if one.failure is not None] == [1, 3]
@@ -626,6 +628,9 @@ def test_a_model_that_leaves_a_declared_range_without_mutation_is_reported(ask, 
     assert code == 0
     assert set(errors.splitlines()) <= {"compiling door (once for these bounds) ..."}
     assert "\nunmutated      VIOLATED: in_range at step 5\n" in output
+    # It leaves the range as often as the model does.
+    assert without(output, "least <= s.count") == "makes no difference within these bounds"
+    assert output.endswith("3 of 8 mutants killed, 3 make no difference within these bounds, 2 survive, 1 not asked\n")
 
 
 def test_after_an_interrupt_the_findings_are_reported(ask, monkeypatch: pytest.MonkeyPatch) -> None:
