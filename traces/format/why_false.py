@@ -215,7 +215,7 @@ class _Scope(Evaluation):
         """The value of an expression as it is written; it reads in the order in which Python reads."""
         match expression:
             case ir.CollectiveExpression():
-                for part in parts(expression):
+                for part in parts(expression):  # the core may read them in another order, or not all of them
                     if isinstance(part, ir.Collection) and part.field:
                         first = ir.Constant(0, span=part.span)
                         self.place(ir.Cell(part.holder, part.field, (*part.indices, first), span=part.span))
