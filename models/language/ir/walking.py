@@ -1,19 +1,16 @@
 """Ways through the representation, so that no engine has a recursion of its own over the parts of a node.
 
 In:  a node.
-Out: its parts, all nodes in it, a value computed from those of its parts, the node with other parts, or whether it
-     says the same as another one.
+Out: its parts, all nodes in it, the node with other parts, or whether it says the same as another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from isrcheck.models.language.ir import nodes as ir
-
-Value = TypeVar("Value")
 
 
 def parts(node: ir.Node) -> Iterator[ir.Node]:
@@ -42,11 +39,6 @@ def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
         node = waiting.pop()
         yield node
         waiting += list(parts(node))[::-1]
-
-
-def fold(node: ir.Node, value: Callable[[ir.Node, Sequence[Value]], Value]) -> Value:
-    """The value of a node, computed from the node and the values of its parts."""
-    return value(node, [fold(part, value) for part in parts(node)])
 
 
 def rewrite(node: ir.Node, change: Callable[[ir.Node], ir.Node]) -> ir.Node:
