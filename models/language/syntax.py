@@ -40,7 +40,7 @@ class Parameter:
         return self.domain is not None and issubclass(self.domain, Subset)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Function:
     """A checked function of the modelling language."""
 
@@ -59,6 +59,9 @@ class Function:
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int
     """How deep its statements and expressions are nested, with those of the functions that it calls."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
     @property
     def name(self) -> str:

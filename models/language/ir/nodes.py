@@ -551,7 +551,7 @@ class TakeFirst(CollectiveStatement):
 Statement = Assign | Store | Branch | Loop | Require | Return | Do | CollectiveStatement
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Routine:
     """A function: an action, a property or a helper."""
 
@@ -570,6 +570,9 @@ class Routine:
     mark: Mark | None = field(default=None, repr=False)
     assignments: Mapping[Variable, int] = field(default_factory=dict, repr=False)
     """How often each variable is assigned in the text, also as the variable of a loop."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
     @property
     def arguments(self) -> tuple[Variable, ...]:

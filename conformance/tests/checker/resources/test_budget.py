@@ -14,8 +14,9 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
-from isrcheck.checker.compile import compiling
 from isrcheck.checker.compile import kernel as kernels
+from isrcheck.checker.compile import native
+from isrcheck.checker.compile.careful import CarefulCode
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
@@ -262,14 +263,14 @@ def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, 
     for threads in (1, 2):  # this compiles what every search needs
         explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)
     simulate(instance, quick, SimulationRequest(1, 2, 0))
-    lowered = kernels.lower_carefully
+    build = CarefulCode.build
 
-    def late(*arguments: object) -> str:
+    def late(code: CarefulCode) -> None:
         time.sleep(2.1)
-        return str(lowered(*arguments))
+        build(code)
 
-    monkeypatch.setattr(kernels, "lower_carefully", late)
-    monkeypatch.setattr(compiling, "code_of", lambda *arguments: pytest.fail("it is compiled without a limit"))
+    monkeypatch.setattr(CarefulCode, "build", late)
+    monkeypatch.setattr(native, "machine_code", lambda *_, **__: pytest.fail("it is compiled without a limit"))
     return instance, quick
 
 
