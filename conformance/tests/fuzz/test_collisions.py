@@ -61,6 +61,11 @@ def collisions_in(program: Program) -> set[str]:
         found |= {"a variable named like a constant"} if kinds.keys() & constants else set()
         found |= {"a variable named like a helper"} if kinds.keys() & helpers.keys() else set()
         found |= {"a variable named like a domain"} if kinds.keys() & {"Node", "Role"} else set()
+        found |= (
+            {"a loop over a set = parameter"}
+            if _set_loops(function) & {one.arg for one in function.args.args}
+            else set()
+        )
         found |= {"a subset named like a field"} if _subsets(function) & set(VARIABLES) else set()
         for node in ast.walk(function):
             if isinstance(node, ast.GeneratorExp):
@@ -81,6 +86,13 @@ def _subsets(function: ast.FunctionDef) -> set[str]:
     return {name for name, kind in annotated if isinstance(kind, ast.Name) and kind.id in ("Some", "Few")}
 
 
+def _set_loops(function: ast.FunctionDef) -> set[str]:
+    """The variables of the loops over a set of the state, or over a subset."""
+    loops = [node for node in ast.walk(function) if isinstance(node, ast.For)]
+    sets = {"s.z", *_subsets(function)}
+    return {one.target.id for one in loops if isinstance(one.target, ast.Name) and ast.unparse(one.iter) in sets}
+
+
 def _targets(generator: ast.GeneratorExp) -> list[str]:
     return [part.target.id for part in generator.generators if isinstance(part.target, ast.Name)]
 
@@ -90,7 +102,7 @@ def test_names_collide_in_every_way(programs: list[Program]) -> None:
         *("generator = parameter", "loop = parameter", "local = parameter", "local = loop", "generator = loop"),
         *("generator = local", "helper named like a builtin", "a name in two modules", "generators in generators"),
         *("a variable named like a constant", "a variable named like a helper", "a variable named like a domain"),
-        *("a subset named like a field", "a helper's variable = its caller's"),
+        *("a subset named like a field", "a loop over a set = parameter", "a helper's variable = its caller's"),
     }
 
 
