@@ -38,7 +38,6 @@ from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.why_false import without_extra_brackets
 
 MOST_MUTANTS = 100
 """The most mutants in one kernel: a signed byte for each action selects the mutant at run time."""
@@ -322,7 +321,7 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
 def _dropped(judgement: Judgement) -> str:
     """Return the dropped condition with its helper function and guard, and the error if a value left its range."""
     mutant = judgement.candidate.mutant
-    dropped, guard = without_extra_brackets(mutant.dropped), without_extra_brackets(mutant.guard)
+    dropped, guard = mutant.dropped, mutant.guard
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
     within = "" if dropped == guard else f"{inner} of {guard}"
     return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
@@ -401,8 +400,8 @@ def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
     return {
         "action": judgement.candidate.action,
         "place": judgement.candidate.place,
-        "guard": without_extra_brackets(mutant.guard),
-        "dropped": without_extra_brackets(mutant.dropped),
+        "guard": mutant.guard,
+        "dropped": mutant.dropped,
         "within": list(mutant.within),
         "fate": judgement.fate.value,
         "property": failure.name if failure is not None else None,

@@ -100,13 +100,15 @@ def kernel_of(
     *,
     is_optimized: bool = False,
     reduction: Reduction | None = None,
+    key: str = "",
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`.
+    If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`. The
+    `key` is that of checker/compile/lowering/key.py, if the caller has it.
     """
-    layout = layout_of(instance)
-    return _kernel(instance, layout, announce, is_optimized, reduction, kernel_key(instance, reduction), KernelCode)
+    key = key or kernel_key(instance, reduction)
+    return _kernel(instance, layout_of(instance), announce, is_optimized, reduction, key, KernelCode)
 
 
 def _kernel(

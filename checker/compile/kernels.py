@@ -29,9 +29,5 @@ class Kernels:
         """The kernel of an instance, with this reduction; `announce` gets a message before a compilation."""
         key = kernel_key(instance, reduction)
         if key not in self._kept:
-            self._kept[key] = (
-                kernel_of(instance, announce)
-                if reduction is None
-                else kernel_of(instance, announce, reduction=reduction)
-            )
+            self._kept[key] = kernel_of(instance, announce, reduction=reduction, key=key)
         return self._kept[key]

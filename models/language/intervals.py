@@ -95,7 +95,7 @@ class Intervals:
                 case ir.Loop():
                     after = self._loop(statement, after)
                 case ir.Return(value):
-                    self.returned = joined(self.returned, self._value(value, after))
+                    self.returned = hull(self.returned, self._value(value, after))
                     return None
                 case ir.Require(condition):
                     self._value(condition, after)
@@ -113,18 +113,15 @@ class Intervals:
             self._value(case.condition, known)
             ends.append(self._block(case.body, dict(known)))
         ends.append(self._block(branch.otherwise, dict(known)))
-        return _met([end for end in ends if end is not None])
+        return None if ends.count(None) == len(ends) else _met(*ends)
 
-    def _loop(self, loop: ir.Loop, known: Locals) -> Locals | None:
+    def _loop(self, loop: ir.Loop, known: Locals) -> Locals:
         """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
         _, rounds, variable = self._range(loop.range, known)
         for _ in range(rounds):
-            after = self._block(loop.body, known | {loop.variable: variable})
-            met = known if after is None else _met([known, after])
-            if met == known:
+            before, known = known, _met(known, self._block(loop.body, known | {loop.variable: variable}))
+            if known == before:
                 break
-            assert met is not None
-            known = met
         return known
 
     def _range(self, numbers: ir.Range, known: Locals) -> tuple[int, int, Interval]:
@@ -157,7 +154,7 @@ class Intervals:
                 size = self.size_of(domain)
                 return size, size
             case ir.And() | ir.Or():  # they return one of their operands, as in Python
-                return hull(self._operands(expression, known))
+                return hull(*self._operands(expression, known))
             case ir.Compare() | ir.Chain() | ir.Among() | ir.Not() | ir.Element() | ir.IsTaken():
                 self._operands(expression, known)
                 return TRUTH
@@ -173,7 +170,7 @@ class Intervals:
                 for option in options:
                     self._value(option.condition, known)
                     values.append(self._value(option.value, known))
-                return hull([*values, self._value(otherwise, known)])
+                return hull(*values, self._value(otherwise, known))
             case ir.Extremum(extreme):
                 values = self._operands(expression, known)
                 pick = min if extreme is ir.Extreme.LEAST else max
@@ -194,8 +191,8 @@ class Intervals:
         total = (0, 0)
         for term in expression.terms:
             low, high = self._value(term.value, known)
-            total = (total[0] - high, total[1] - low) if term.is_subtracted else (total[0] + low, total[1] + high)
-            self._within(expression, total)
+            low, high = (-high, -low) if term.is_subtracted else (low, high)
+            total = self._within(expression, (total[0] + low, total[1] + high))
         return total
 
     def _arithmetic(self, expression: ir.Arithmetic, known: Locals) -> Interval:
@@ -237,11 +234,11 @@ class Intervals:
                 self._value(condition, inner)
         low, high = self._value(fold.body, inner)
         if is_extremum:
-            return joined(default, (low, high))
+            return hull(default, (low, high))
         if fold.gathering is not ir.Gathering.SUM:
             return TRUTH
         total = self._within(fold, (rounds * low, rounds * high))
-        return hull([total, (0, 0)]) if is_filtered else total
+        return hull(total, (0, 0)) if is_filtered else total
 
 
 def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int]) -> Interval:
@@ -250,23 +247,18 @@ def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int
     return min(found), max(found)
 
 
-def hull(found: Sequence[Interval]) -> Interval:
-    """The smallest interval that contains all the given intervals."""
+def hull(*several: Interval | None) -> Interval:
+    """The smallest interval that contains these; None contains no number."""
+    found = [one for one in several if one is not None]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def joined(one: Interval | None, other: Interval) -> Interval:
-    """The smallest interval that contains both intervals; `other` if `one` is None."""
-    return other if one is None else hull([one, other])
-
-
-def _met(ends: Sequence[Locals]) -> Locals | None:
-    """The intervals of locals where paths meet that end with `ends`. Locals that one leaves unassigned stay unread."""
-    if not ends:
-        return None
-    met = dict(ends[0])
-    for end in ends[1:]:
-        for variable, found in end.items():
-            if met.get(variable) != found:
-                met[variable] = joined(met.get(variable), found)
+def _met(*ends: Locals | None) -> Locals:
+    """The intervals of locals where paths meet that end with `ends`; None: the path returns. Locals that one leaves
+    unassigned stay unread."""
+    met: Locals = {}
+    for end in ends:
+        for variable, found in (end or {}).items():
+            if met.setdefault(variable, found) != found:
+                met[variable] = hull(met[variable], found)
     return met

@@ -9,7 +9,6 @@ interpreter (models/language/ir/interpreter.py) computes every value, and reads 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -154,19 +153,7 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
 @lru_cache(maxsize=4096)
 def spell_expression(expression: ir.Expression) -> str:
     """Return the text of an expression."""
-    return without_extra_brackets(expression.span.text)
-
-
-def without_extra_brackets(text: str) -> str:
-    """Return the text without the brackets that `ast.unparse` adds around a generator, which models do not write."""
-    for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum|min|max)\(\(", text)]):
-        depth, end = 1, start + 2
-        while depth:
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        if text[end : end + 1] == ")" and " for " in text[start:end]:
-            text = text[: start + 1] + text[start + 2 : end - 1] + text[end:]
-    return text
+    return expression.span.text
 
 
 class _State(list[int]):
@@ -228,7 +215,7 @@ class _Scope(Evaluation):
         """The value of an expression as it is written; it reads in the order in which Python reads."""
         match expression:
             case ir.CollectiveExpression():
-                for part in parts(expression):
+                for part in parts(expression):  # the core may read them in another order, or not all of them
                     if isinstance(part, ir.Collection) and part.field:
                         first = ir.Constant(0, span=part.span)
                         self.place(ir.Cell(part.holder, part.field, (*part.indices, first), span=part.span))
@@ -397,7 +384,7 @@ class _Scope(Evaluation):
         if len(left) == len(operands):
             return [spell_expression(condition)]
         text = " and ".join(f"({one.span.text})" for one in left)
-        return [without_extra_brackets(respelled(text))] if left else []
+        return [respelled(text)] if left else []
 
     def is_settled(self, expression: ir.Expression) -> bool:
         """Whether a true expression is true by the configuration alone, whatever the state and the bindings are."""

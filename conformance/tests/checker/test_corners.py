@@ -205,7 +205,7 @@ def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
 def test_an_interrupt_during_compilation_is_not_lost(check, monkeypatch):
     kernel_of = kernels.kernel_of
 
-    def compiling(*arguments):
+    def compiling(*arguments, **named):
         class Callback:
             def __del__(self):
                 os.kill(os.getpid(), 2)
@@ -213,7 +213,7 @@ def test_an_interrupt_during_compilation_is_not_lost(check, monkeypatch):
                     pass
 
         Callback()
-        return kernel_of(*arguments)
+        return kernel_of(*arguments, **named)
 
     monkeypatch.setitem(session.explore.__globals__, "kernel_of", compiling)
     monkeypatch.setattr(kernels, "kernel_of", compiling)

@@ -98,6 +98,10 @@ class ExpressionReader(ABC):
         """What says that something is not in the language."""
 
     @abstractmethod
+    def collective(self, node: ast.expr) -> ir.Expression | None:
+        """An expression about sets or queues; None for any other."""
+
+    @abstractmethod
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper."""
 
@@ -115,6 +119,9 @@ class ExpressionReader(ABC):
 
     def expression(self, node: ast.expr) -> ir.Expression:
         """An expression of any kind."""
+        collective = self.collective(node)
+        if collective is not None:
+            return collective
         span = self.span(node)
         match node:
             case ast.Constant(value=value):

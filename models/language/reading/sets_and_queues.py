@@ -101,22 +101,21 @@ class CollectionReader(ExpressionReader):
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def expression(self, node: ast.expr) -> ir.Expression:
-        """An expression of any kind."""
-        found: ir.Expression | None = None
+    def collective(self, node: ast.expr) -> ir.Expression | None:
+        """An expression about sets or queues; None for any other."""
         match node:
             case ast.Compare():
-                found = self._compared(node)
+                return self._compared(node)
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name == SIZE:
                 collections = self.collections(argument) if self.is_builtin(SIZE) else ()
-                found = ir.Length(collections[0], span=self.span(node)) if collections else None
+                return ir.Length(collections[0], span=self.span(node)) if collections else None
             case ast.Call(func=ast.Attribute(value=value, attr=change)):
                 collections = self.collections(value)
                 if collections:
                     self._refuse_change(node, value, collections[0], change, is_statement=False)
             case ast.Attribute() | ast.Subscript():
-                found = self._element(node)
-        return super().expression(node) if found is None else found
+                return self._element(node)
+        return None
 
     def _element(self, node: ast.expr) -> ir.Expression | None:
         """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""

@@ -14,7 +14,8 @@ from isrcheck.models.language.text.plain import shortened
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or an expression, as `ast.unparse` writes it.
+    """Return the text of a statement or an expression, as `ast.unparse` writes it, but with `all(x for x in Node)` for
+    `all((x for x in Node))`.
 
     `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are written one by one.
     """
@@ -36,8 +37,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy that is not deeply nested, but has the same text: in each long sum or chain of `else`, all parts
-    but one are replaced by a single name that is spelled like their text."""
+    """Return a copy that is not deeply nested: in each long sum or chain of `else`, all parts but one are replaced by a
+    single name that is spelled like their text, and so is a generator that is the only argument of a call."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -52,6 +53,9 @@ def _shallow(node: ast.AST) -> ast.AST:
             for test, value in reversed(pairs):
                 found = ast.Name(ast.unparse(ast.IfExp(_part(test), _part(value), found)))
             return ast.IfExp(_part(node.test), _part(node.body), found)
+        case ast.Call(func=function, args=[ast.GeneratorExp() as generator], keywords=[]):
+            text = ast.unparse(_part(generator))[1:-1]  # `ast.unparse` would put it into brackets of its own
+            return ast.Call(function, [ast.Name(text)], [])
     fields = {
         name: [_shallow(one) if isinstance(one, ast.AST) else one for one in value]
         if isinstance(value, list)

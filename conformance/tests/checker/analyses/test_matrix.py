@@ -357,10 +357,10 @@ def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
     """Ctrl-C before the second search: the first one is reported, and the second one is no pass."""
     kernel_of = kernels.kernel_of
 
-    def interrupted(instance, announce):
+    def interrupted(instance, announce, **named):
         if instance.model.name != "kafka":
             raise KeyboardInterrupt
-        return kernel_of(instance, announce)
+        return kernel_of(instance, announce, **named)
 
     monkeypatch.setattr(kernels, "kernel_of", interrupted)
     code, text, content = check(TRUE + OTHER, "--bound", "6")

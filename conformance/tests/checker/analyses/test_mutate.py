@@ -512,12 +512,12 @@ def test_a_condition_about_a_set_or_a_queue_is_one_condition(tmp_path: Path) -> 
         "len(s.waiting) > 0",
         "s.waiting[0].sender == c",
         "c in Clerk",
-        "all((other == c for other in s.desk[c].seen))",
+        "all(other == c for other in s.desk[c].seen)",
         "c in s.desk[other].lane",
     ]
     assert guards(found[5].function.routine.written) == [
         "is_next(s, c)",
-        "all((other == c for other in s.desk[c].seen))",
+        "all(other == c for other in s.desk[c].seen)",
         "c in s.desk[other].lane",
     ]
     collective = ir.CollectiveExpression | ir.CollectiveStatement

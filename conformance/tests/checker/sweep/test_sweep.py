@@ -313,7 +313,7 @@ def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     from isrcheck.checker.compile import kernels
 
     kernel_of = kernels.kernel_of
-    monkeypatch.setattr(kernels, "kernel_of", lambda *given: made.append(1) or kernel_of(*given))
+    monkeypatch.setattr(kernels, "kernel_of", lambda *given, **named: made.append(1) or kernel_of(*given, **named))
     check("door.py --vary limit=1,2,3 --vary leaps=0,1 --vary most=3,4")
     assert len(made) == 2
 

@@ -219,7 +219,7 @@ EXPRESSIONS = [
     "a if b else c if d else e + f + g if h else i",
     "(a if b else c) if (d if e else f) else g",
     "f(a + b + c, s.x[a - b - c][d])",
-    "all((a + b + c < d for i in range(a + b + c) if e - f - g))",
+    "max((a + b + c for i in range(a + b + c) if e - f - g), default=0)",
     "not (a and (b or c + d + e)) or -(a + b + c)",
 ]
 
@@ -230,6 +230,12 @@ def test_the_text_of_an_expression_is_that_of_python(text: str) -> None:
     before = ast.dump(tree)
     assert spelled(tree) == ast.unparse(tree)
     assert ast.dump(tree) == before
+
+
+@pytest.mark.parametrize("form", ["all({})", "all(({}))"])
+def test_a_generator_that_is_the_only_argument_has_no_brackets_of_its_own(form: str) -> None:
+    generator = "a + b + c < (d if e else f) for i in range(a + b + c) if any(not g for j in h)"
+    assert spelled(ast.parse(form.format(generator), mode="eval").body) == f"all({generator})"
 
 
 def test_a_long_text_is_shortened_in_the_middle() -> None:

@@ -279,7 +279,7 @@ class Recorded(Intervals):
         found = super()._value(expression, known)
         span = expression.span
         place = span.line, span.column, span.end_line, span.end_column
-        self.said[place] = hull([found, self.said.get(place, found)])
+        self.said[place] = hull(found, self.said.get(place))
         return found
 
 
