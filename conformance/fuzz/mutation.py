@@ -9,19 +9,15 @@ Each bug is a replacement in one file of a copy of the tree; the tree itself is 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from isrcheck import checker
 
@@ -36,8 +32,7 @@ GRACE = 60
 class Bug:
     """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
 
-    `hidden` is the reason why nothing can find the bug, if that is so. A bug `captures` if it takes one name for
-    another: the programs whose names collide have to find it.
+    `hidden` is the reason why nothing can find the bug, if that is so.
     """
 
     name: str
@@ -47,11 +42,7 @@ class Bug:
     new: str
     tests: tuple[str, ...] = ()
     hidden: str = ""
-    captures: bool = False
 
-
-NAMES = "checker/test_names"
-"""Tests of names, for bugs that the fuzzer does not find."""
 
 PROOFS = (
     "checker/proofs/test_unbounded_loops",
@@ -90,14 +81,6 @@ BUGS = (
         "isinstance(node, Generator) or (isinstance(node, Loop) and is_of_loop(routine, node.variable)):",
         "isinstance(node, Generator | Loop):",
         tests=("checker/explicit/test_in_range",),
-    ),
-    Bug(
-        "constant_not_hidden",
-        "models/language/ir/building",
-        "the variable of a generator does not hide a constant of the same name",
-        "        if name in self.scope:\n            return Local",
-        "        if name in self.scope and name not in self.function.constants:\n            return Local",
-        tests=("models/language/test_language",),
     ),
     Bug(
         "chain",
@@ -439,51 +422,6 @@ BUGS = (
         tests=("checker/reductions/test_dead",),
     ),
     Bug(
-        "parameter_is_new_in_a_loop",
-        "models/language/reader",
-        "the variable of a loop over a set is a new one, although it is a parameter",
-        "(*(p.name for p in self.function.parameters), *self.function.stores),",
-        "self.function.stores,",
-        tests=(NAMES,),
-        captures=True,
-    ),
-    Bug(
-        "generator_is_the_parameter",
-        "models/language/ir/building",
-        "the variable of a generator is the parameter of the same name",
-        "variable = Variable(part.target.id)",
-        "variable = self.scope.get(part.target.id, Variable(part.target.id))",
-        tests=(NAMES,),
-        captures=True,
-    ),
-    Bug(
-        "builtins_by_name",
-        "models/language/ir/building",
-        "a helper that is called max is Python's own",
-        "        name = self.function.builtin(call)\n        if not name:",
-        '        name = ast.unparse(call.func)\n        if name not in (*EXTREMA, SIZE, "all", "any", "sum"):',
-        tests=(NAMES,),
-        captures=True,
-    ),
-    Bug(
-        "loops_assign_nothing",
-        "models/language/ir/building",
-        "a loop that reuses a parameter does not assign it",
-        "                self.assignments[self.scope[name]] += 1\n",
-        "",
-        tests=(NAMES,),
-        captures=True,
-    ),
-    Bug(
-        "axes_by_name",
-        "models/language/core/containers",
-        "a subset that has the name of a field has the field's domain, or the other way round",
-        "while self.scope.axes.setdefault(axis, domain) is not domain:",
-        "while self.scope.axes.update({axis: domain}):",
-        tests=(NAMES,),
-        captures=True,
-    ),
-    Bug(
         "steps_that_stay",
         "checker/liveness/graph",
         "a step that changes nothing keeps a fair group enabled",
@@ -534,33 +472,6 @@ def spoiled(bug: Bug, root: Path) -> str:
             f"{path}: {bug.name} replaces text that occurs {text.count(bug.old)} times; write the bug anew"
         )
     return text.replace(bug.old, bug.new)
-
-
-@contextlib.contextmanager
-def planted(bug: Bug) -> Iterator[None]:
-    """Plant a bug in the functions of this process inside this context. It may change no more than their code."""
-    module = importlib.import_module(f"isrcheck.{bug.file.replace('/', '.')}")
-    spoiled_names = dict(vars(module))
-    exec(compile(spoiled(bug, ROOT), f"{bug.file}.py", "exec"), spoiled_names)
-    before = dict(_codes(vars(module), module.__name__))
-    after = {name: function.__code__ for name, function in _codes(spoiled_names, module.__name__)}
-    known = {name: function.__code__ for name, function in before.items()}
-    try:
-        for name, function in before.items():
-            function.__code__ = after[name]
-        yield
-    finally:
-        for name, function in before.items():
-            function.__code__ = known[name]
-
-
-def _codes(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, types.FunctionType]]:
-    """The functions and the methods that a module defines, with their names in it."""
-    for one in list(names.values()):
-        if isinstance(one, type) and one.__module__ == module:
-            yield from _codes(vars(one), module)
-        elif isinstance(one, types.FunctionType) and one.__module__ == module and not one.__closure__:
-            yield one.__qualname__, one
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:

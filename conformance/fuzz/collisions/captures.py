@@ -34,6 +34,7 @@ class Capture:
     method: str
     wrong: Callable[[Method], Method]
     of_symmetry: bool = False
+    of_sets: bool = False
 
     @property
     def place(self) -> tuple[Any, str]:
@@ -58,21 +59,29 @@ def planted(capture: Capture) -> Iterator[None]:
 # ------------------------------------------------------------------------------------------- variables by their names
 
 
+def with_variables(
+    node: Any, of: Callable[[Variable], Variable], called: Callable[[Routine], Routine] = lambda routine: routine
+) -> Any:
+    """The node with other variables in it, and calls of other routines."""
+
+    def changed(node: Node) -> Node:
+        changes: dict[str, Any] = {name: of(one) for name, one in vars(node).items() if isinstance(one, Variable)}
+        if isinstance(node, Call):
+            changes["routine"] = called(node.routine)
+        return replace(node, **changes) if changes else node
+
+    return rewrite(node, changed)
+
+
 @cache
 def with_one_variable_for_each_name(routine: Routine) -> Routine:
     """The routine, and all that it calls, in which all variables of a routine that have one name are one variable."""
     chosen = {one.name: one for one in routine.parameters}
 
-    def renamed(node: Node) -> Node:
-        parts = vars(node).items()
-        changes: dict[str, Any] = {
-            name: chosen.setdefault(one.name, one) for name, one in parts if isinstance(one, Variable)
-        }
-        if isinstance(node, Call):
-            changes["routine"] = with_one_variable_for_each_name(node.routine)
-        return replace(node, **changes) if changes else node
+    def named(variable: Variable) -> Variable:
+        return chosen.setdefault(variable.name, variable)
 
-    body: Any = tuple(rewrite(statement, renamed) for statement in routine.body)
+    body = tuple(with_variables(statement, named, with_one_variable_for_each_name) for statement in routine.body)
     counts = dict.fromkeys(chosen.values(), 0)
     for variable, count in routine.assignments.items():
         counts[chosen[variable.name]] += count
@@ -149,7 +158,7 @@ def parameters_stay(correct: Method) -> Method:
 
     def wrong(self: Any, *arguments: Any) -> None:
         correct(self, *arguments)
-        self.locals = {one: replace(binding, is_stable=True) for one, binding in self.locals.items()}
+        self.names = {one: what for one, what in self.names.items() if what is not None}
 
     return wrong
 
@@ -175,10 +184,81 @@ def constants_by_text(correct: Method) -> Method:
     return wrong
 
 
+# -------------------------------------------------------------------------------------------- the reader, and the core
+
+
+def generator_is_the_local(correct: Method) -> Method:
+    """The reading of a fold, the variables of which are those of the function with the same names, if there are any."""
+
+    def wrong(self: Any, *arguments: Any) -> Any:
+        outer, read = self.own, correct(self, *arguments)
+        return with_variables(read, lambda one: outer.get(one.name, one) if one.role is Role.NUMBER else one)
+
+    return wrong
+
+
+def helper_is_a_builtin(correct: Method) -> Method:
+    """Whether a name means a function of Python's: a helper that is called max does."""
+
+    def wrong(self: Any, name: str) -> Any:
+        return correct(self, name) or (name in ("max", "min") and name not in self.own)
+
+    return wrong
+
+
+def parameter_is_new(correct: Method) -> Method:
+    """The constructor of a lowering, where the variable of a loop over a set is new, although it is a parameter."""
+
+    def wrong(self: Any, parameters: Any, written: Any) -> None:
+        parameters = tuple(parameters)
+        correct(self, parameters, written)
+        self.assignments.subtract(parameters)
+
+    return wrong
+
+
+def fresh_is_shared(correct: Method) -> Method:
+    """The fresh variables of a lowering, where all that are made for one word are one."""
+
+    def wrong(self: Any, word: str) -> Any:
+        shared = vars(self).setdefault("shared", {})
+        if word not in shared:
+            shared[word] = correct(self, word)
+        return shared[word]
+
+    return wrong
+
+
 INTERPRETER, EVALUATOR = "models/language/ir/interpreter:Interpreter", "checker/symbolic/evaluator:Evaluator"
-SORTS, PAIRS = "checker/reductions/sorts:", "checker/reductions/pairs:_Normalization"
+SORTS, PAIRS = "checker/reductions/sorts:Sorts", "checker/reductions/pairs:_Normalization"
+READER, LOWERING = "models/language/reading/expressions:ExpressionReader", "models/language/ir/lowering:_Lowering"
 
 CAPTURES = (
+    Capture(
+        "generator_is_the_local",
+        "the variable of a generator is the function's",
+        f"{READER}._fold",
+        generator_is_the_local,
+    ),
+    Capture(
+        "helper_is_a_builtin",
+        "a helper that is called max is Python's own",
+        f"{READER}.is_builtin",
+        helper_is_a_builtin,
+    ),
+    Capture(
+        "parameter_is_new",
+        "the variable of a loop over a set is new, although it is a parameter",
+        f"{LOWERING}.__init__",
+        parameter_is_new,
+    ),
+    Capture(
+        "fresh_is_shared",
+        "two operations of sets or queues share a variable",
+        f"{LOWERING}.fresh",
+        fresh_is_shared,
+        of_sets=True,
+    ),
     Capture("variables_by_name", "the interpreter looks variables up by name", f"{INTERPRETER}.call", by_name),
     Capture(
         "shared_environment", "a helper changes its caller's variables", f"{INTERPRETER}.call", with_shared_environment
@@ -196,14 +276,14 @@ CAPTURES = (
     Capture(
         "symmetric_variables_by_name",
         "symmetries look variables up by name",
-        f"{SORTS}Sorts.routine",
+        f"{SORTS}.routine",
         by_name,
         of_symmetry=True,
     ),
     Capture(
         "parameters_stay",
         "a parameter keeps its value although a loop reuses it",
-        f"{SORTS}_Reading.__init__",
+        "checker/reductions/reads:_Reading.__init__",
         parameters_stay,
         of_symmetry=True,
     ),

@@ -25,7 +25,7 @@ from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.fuzz.mutation import BUGS, planted
+from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
 from isrcheck.models.version import product
 from isrcheck.traces.cli import main as trace
@@ -136,8 +136,8 @@ def test_a_path_that_plain_python_refutes_blames_an_engine_and_no_file(check):
     Path("names.py").write_text(HEAD.format(nodes=3) + LOOP_OVER_A_SET.format(looks="s.last = last_of(s, x)"))
     code, out, _ = check("names.py", "--no-deadlock")
     assert (code, re.search(r"^HOLDS +is_not_two_unless_a_member$", out, re.MULTILINE) is not None) == (12, True)
-    (bug,) = (one for one in BUGS if one.name == "parameter_is_new_in_a_loop")
-    with planted(bug):
+    (capture,) = (one for one in CAPTURES if one.name == "parameter_is_new")
+    with planted(capture):
         code, out, err = check("names.py", "--no-deadlock")
     assert (code, out) == (70, "")
     assert err.splitlines()[-1] == (

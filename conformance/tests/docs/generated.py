@@ -13,7 +13,8 @@ from dataclasses import fields
 from functools import partial
 from typing import get_args
 
-from isrcheck.models.language.ir import constructs, interpreter, nodes
+from isrcheck.models.language import constructs
+from isrcheck.models.language.ir import interpreter, nodes
 
 PART = re.compile(r"(<!-- made of: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -77,13 +78,17 @@ def _source(of: Callable[..., object]) -> str:
     return f"```python\n{textwrap.dedent(inspect.getsource(of)).rstrip()}\n```"
 
 
+COLLECTIVE = (nodes.CollectiveExpression, nodes.CollectiveStatement)
+"""The base classes of the nodes that are not in the core."""
+
 PARTS: Mapping[str, Callable[[], str]] = {
     **{title: partial(_constructs, title) for title in constructs.CONSTRUCTS},
     "the model of the examples": lambda: f"```python\n{constructs.MODEL.rstrip()}\n```",
     "refusals": _refusals,
     "limits": _limits,
-    "nodes of statements": partial(_nodes, get_args(nodes.Statement)),
-    "nodes of expressions": partial(_nodes, get_args(nodes.Expression)),
+    "nodes of statements": partial(_nodes, [one for one in get_args(nodes.Statement) if one not in COLLECTIVE]),
+    "nodes of expressions": partial(_nodes, [one for one in get_args(nodes.Expression) if one not in COLLECTIVE]),
+    "nodes of sets and queues": partial(_nodes, [node for one in COLLECTIVE for node in one.__subclasses__()]),
     **{
         one.__qualname__: partial(_source, one)
         for kind in (interpreter.Interpreter, interpreter.Evaluation)

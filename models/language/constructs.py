@@ -89,7 +89,7 @@ class Construct:
     """As it is written, in each of its forms."""
     meaning: str
     nodes: tuple[type[ir.Node], ...]
-    """The nodes that each example becomes, in the core of the representation; none if it says nothing to an engine."""
+    """The nodes that each example becomes, as written and in the core; none if it says nothing to an engine."""
     place: Place = Place.VALUE
     error: str = ""
     """What violates `in_range` in a state."""
@@ -188,8 +188,8 @@ EXPRESSIONS = (
     ),
     Construct(("s.leader in (r, p)",), "whether a number is one of several, all of which are evaluated", (ir.Among,)),
     Construct(("s.leader not in (r, p)",), "whether it is none of them", (ir.Not, ir.Among)),
-    Construct(("s.leader in Replica",), "whether a number is an element of a domain", (ir.Chain, ir.Size)),
-    Construct(("s.leader not in Replica",), "whether it is not", (ir.Not, ir.Chain, ir.Size)),
+    Construct(("s.leader in Replica",), "whether a number is an element of a domain", (ir.InDomain, ir.Chain, ir.Size)),
+    Construct(("s.leader not in Replica",), "whether it is not", (ir.InDomain, ir.Not, ir.Chain, ir.Size)),
     Construct(("-s.epoch[r]",), "the number with the other sign", (ir.Negative,)),
     Construct(("s.epoch[r] + 1 - s.epoch[p]",), "a sum", (ir.Sum,)),
     Construct(("s.epoch[r] * 2",), "a product", (ir.Arithmetic,)),
@@ -228,8 +228,12 @@ EXPRESSIONS = (
 )
 
 SETS = (
-    Construct(("r in s.isr",), "whether a set has an element", (ir.Cell,), error=_DOMAIN, wrong="NONE in s.isr"),
-    Construct(("r not in s.isr",), "whether it has not", (ir.Not, ir.Cell), error=_DOMAIN, wrong="3 not in s.isr"),
+    Construct(
+        ("r in s.isr",), "whether a set has an element", (ir.IsIn, ir.Cell), error=_DOMAIN, wrong="NONE in s.isr"
+    ),
+    Construct(
+        ("r not in s.isr",), "whether it has not", (ir.IsIn, ir.Not, ir.Cell), error=_DOMAIN, wrong="3 not in s.isr"
+    ),
     Construct(
         ("r in chosen", "chosen[r]"),
         "whether a parameter that is a subset has an element",
@@ -238,16 +242,18 @@ SETS = (
         _DOMAIN,
         "chosen[3]",
     ),
-    Construct(("len(s.isr)", "len(chosen)"), "how many elements it has", (ir.Fold, ir.Size)),
+    Construct(("len(s.isr)", "len(chosen)"), "how many elements it has", (ir.Length, ir.Fold, ir.Size)),
     Construct(
         ("chosen <= s.isr", "chosen >= s.isr", "chosen == s.isr"),
         "whether it is a subset, a superset, or has the same elements",
-        (ir.Fold,),
+        (ir.SetComparison, ir.Fold),
     ),
     Construct(
-        ("chosen < s.isr", "chosen > s.isr"), "whether it is a proper subset, or superset", (ir.And, ir.Not, ir.Fold)
+        ("chosen < s.isr", "chosen > s.isr"),
+        "whether it is a proper subset, or superset",
+        (ir.SetComparison, ir.And, ir.Not, ir.Fold),
     ),
-    Construct(("chosen != s.isr",), "whether it has other elements", (ir.Not, ir.Fold)),
+    Construct(("chosen != s.isr",), "whether it has other elements", (ir.SetComparison, ir.Not, ir.Fold)),
     Construct(
         ("all(s.is_up[e] for e in s.isr)", "any(s.is_up[e] for e in chosen if e != r)"),
         "a generator goes through its elements, in ascending order",
@@ -257,30 +263,42 @@ SETS = (
         ("for e in s.isr:\n    s.is_up[e] = True", "for e in chosen:\n    s.is_up[e] = True"),
         "so does a loop. It asks of each element, when it comes to it, whether the set has it: the body may change the"
         " set",
-        (ir.Loop, ir.Branch),
+        (ir.SetLoop, ir.Loop, ir.Branch),
         _ACTION,
     ),
-    Construct(("s.isr.add(r)", "s.isr.discard(r)"), "put in, take out", (ir.Store,), _ACTION, _DOMAIN, "s.isr.add(3)"),
-    Construct(("s.isr.clear()", "s.isr = set()"), "take out all", (ir.Loop, ir.Store), _ACTION),
-    Construct(("s.isr = {r, p}",), "replace all by these", (ir.Loop, ir.Store), _ACTION, _DOMAIN, "s.isr = {r, 3}"),
-    Construct(("s.isr = chosen",), "replace all by those of another set", (ir.Loop, ir.Store), _ACTION),
+    Construct(
+        ("s.isr.add(r)", "s.isr.discard(r)"),
+        "put in, take out",
+        (ir.SetChange, ir.Store),
+        _ACTION,
+        _DOMAIN,
+        "s.isr.add(3)",
+    ),
+    Construct(("s.isr.clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
+    Construct(("s.isr = set()",), "the same", (ir.FillSet, ir.Loop, ir.Store), _ACTION),
+    Construct(
+        ("s.isr = {r, p}",), "replace all by these", (ir.FillSet, ir.Loop, ir.Store), _ACTION, _DOMAIN, "s.isr = {r, 3}"
+    ),
+    Construct(("s.isr = chosen",), "replace all by those of another set", (ir.CopySet, ir.Loop, ir.Store), _ACTION),
 )
 
 QUEUES = (
-    Construct(("len(s.inbox[r])",), "how many elements it has", (ir.Fold,)),
-    Construct(("p in s.inbox[r]",), "whether it has an element; false for what cannot be one", (ir.And, ir.Fold)),
-    Construct(("p not in s.inbox[r]",), "whether it has not", (ir.Not, ir.And, ir.Fold)),
+    Construct(("len(s.inbox[r])",), "how many elements it has", (ir.Length, ir.Fold)),
+    Construct(
+        ("p in s.inbox[r]",), "whether it has an element; false for what cannot be one", (ir.IsIn, ir.And, ir.Fold)
+    ),
+    Construct(("p not in s.inbox[r]",), "whether it has not", (ir.IsIn, ir.Not, ir.And, ir.Fold)),
     Construct(
         ("s.inbox[r][0]",),
         "the element at a place; 0 is the oldest",
-        (ir.Cell, ir.Choose),
+        (ir.QueueElement, ir.Cell, ir.Choose),
         error=_PLACE,
         wrong="s.inbox[r][0]",
     ),
     Construct(
         ("s.inbox[r].append(p)",),
         "put in as the last",
-        (ir.Store, ir.Choose),
+        (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
         "s.inbox[r].append(3)",
@@ -288,7 +306,7 @@ QUEUES = (
     Construct(
         ("s.inbox[r].popleft()",),
         "take out the first",
-        (ir.Store, ir.Loop),
+        (ir.TakeFirst, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
         "s.inbox[r].popleft()",
@@ -296,12 +314,12 @@ QUEUES = (
     Construct(
         ("first = s.inbox[r].popleft()",),
         "take out the first, and keep it",
-        (ir.Assign, ir.Store, ir.Loop),
+        (ir.TakeFirst, ir.Assign, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
         "first = s.inbox[r].popleft()",
     ),
-    Construct(("s.inbox[r].clear()",), "take out all", (ir.Loop, ir.Store), _ACTION),
+    Construct(("s.inbox[r].clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
 )
 
 RECORDS = (
@@ -314,11 +332,11 @@ RECORDS = (
         _RANGE,
         "s.broker[r].role = 2",
     ),
-    Construct(("len(s.requests)",), "the length of a queue of records", (ir.Fold,)),
+    Construct(("len(s.requests)",), "the length of a queue of records", (ir.Length, ir.Fold)),
     Construct(
         ("s.requests[0].sender",),
         "a part of the record at a place",
-        (ir.Cell, ir.Choose),
+        (ir.QueueElement, ir.Cell, ir.Choose),
         Place.VALUE,
         _PLACE,
         "s.requests[0].sender",
@@ -326,7 +344,7 @@ RECORDS = (
     Construct(
         ("s.requests.append(Request(sender=r, epoch=1))",),
         "put in a record as the last, with all parts",
-        (ir.Store, ir.Choose),
+        (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
         "s.requests.append(Request(sender=r, epoch=6))",
@@ -334,12 +352,12 @@ RECORDS = (
     Construct(
         ("s.requests.popleft()",),
         "take out the first record",
-        (ir.Store, ir.Loop),
+        (ir.TakeFirst, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
         "s.requests.popleft()",
     ),
-    Construct(("s.requests.clear()",), "take out all", (ir.Loop, ir.Store), _ACTION),
+    Construct(("s.requests.clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
 )
 
 CONSTRUCTS = {
