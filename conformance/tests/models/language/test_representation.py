@@ -217,7 +217,7 @@ def test_the_configuration_determines_what_uses_neither_the_state_nor_a_variable
         "s.n": 3,
         "s.n - 1": 2,
         "LIMIT // 2": 2,
-        "min((x for x in range(1, 3)))": 1,
+        "min(x for x in range(1, 3))": 1,
     }
     assert len(numbers) == 41
 
