@@ -22,8 +22,9 @@ from isrcheck.checker.compile.staging.module import Module, module
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 """The value of time.monotonic at which compilations have to end."""
 
-SURELY = 100_000
-"""Characters of assembly a second that are compiled quickly even on a slow machine; usually it is more."""
+SURELY = 400_000
+"""Characters of assembly a second that are compiled quickly even on a slow machine; usually it is twenty times as
+many."""
 
 CHILD = """
 import pickle, sys

@@ -19,7 +19,7 @@ from isrcheck.checker.compile import native
 from isrcheck.checker.compile.compiling import compiled
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.lowering.guards import conjuncts, guarded_loops
+from isrcheck.checker.compile.lowering.guards import conjuncts
 from isrcheck.checker.compile.lowering.key import generators_key
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
 from isrcheck.checker.compile.staging.code import Apart, Code, Value
@@ -97,7 +97,7 @@ class GeneratorCode(KernelCode):
         if all(one.count for one in choices):  # without an element there is no initial state, and no guard is evaluated
             guards = [] if self.is_careful else conjuncts(routine)
             step = self.step(routine, choices, skip=0 if self.is_careful else len(routine.guards))
-            with guarded_loops(self, code, routine, choices, before, guards, goes_on) as arguments:
+            with self.guarded_loops(code, routine, choices, before, guards, goes_on) as arguments:
                 is_enabled = code.call(step, s, *arguments)
                 if self.is_careful:
                     with code.when(failed(s)):

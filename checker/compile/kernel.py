@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile import native
-from isrcheck.checker.compile.careful import CarefulCode
 from isrcheck.checker.compile.compiling import OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.layout import Layout, layout_of
-from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.lower import CarefulCode, KernelCode
 from isrcheck.checker.compile.lowering.key import kernel_key
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
 from isrcheck.checker.reductions.reduction import Reduction

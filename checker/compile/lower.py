@@ -1,4 +1,4 @@
-"""Builds the functions of one kernel from a model's functions, as LLVM's assembly.
+"""Builds the functions of one kernel from a model's functions.
 
 In:  an `Instance` and its `Layout`. Only the bounds of the configuration are compiled in: switches, client settings
      and the alternatives of actions are values in the working buffer, so that one kernel serves all protocols with the
@@ -6,34 +6,39 @@ In:  an `Instance` and its `Layout`. Only the bounds of the configuration are co
 Out: the functions `expand`, `check` and `reduce` (checker/compile/lowering/frame.py).
 
 Every model function becomes one kernel function (checker/compile/lowering/routines.py). The kernel stops as soon as a
-value leaves its declared range; the kernel of checker/compile/careful.py then continues.
+value leaves its declared range; then a careful kernel goes on, which counts such errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lowering.canonical import Canonical, clear
+from isrcheck.checker.compile.lowering.canonical import Canonical, clear_dead
 from isrcheck.checker.compile.lowering.elements import Elements
-from isrcheck.checker.compile.lowering.frame import Frame, pause
-from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, guarded_loops
+from isrcheck.checker.compile.lowering.frame import Frame, Judged, note, pause
+from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, placed
 from isrcheck.checker.compile.lowering.ranges import Ranges
-from isrcheck.checker.compile.lowering.routines import function_of
+from isrcheck.checker.compile.lowering.routines import Lowering, function_of
 from isrcheck.checker.compile.packing import copier, least_packer, packer, unpacker
 from isrcheck.checker.compile.staging.code import Apart, Code, Value, Variable
-from isrcheck.checker.compile.staging.instructions import READ, failed
+from isrcheck.checker.compile.staging.instructions import READ, failed, load_word, store_word
 from isrcheck.checker.compile.staging.module import Module
-from isrcheck.checker.outcome.kernel_results import offset_of_status
+from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_status, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Routine
+from isrcheck.models.language.ir.nodes import Expression, Routine
 from isrcheck.models.language.layouts import FieldLayout
-from isrcheck.models.language.model import ArgumentRange, Instance
+from isrcheck.models.language.model import ArgumentRange, Instance, Property
 from isrcheck.models.language.syntax import Function
+
+Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
+"""The loop over the argument with this number, inside the loops over the arguments before it."""
 
 
 class KernelCode(Frame):
@@ -64,7 +69,7 @@ class KernelCode(Frame):
         """Pack a state, after what makes states fewer; it may be permuted."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
-            clear(code, state, dead, self.layout.bits)
+            clear_dead(code, state, dead, self.layout.bits)
         if symmetry is None:
             self.pack(state, words)
         else:
@@ -145,12 +150,38 @@ class KernelCode(Frame):
         step = self.step(routine, choices, skip=len(routine.guards))
         guards = conjuncts(routine)
         with (
-            guarded_loops(self, code, routine, choices, at.before, guards) as arguments,
+            self.guarded_loops(code, routine, choices, at.before, guards) as arguments,
             code.when(code.call(step, at.s, *arguments)),
         ):
             with code.when(failed(at.s)):
                 code.return_(pause(at.results + self.status, state, at.count, 1))
             self.emit_step(code, at, state, slot, arguments)
+
+    @contextmanager
+    def guarded_loops(
+        self,
+        code: Code,
+        routine: Routine,
+        choices: Sequence[ArgumentRange],
+        state: Value,
+        guards: Sequence[Expression],
+        loop: Loop | None = None,
+    ) -> Iterator[Sequence[Value]]:
+        """The loops over the arguments of a routine, with guards, which read this state. What is built inside gets the
+        arguments, for which all guards are true."""
+        limits = self.ranges.limits(routine, guards, argument_limits(routine, choices))
+        lowering = Lowering(self, code, routine, {routine.states[0]: state}, limits)
+        arguments: list[Value] = []
+        with ExitStack() as loops:
+            for depth in range(len(choices) + 1):
+                ready, guards = placed(self.ranges, guards, set(routine.arguments[depth:]), limits)
+                if ready:
+                    loops.enter_context(code.when(code.every(*lowering.delayed(ready))))
+                if depth < len(choices):
+                    each = code.loop(0, choices[depth].count) if loop is None else loop(depth, arguments)
+                    arguments.append(loops.enter_context(each))
+                    lowering.places[routine.arguments[depth]] = arguments[-1]
+            yield arguments
 
     def emit_step(self, code: Code, at: Expansion, state: Value, slot: int, arguments: Sequence[Value]) -> None:
         """Write the successor that an action has made with these arguments."""
@@ -182,3 +213,86 @@ class Expansion:
     active: Value
     results: Value
     count: Variable
+
+
+# ---------------------------------------------------------------------------------------------------- careful kernels
+
+
+class CarefulCode(KernelCode):
+    """Builds the functions of a careful kernel, which goes on where the other one stops.
+
+    After every step and every property, it checks whether an index or a value left its declared range. If so, it only
+    counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
+    kernel runs only after the other one has stopped.
+    """
+
+    def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
+        """Count the result of a property, or that it left a declared range."""
+        first, *others = judged.states.values()
+        with code.when(code.some(failed(first), *(partial(failed, one) for one in others))):
+            for state in judged.states.values():
+                forget(state)
+            self.count(code, judged, number, EntryKind.ERRED)
+        if prop.kind is Kind.SOMETIMES:
+            with code.otherwise(truth):
+                self.count(code, judged, number, EntryKind.FOUND)
+            return
+        with code.otherwise(lambda: ~truth):
+            self.judge_failure(code, judged, number, prop)
+            if prop.premise is not None:
+                with code.when(failed(judged.last)):
+                    forget(judged.last)
+                    self.count(code, judged, number, EntryKind.ERRED)
+
+    def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
+        """Count a failure of a property, which may be permitted, or leave a declared range where that is asked."""
+        if prop.permitted is None:
+            self.count(code, judged, number, EntryKind.FOUND)
+            return
+        is_permitted = self.holds(code, prop.permitted, judged.last)
+        with code.when(failed(judged.last)):
+            forget(judged.last)
+            self.count(code, judged, number, EntryKind.ERRED)
+        with code.otherwise(is_permitted):
+            self.count(code, judged, number, EntryKind.PERMITTED)
+        with code.otherwise():
+            self.count(code, judged, number, EntryKind.FOUND)
+
+    def taken(self, count: Variable, results: Value) -> Value:
+        """The number of steps that were taken so far; those that leave a declared range count as well."""
+        return super().taken(count, results) + load_word(results + self._erring)
+
+    @property
+    def _erring(self) -> int:
+        """Where steps that leave a declared range are counted."""
+        return offset_of_steps(len(self.instance.model.properties))
+
+    def refuse_unknown(
+        self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
+    ) -> None:
+        """A step after which it is unknown whether the state is within the constraint leaves a declared range."""
+        with code.when(failed(after)):
+            self.undo(before, after, results, state, step)
+            code.return_(count)
+
+    def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
+        """Take all steps of an action's alternative. As in the reference semantics, each evaluates every guard."""
+        choices = self.instance.argument_ranges[slot]
+        step = self.step(routine, choices, skip=0)
+        with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:
+            is_enabled = code.call(step, at.s, *arguments)
+            with code.when(failed(at.s)):
+                self.undo(at.before, at.s, at.results, state, self.step_number(code, slot, arguments))
+            with code.otherwise(is_enabled):
+                self.emit_step(code, at, state, slot, arguments)
+
+    def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
+        """Count a step that leaves a declared range, and undo it."""
+        forget(after)
+        note(results + self._erring, state, step)
+        self.copy(before, after)
+
+
+def forget(state: Value) -> None:
+    """Forget that an index or a value has left its range."""
+    store_word(state, 0)

@@ -262,7 +262,7 @@ def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
 # -------------------------------------------------------------------------------------------------------- dead cells
 
 
-def clear(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[CellPlace]) -> None:
+def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[CellPlace]) -> None:
     """Clear the dead cells in a working buffer."""
     groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
     for one in clearings:

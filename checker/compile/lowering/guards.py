@@ -1,19 +1,16 @@
-"""The loops over the arguments of an action, with its guards in the outermost loops that bind what they read.
+"""The guards of an action, each to be evaluated in the outermost loop over arguments that binds what it reads.
 
 In:  an action, or a generator of initial states; the ranges of its arguments.
-Out: the loops, in a function of the kernel.
+Out: conditions, and the place of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from isrcheck.checker.compile.lowering.ranges import Limits
-from isrcheck.checker.compile.lowering.routines import Kernel, Lowering
-from isrcheck.checker.compile.staging.code import Code, Value
+from isrcheck.checker.compile.lowering.ranges import Limits, Ranges
 from isrcheck.models.language.ir.nodes import (
     Among,
     And,
@@ -32,37 +29,6 @@ from isrcheck.models.language.ir.nodes import (
 from isrcheck.models.language.ir.walking import is_same, rewrite, variables
 from isrcheck.models.language.model import ArgumentRange
 
-Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
-"""The loop over the argument with this number, inside the loops over the arguments before it."""
-
-
-@contextmanager
-def guarded_loops(
-    kernel: Kernel,
-    code: Code,
-    routine: Routine,
-    choices: Sequence[ArgumentRange],
-    state: Value,
-    guards: Sequence[Expression],
-    loop: Loop | None = None,
-) -> Iterator[Sequence[Value]]:
-    """The loops over the arguments of a routine, with guards, which read this state. What is built inside gets the
-    arguments, for which all guards are true."""
-    waiting = guards
-    limits = kernel.ranges.limits(routine, waiting, argument_limits(routine, choices))
-    lowering = Lowering(kernel, code, routine, {routine.states[0]: state}, limits)
-    arguments: list[Value] = []
-    with ExitStack() as loops:
-        for depth in range(len(choices) + 1):
-            ready, waiting = placed(kernel, waiting, set(routine.arguments[depth:]), limits)
-            if ready:
-                loops.enter_context(code.when(code.every(*lowering.delayed(ready))))
-            if depth < len(choices):
-                each = code.loop(0, choices[depth].count) if loop is None else loop(depth, arguments)
-                arguments.append(loops.enter_context(each))
-                lowering.places[routine.arguments[depth]] = arguments[-1]
-        yield arguments
-
 
 def argument_limits(routine: Routine, choices: Sequence[ArgumentRange]) -> Limits:
     """The numbers of elements of the domains of an action's parameters."""
@@ -71,7 +37,7 @@ def argument_limits(routine: Routine, choices: Sequence[ArgumentRange]) -> Limit
 
 
 def placed(
-    kernel: Kernel, conditions: Iterable[Expression], unbound: set[Variable], limits: Limits
+    ranges: Ranges, conditions: Iterable[Expression], unbound: set[Variable], limits: Limits
 ) -> tuple[list[Expression], list[Expression]]:
     """Of the conditions that must be true, those to be evaluated where some variables are `unbound`, and those that
     wait.
@@ -83,7 +49,7 @@ def placed(
     waiting: list[Expression] = []
     may_one_fail = False  # of those that wait
     for condition in conditions:
-        may_fail = kernel.ranges.may_fail([condition], limits)
+        may_fail = ranges.may_fail([condition], limits)
         if variables(condition) & unbound or (may_fail and waiting) or may_one_fail:
             waiting.append(condition)
             may_one_fail = may_one_fail or may_fail

@@ -11,15 +11,11 @@ own. The generating code itself is in the name of every cache file (checker/comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.models.language.declare import Domain, Subset
 from isrcheck.models.language.ir import digest
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Routine, Size
-from isrcheck.models.language.ir.walking import routines, visit
 from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.syntax import Function
 
@@ -47,11 +43,10 @@ def generators_key(instance: Instance) -> str:
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
     """What these functions do, and where the cells and settings are that they use."""
-    compiled = [one for several in functions for one in several if one is not None]
     values = dict(instance.configuration.items())
     return (
         [[one and digest.of_function(one) for one in several] for several in functions],
-        [(one.__name__, instance.size_of(one)) for one in _domains(map(routine_of, compiled))],
+        [(one.__name__, size) for one, size in zip(instance.model.domains, instance.sizes, strict=True)],
         [
             (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))
             for name, one in instance.model.entries.items()
@@ -61,17 +56,6 @@ def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) 
             for one in instance.layouts.values()
         ],
     )
-
-
-def _domains(roots: Iterable[Routine]) -> Iterator[type[Domain]]:
-    """The domains whose sizes these functions use, in the order of their use."""
-    for routine in routines(roots):
-        for parameter in routine.parameters:
-            if parameter.domain is not None and issubclass(parameter.domain, Subset):
-                yield parameter.domain.of
-        for node in visit(routine.body):
-            if isinstance(node, Size):
-                yield node.domain
 
 
 def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:

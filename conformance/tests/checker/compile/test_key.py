@@ -1,0 +1,226 @@
+"""The key of a kernel: all that its code depends on, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.test_architecture import graph
+from isrcheck.checker.compile import machine_code
+from isrcheck.checker.compile.generators import GeneratorCode
+from isrcheck.checker.compile.layout import layout_of
+from isrcheck.checker.compile.lower import KernelCode
+from isrcheck.checker.compile.lowering.key import generators_key, kernel_key
+from isrcheck.checker.compile.staging.module import module
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.resources.engine_digest import modules_of
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.language.mutants import mutants
+from isrcheck.models.registry import load_file
+
+MODEL = '''
+"""Guests of several houses go in and out."""
+
+from isrcheck.language import Domain, Flag, Subset, action, always, between, field, initial, leads_to, require
+from isrcheck.language import bound, setting
+
+STRIDE = 1
+LIMIT = 3
+
+
+class Configuration:
+    guests = bound(2, "guests", least=1, most=4)
+    most = bound(3, "the greatest count", least=1, most=6)
+    patience = setting(5, "when counting ends", least=1, most=6)
+
+
+class Guest(Domain, size="guests"):
+    pass
+
+
+class Group(Subset, of=Guest):
+    pass
+
+
+class State:
+    count = field(Guest, values=between(0, "most"))
+    inside = field(Guest, values=Flag)
+
+
+def may_go(s, guest):
+    return s.count[guest] < LIMIT and s.count[guest] < s.patience
+
+
+@initial
+def begin(s, guest: Guest):
+    s.inside[guest] = True
+
+
+@action
+def goes(s, guest: Guest):
+    require(may_go(s, guest))
+    s.count[guest] += STRIDE
+
+
+@action
+def gather(s, group: Group):
+    require(all(group[guest] or s.inside[guest] for guest in range(len(Guest))))
+    for guest in range(len(Guest)):
+        s.inside[guest] = False
+
+
+def is_late(s):
+    return s.count[0] == 2
+
+
+@always(permitted=is_late)
+def small(s):
+    return all(count_of(s, guest) < 3 for guest in range(len(Guest)))
+
+
+def count_of(s, guest):
+    return s.count[guest]
+'''
+
+
+def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Instance:
+    text = MODEL
+    for old, new in changes:
+        assert text.count(old) >= 1
+        text = text.replace(old, new)
+    folder.mkdir()
+    (folder / "house.py").write_text(text, encoding="utf-8")
+    return load_file(folder / "house.py").instance("", values)
+
+
+def code_of(instance: Instance, reduction: Reduction | None = None, builder: type[KernelCode] = KernelCode) -> str:
+    with module() as built:
+        if builder is GeneratorCode:
+            GeneratorCode(built, instance, layout_of(instance)).build()
+        else:
+            builder(built, instance, layout_of(instance), reduction).build()
+        return built.assembly()
+
+
+CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
+    "a helper": (("and s.count[guest] < s.patience", "and s.count[guest] <= s.patience"),),
+    "a helper of a property": (("return s.count[guest]\n", "return s.count[guest] + 0\n"),),
+    "what is permitted": (("s.count[0] == 2", "s.count[0] == 1"),),
+    "a constant": (("LIMIT = 3", "LIMIT = 2"),),
+    "the range of a field": (('between(0, "most")', "between(0, 7)"),),
+    "the kind of a field": (("values=Flag", "values=between(0, 1)"),),
+    "the kind of a setting": (('5, "when counting ends", least=1, most=6', 'True, "whether it counts", values=bool'),),
+    "the width of a setting": (("least=1, most=6)\n\n\nclass Guest", "least=1, most=600)\n\n\nclass Guest"),),
+    "the kind of a property": (("@always(permitted=is_late)", "@leads_to(when=is_late)"),),
+    "an action less": (("@action\ndef goes", "def goes"),),
+    "the size of a domain": (('class Guest(Domain, size="guests")', 'class Guest(Domain, size="most")'),),
+}
+"""What changes the code."""
+
+SAME: dict[str, tuple[tuple[str, str], ...]] = {
+    "a comment": (("\n\ndef is_late", "\n\n# late\ndef is_late"),),
+    "the default of a setting": (("setting(5,", "setting(4,"),),
+    "the documentation": (("    return s.count[0] == 2", '    """Late."""\n    return s.count[0] == 2'),),
+}
+"""What does not."""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_the_code_changes_the_key(tmp_path: Path, name: str) -> None:
+    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", *CHANGES[name])
+    assert code_of(one) != code_of(other)
+    assert kernel_key(one, None) != kernel_key(other, None)
+
+
+@pytest.mark.parametrize("values", [{"guests": 3}, {"most": 4}])
+def test_a_bound_changes_the_key(tmp_path: Path, values: dict[str, int]) -> None:
+    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", **values)
+    assert code_of(one) != code_of(other)
+    assert kernel_key(one, None) != kernel_key(other, None)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_does_not_change_the_code_keeps_the_key(tmp_path: Path, name: str) -> None:
+    one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", *SAME[name])
+    assert code_of(one) == code_of(other)
+    assert kernel_key(one, None) == kernel_key(other, None)
+
+
+def test_a_setting_keeps_the_key(tmp_path: Path) -> None:
+    one, other = instance_of(tmp_path / "one", patience=1), instance_of(tmp_path / "other", patience=6)
+    assert code_of(one) == code_of(other)
+    assert kernel_key(one, None) == kernel_key(other, None)
+
+
+def test_the_key_of_generators_has_the_generators_in_it(tmp_path: Path) -> None:
+    one = instance_of(tmp_path / "one")
+    guarded = instance_of(tmp_path / "other", ("    s.inside[guest] = True", "    s.inside[guest] = guest < 1"))
+    wider = instance_of(tmp_path / "wider", guests=3)
+    goes_otherwise = instance_of(tmp_path / "fourth", ("LIMIT = 3", "LIMIT = 2"))
+    codes = [code_of(each, builder=GeneratorCode) for each in (one, guarded, wider, goes_otherwise)]
+    assert codes[0] == codes[3] and len(set(codes)) == 3
+    keys = [generators_key(each) for each in (one, guarded, wider, goes_otherwise)]
+    assert keys[0] == keys[3] and len(set(keys)) == 3
+
+
+def test_absent_actions_are_in_the_key() -> None:
+    model, _ = registry.load("published")
+    instances = [model.instance(name) for name in model.protocols]
+    keys = [kernel_key(each, None) for each in instances]
+    codes = [code_of(each) for each in instances]
+    assert len(set(codes)) > 1
+    assert [[one == other for other in keys] for one in keys] == [[one == other for other in codes] for one in codes]
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values"), [("examples/two_phase_commit", None, {}), ("published", "kip_320", {"replicas": 3})]
+)
+def test_a_reduction_is_in_the_key(name: str, protocol: str | None, values: dict[str, int]) -> None:
+    """In one, dead cells are cleared; in the other, a comparison only spares the second look at a pair."""
+    instance = registry.load(name)[0].instance(protocol, values)
+    whole, _ = reduction_of(instance, symmetry=True)
+    assert whole is not None and whole.symmetry is not None
+    assert bool(whole.dead) != bool(whole.symmetry.unordered)
+    less = replace(whole, symmetry=replace(whole.symmetry, unordered=frozenset()), dead=())
+    reductions = [None, whole, less]
+    assert len({kernel_key(instance, each) for each in reductions}) == 3
+    assert len({code_of(instance, each) for each in reductions}) == 3
+
+
+def test_every_mutant_has_a_key_of_its_own() -> None:
+    """A mutant has the name and the digest of its model."""
+    instance = registry.load("examples/two_phase_commit")[0].instance(None)
+    model = instance.model
+    keys = [kernel_key(instance, None)]
+    for slot, action in enumerate(model.actions):
+        for mutant in mutants(action.alternatives[0]):
+            actions = list(model.actions)
+            actions[slot] = replace(action, alternatives=(mutant.function,))
+            keys.append(kernel_key(replace(instance, model=replace(model, actions=tuple(actions))), None))
+    assert len(keys) == len(set(keys)) == 10
+
+
+@pytest.mark.exhaustive
+def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
+    """Every file of the product that takes part in building a kernel, as the imports show."""
+    hashed = {
+        name
+        for package, deep in machine_code.FOLDERS.items()
+        for name, _ in modules_of(package, resources.files(package), deep)
+    }
+    files, waiting = set[str](), ["checker/compile/lower.py", "checker/compile/generators.py"]
+    while waiting:
+        file = waiting.pop()
+        if file not in files:
+            files.add(file)
+            waiting += graph()[file]
+    assert {file for file in files if f"isrcheck/{file}" not in hashed} == {
+        *("checker/resources/cache.py", "checker/resources/engine_digest.py"),  # what keeps the code
+        *("models/messages/errors.py", "models/messages/printable.py"),  # what becomes of mistakes in a model
+        "models/run.py",  # the type of a state
+    }
