@@ -61,7 +61,7 @@ def _words(routine: Routine) -> list[str]:
     waiting: list[Any] = [routine.body]
     while waiting:
         part = waiting.pop()
-        kind = type(part)
+        kind = part.__class__
         if kind is tuple:
             words.append(f"({len(part)}")
             waiting += part[::-1]

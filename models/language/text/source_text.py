@@ -118,7 +118,7 @@ def _words(tree: ast.AST) -> str:
     waiting: list[Any] = [tree]
     while waiting:
         part = waiting.pop()
-        kind = type(part)
+        kind = part.__class__
         if kind is str:
             words.append(ascii(part))
         elif kind is list:
