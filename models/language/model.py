@@ -472,14 +472,13 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
     """Decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a function."""
     found = _marked(modules, *kinds)
     for name, value in found.items():
+        where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
-            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
             raise LanguageError(
                 f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
                 " write it as a plain `def`, and leave the decorator out"
             )
         if name in IMPLICIT_PROPERTIES:
-            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return found
 
@@ -597,7 +596,8 @@ def assemble(
     protocols = {}
     for protocol, (own_modules, switches) in versions.items():
         own = _functions(own_modules, Kind.ACTION)
-        chosen = tuple(_alternative(origins[one.name], own.get(one.name) or common.get(one.name)) for one in actions)
+        functions = {name: own.get(name) or common.get(name) for name in origins}
+        chosen = tuple(None if one is None else origins[name].index(one) for name, one in functions.items())
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
@@ -696,10 +696,6 @@ def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
                 raise LanguageError(
                     f"{code.co_filename}:{code.co_firstlineno}: an action has two names, {other} and {name}; keep one"
                 )
-
-
-def _alternative(found: Sequence[FunctionType], python: FunctionType | None) -> int | None:
-    return None if python is None else found.index(python)
 
 
 def _same_parameters(action: Action) -> None:
@@ -906,22 +902,16 @@ class Instance:
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named, self.size_of)
-        for action, arguments in zip(model.actions, self.argument_ranges, strict=True):
-            ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+        functions = [*(one.alternatives for one in model.actions), *((one,) for one in model.generators)]
+        for alternatives, arguments in zip(functions, ranges_of_all, strict=True):
             if all(one.count for one in arguments):  # without an element there is no step
-                for function in action.alternatives:
-                    intervals.of_call(routine_of(function), [None, *ranges])
-        for function, arguments in zip(model.generators, self.generator_ranges, strict=True):
-            if all(one.count for one in arguments):
                 ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
-                intervals.of_call(routine_of(function), [None, *ranges])
-        for prop in (*model.properties, *model.lemmas):
-            intervals.of_call(routine_of(prop.function), [None] * len(prop.function.parameters))
-            for asked in (prop.permitted, prop.premise):
-                if asked is not None:
-                    intervals.of_call(routine_of(asked), [None])
-        for predicate in (*model.terminals, *model.constraints):
-            intervals.of_call(routine_of(predicate), [None])
+                for function in alternatives:
+                    intervals.of_call(routine_of(function), [None, *ranges])
+        properties = (*model.properties, *model.lemmas)
+        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise) if one is not None]
+        for predicate in (*asked, *model.terminals, *model.constraints):
+            intervals.of_call(routine_of(predicate), [None] * len(predicate.parameters))
         model.small.append((sizes, tuple(named.values())))
 
     @property

@@ -14,6 +14,7 @@ import hashlib
 import json
 from dataclasses import fields
 from enum import Enum, IntEnum
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -39,7 +40,6 @@ def hashed(content: Any, data: bytes = b"") -> str:
 # ------------------------------------------------------------------------------------------------------------ functions
 
 _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
-_fields: dict[type, tuple[str, ...]] = {}
 
 
 def of_function(function: Function) -> str:
@@ -61,31 +61,31 @@ def _words(routine: Routine) -> list[str]:
     waiting: list[Any] = [routine.body]
     while waiting:
         part = waiting.pop()
-        kind = type(part)
+        kind = part.__class__
         if kind is tuple:
             words.append(f"({len(part)}")
-            waiting += reversed(part)
-        elif issubclass(kind, Node):
-            words.append(kind.__name__)
-            waiting += [getattr(part, name) for name in _fields.get(kind) or _fields_of(kind)]
+            waiting += part[::-1]
         elif kind is Variable:
             words.append(f"v{numbers.setdefault(part, len(numbers))}")
+        elif kind is str:
+            words.append(part)
+        elif names := _fields_of(kind):
+            words.append(kind.__name__)
+            waiting += [getattr(part, name) for name in names]
         else:
             words.append(_word(part))
     return words
 
 
-def _fields_of(kind: type[Node]) -> tuple[str, ...]:
-    """The names of the fields in which the parts of such a node stand, the last one first."""
-    names = tuple(one.name for one in fields(kind) if one.name not in NOTATION)
-    return _fields.setdefault(kind, names[::-1])
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The names of the fields in which the parts of such a node stand, the last one first; none if it is no node."""
+    return tuple(one.name for one in fields(kind) if one.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
 
 
 def _word(part: object) -> str:
-    """What is no node: a name, a number, a sign, a domain, or a function that is called."""
+    """A number, a sign, a domain, or a function that is called."""
     match part:
-        case str():
-            return part
         case Enum():
             return part.name
         case Routine():
@@ -94,7 +94,7 @@ def _word(part: object) -> str:
             assert issubclass(part, Domain)
             return json.dumps(domain(part))
     assert part is None or isinstance(part, int), part
-    return json.dumps(part)
+    return str(part)
 
 
 # --------------------------------------------------------------------------------------------------------- declarations

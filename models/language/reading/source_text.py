@@ -125,26 +125,34 @@ def _words(tree: ast.AST) -> str:
     waiting: list[Any] = [tree]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ast.AST):
-            words.append(type(part).__name__)
-            for name in part._fields:
-                value = getattr(part, name, None)
-                if value is not None and value != [] and name not in NOTATION:
-                    words.append(name)
-                    waiting.append(value)
-            words.append(";")
-        elif isinstance(part, list):
+        kind = part.__class__
+        if kind is str:
+            words.append(ascii(part))
+        elif kind is list:
             meant = [one for one in part if not _is_text(one)]
             words.append(str(len(meant)))
             waiting += meant
+        elif isinstance(part, ast.AST):
+            words.append(kind.__name__)
+            for name in _fields_of(kind):
+                value = getattr(part, name, None)
+                if value is not None and value != []:
+                    words.append(name)
+                    waiting.append(value)
+            words.append(";")
         else:
-            words.append(hex(part) if type(part) is int else ascii(part))
+            words.append(hex(part) if kind is int else ascii(part))
     return " ".join(words)
+
+
+@cache
+def _fields_of(kind: type[ast.AST]) -> list[str]:
+    return [name for name in kind._fields if name not in NOTATION]
 
 
 def _is_text(node: object) -> bool:
     """Whether a statement is only a string: a docstring, or a string without effect."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return type(node) is ast.Expr and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -251,3 +251,12 @@ def test_a_long_sum_and_a_deep_expression(load: Load) -> None:
     first, middle = text.replace("= s.low + s.high", "= s.high + s.high"), text.replace("(1 + 1)", "(1 + 0)")
     assert last != text != first
     assert len({of_function(rise(load(model=one))) for one in (text, last, first, middle)}) == 4
+
+
+def test_a_long_chain_of_helpers(load: Load) -> None:
+    """The reader accepts 99 helpers, each of which calls the next."""
+    helpers = "".join(f"def h{one}(s):\n    return h{one - 1}(s)\n\n\n" for one in range(1, 99))
+    text = TEXT.replace("@action\n", f"{helpers}@action\n").replace("s.at[node] = 0", "s.at[node] = h98(s)")
+    first, other = (f"def h0(s):\n    return {value}\n\n\n" for value in (1, 2))
+    models = [load(model=text.replace("def h1(", f"{one}def h1(")) for one in (first, other)]
+    assert of_function(rise(models[0])) != of_function(rise(models[1]))
