@@ -97,7 +97,8 @@ class _Lowering:
                 place = self.fresh("place")
                 same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, _copied(element), span=span)
                 is_element = ir.Compare(element, ir.Sign.NOT_EQUAL, _filler(collection, span), span=span)
-                return ir.And((is_element, _fold(ir.Gathering.ANY, place, collection, same, span)), span=span)
+                # The queue is read first: its indices are checked whatever is looked for, as in CPython.
+                return ir.And((_fold(ir.Gathering.ANY, place, collection, same, span), is_element), span=span)
             case ir.Length(collection) if collection.filler is None:
                 number = self.fresh("element")
                 return _fold(ir.Gathering.SUM, number, collection, _cell(collection, number, span), span)

@@ -138,9 +138,9 @@ class CollectionReader(ExpressionReader):
         if not any(sides):
             return None
         sign, span, text = node.ops[0], self.span(node), shown(node)
-        right = sides[1]
-        if len(right) == len(node.ops) == 1 and isinstance(sign, MEMBERSHIP) and not sides[0]:
-            is_in = ir.IsIn(self.expression(node.left), right[0], span=span)
+        is_membership = len(node.ops) == 1 and isinstance(sign, MEMBERSHIP) and not sides[0]
+        if is_membership and self._group(node.comparators[0]) is None:
+            is_in = ir.IsIn(self.expression(node.left), sides[1][0], span=span)
             return negated_unless(isinstance(sign, ast.In), is_in)
         if any(_word(side[0]) == "queue" for side in sides if side):
             raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")

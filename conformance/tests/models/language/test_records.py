@@ -179,6 +179,12 @@ def test_what_is_no_use_of_a_record_is_refused(tmp_path: Path, code: str, says: 
     assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
+def test_a_queue_of_records_with_one_part_has_no_elements_that_are_numbers(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("    sender = field(values=Replica)\n", "")
+    path = write(tmp_path, action("require(1 in s.inbox[r])  # <-"), prelude)
+    assert_refused_at_the_mark(path, "`1 in s.inbox[r]` compares a queue; compare len(...) and the elements")
+
+
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
