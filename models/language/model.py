@@ -46,14 +46,14 @@ from isrcheck.models.language.fairness import Fairness, checked, checked_of_acti
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Size
+from isrcheck.models.language.ir.nodes import Role, Size, Variable
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
 from isrcheck.models.language.reading.reader import Reader, is_of_the_language
 from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.language.reading.sources import sources_of
 from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
-from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
+from isrcheck.models.language.syntax import Function, Vocabulary
 from isrcheck.models.language.text.plain import (
     CELL_HIGH,
     CELL_LOW,
@@ -236,7 +236,7 @@ class Action:
     alternatives: tuple[Function, ...]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Variable, ...]:
         """The parameters of the action without the state; one value for each makes one step."""
         return self.alternatives[0].arguments
 
@@ -790,13 +790,13 @@ def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
 class ArgumentRange:
     """A parameter of an action under a configuration: its number of values, and how each is passed and printed."""
 
-    parameter: Parameter
+    parameter: Variable
     elements: int
 
     @property
     def is_subset(self) -> bool:
         """Whether the values are subsets."""
-        return self.parameter.is_subset
+        return self.parameter.role is Role.SUBSET
 
     @property
     def count(self) -> int:
@@ -961,7 +961,7 @@ class Instance:
                 )
         return tuple(found)
 
-    def elements(self, parameter: Parameter) -> int:
+    def elements(self, parameter: Variable) -> int:
         """Return the number of elements in the domain of a parameter."""
         domain = parameter.domain
         assert domain is not None

@@ -24,7 +24,7 @@ from isrcheck.models.language.reading.nesting import MOST_DEEP_CORE, MOST_IN_ALL
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, written
 from isrcheck.models.language.reading.spelling import shown
-from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Parameter, Vocabulary
+from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.sealed import sealed
 from isrcheck.models.messages.errors import LanguageError
@@ -113,21 +113,20 @@ class FunctionReader(CollectionReader):
             if not is_of_the_language(decorator, self.names):
                 raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
         parameters = self._parameters(definition)
-        variables = tuple(map(_variable, parameters))
-        self.states = [one.name for one in variables if one.role is ir.Role.STATE]
+        self.states = [one.name for one in parameters if one.role is ir.Role.STATE]
         self.subsets = {one.name: one.domain for one in parameters if one.domain and issubclass(one.domain, Subset)}
-        self.assigned = {one.name for one in variables if one.role is ir.Role.NUMBER}
+        self.assigned = {one.name for one in parameters if one.role is ir.Role.NUMBER}
         # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
         locals_ = {name: ir.Variable(name) for statement in body for name in stored(statement)}
-        self.own = {**locals_, **{one.name: one for one in variables}}
+        self.own = {**locals_, **{one.name: one for one in parameters}}
         as_written, flow = self._block(body, False)
         self._check_ends(returns_value, flow)
-        core = as_written if is_in_the_core(as_written) else self._core(variables, as_written)
+        core = as_written if is_in_the_core(as_written) else self._core(parameters, as_written)
         routine = ir.Routine(
             self.name,
             ir.Span(self.source, definition.lineno, 0, definition.lineno, 0),
             escaped_lines(documentation or ""),
-            variables,
+            parameters,
             as_written,
             core,
             returns_value,
@@ -140,7 +139,6 @@ class FunctionReader(CollectionReader):
             self._sealed(),
             self.path,
             definition.lineno,
-            parameters,
             routine,
             self.functions,
             self.domains,
@@ -193,22 +191,16 @@ class FunctionReader(CollectionReader):
 
     # ----------------------------------------------------------------------------------------------------- declarations
 
-    def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
+    def _parameters(self, definition: ast.FunctionDef) -> tuple[ir.Variable, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
             raise self.error(
                 definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names"
             )
-        parameters = []
-        for argument in arguments.args:
-            domain = self._domain(argument)
-            if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
-                raise self.error(
-                    argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
-                )
-            parameters.append(Parameter(argument.arg, domain))
+        parameters = tuple(map(self._parameter, arguments.args))
         names = tuple(parameter.name for parameter in parameters)
-        if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
+        roles = {parameter.role for parameter in parameters}
+        if ir.Role.SUBSET in roles and ir.Role.STATE not in roles:
             raise self.error(
                 definition, "a subset is passed without a state", "pass the state as well, as first parameter"
             )
@@ -228,23 +220,27 @@ class FunctionReader(CollectionReader):
             raise self.error(
                 definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
             )
-        return tuple(parameters)
+        return parameters
 
-    def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
-        if argument.annotation is None:
-            return None
-        named = None
-        if isinstance(argument.annotation, ast.Name):
-            named = self.names.get(argument.annotation.id)
+    def _parameter(self, argument: ast.arg) -> ir.Variable:
+        """The variable of a parameter. Refuses one of an action that has no domain."""
+        name, annotation = argument.arg, argument.annotation
+        if name in STATE_NAMES:
+            return ir.Variable(name, ir.Role.STATE)
+        if name == TAKEN:
+            return ir.Variable(name, ir.Role.TAKEN)
+        named = self.names.get(annotation.id) if isinstance(annotation, ast.Name) else None
         if isinstance(named, type) and issubclass(named, Domain | Subset):
-            return named
-        if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
-            hint = "name a Domain or a Subset"
-            if isinstance(named, type) and issubclass(named, IntEnum):
-                size = len(set(members_of(named).values()))
-                hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
-            raise self.error(argument, f"{shown(argument.annotation)} is not a domain", hint)
-        return None
+            return ir.Variable(name, ir.Role.SUBSET if issubclass(named, Subset) else ir.Role.NUMBER, named)
+        if self.kind is not Kind.ACTION:
+            return ir.Variable(name)
+        if annotation is None:
+            raise self.error(argument, f"parameter {name} has no domain", "annotate it, as in `leader: Replica`")
+        hint = "name a Domain or a Subset"
+        if isinstance(named, type) and issubclass(named, IntEnum):
+            size = len(set(members_of(named).values()))
+            hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+        raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
         """What says that something is not in the language."""
@@ -414,17 +410,6 @@ class _Flow:
 
 
 _NOTHING, _WRITES, _ENDS = _Flow(False, False), _Flow(True, False), _Flow(False, True)
-
-
-def _variable(parameter: Parameter) -> ir.Variable:
-    role = ir.Role.NUMBER
-    if parameter.is_state:
-        role = ir.Role.STATE
-    elif parameter.is_subset:
-        role = ir.Role.SUBSET
-    elif parameter.name == TAKEN:
-        role = ir.Role.TAKEN
-    return ir.Variable(parameter.name, role, parameter.domain)
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
