@@ -16,11 +16,12 @@ from typing import Any
 
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
 from isrcheck.models.language.reading.expressions import stored
-from isrcheck.models.language.reading.nesting import MOST_DEEP_CORE, MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, written
 from isrcheck.models.language.reading.spelling import shown
@@ -30,10 +31,16 @@ from isrcheck.models.language.text.sealed import sealed
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
 
-MOST_NODES = 100_000
-"""The most nodes of a function without its sets and queues."""
+MOST_NODES, MOST_DEEP = 100_000, 100
+"""The most nodes, and the deepest nesting, of a function without its sets and queues."""
 
-STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
+OF_STATE, OF_STEP = (("s",),), (("before", "after"), ("before", "after", TAKEN))
+PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
+    **dict.fromkeys((Kind.ALWAYS, *WHOLE, Kind.LEMMA, Kind.TERMINAL, Kind.CONSTRAINT), OF_STATE),
+    Kind.ALWAYS_STEP: OF_STEP,
+    Kind.SOMETIMES: OF_STATE + OF_STEP,
+}
+"""The parameters that a declared predicate can have."""
 
 
 class Reader:
@@ -106,8 +113,8 @@ class FunctionReader(CollectionReader):
         if self.nesting.fault is not None:
             raise self.error(*self.nesting.fault)
         self.depth = self.nesting.deepest
-        if len(definition.args.args) > MOST_PARAMETERS:
-            raise self.error(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
+        if len(definition.args.args) > PARAMETERS.most:
+            raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)
         returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
@@ -136,14 +143,7 @@ class FunctionReader(CollectionReader):
             assignments(core),
         )
         return Function(
-            self._sealed(),
-            self.path,
-            definition.lineno,
-            routine,
-            self.functions,
-            self.domains,
-            self.names,
-            self.depth,
+            self._sealed(), self.path, definition.lineno, routine, self.functions, self.domains, self.names, self.depth
         )
 
     def _check_ends(self, returns_value: bool, flow: _Flow) -> None:
@@ -158,9 +158,10 @@ class FunctionReader(CollectionReader):
                 f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value",
                 "split it into a helper that returns and one that writes",
             )
-        if self.kind is not None and self.kind is not Kind.ACTION and not returns_value:
+        is_property = self.kind not in (None, Kind.ACTION)
+        if is_property and not returns_value:
             raise self.error(definition, "a property returns nothing", "return a truth value")
-        if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
+        if is_property and self.writes:
             raise self.error(definition, "a property writes to the state", "a property only reads")
 
     def _core(
@@ -173,14 +174,17 @@ class FunctionReader(CollectionReader):
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
         for node, depth in with_depth(core):
-            if depth > MOST_DEEP_CORE:
-                what = f"its sets and queues are nested more than {MOST_DEEP_CORE} deep"
+            if depth > MOST_DEEP:
+                what = f"its sets and queues are nested more than {MOST_DEEP} deep"
                 raise self.error(self.definition, what, "move a part of it into a helper")
             self.depth = max(self.depth, depth + (depths[node.routine] if isinstance(node, ir.Call) else 0))
-        if self.depth > MOST_IN_ALL:
-            what = f"the calls in {self.name} are nested more than {MOST_IN_ALL} deep in all"
-            raise self.error(self.definition, what, "use fewer nested helpers")
+        if self.depth > DEPTH_IN_ALL.most:
+            raise self._too_deep_in_all(self.definition, self.name)
         return core
+
+    def _too_deep_in_all(self, node: ast.AST, name: str) -> LanguageError:
+        what = f"the calls in {name} are nested more than {DEPTH_IN_ALL.most} deep in all"
+        return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
         """The function that CPython calls, whose globals are only the names that were read with their values."""
@@ -204,17 +208,9 @@ class FunctionReader(CollectionReader):
             raise self.error(
                 definition, "a subset is passed without a state", "pass the state as well, as first parameter"
             )
-        expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
-            Kind.ALWAYS: (("s",),),
-            **dict.fromkeys(WHOLE, (("s",),)),
-            Kind.LEMMA: (("s",),),
-            Kind.TERMINAL: (("s",),),
-            Kind.CONSTRAINT: (("s",),),
-            Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
-            Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),
-        }
-        if self.kind in expected and names not in expected[self.kind]:
-            allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
+        expected = PARAMETERS_OF.get(self.kind)
+        if expected is not None and names not in expected:
+            allowed = " or ".join(f"({', '.join(one)})" for one in expected)
             raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
             raise self.error(
@@ -288,7 +284,7 @@ class FunctionReader(CollectionReader):
                 return self._call_statement(statement, call, is_written)
             case ast.Expr():
                 raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
-        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS)
+        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS_ARE)
 
     def _assignment(
         self, statement: ast.stmt, target: ast.expr, value: ir.Expression
@@ -392,11 +388,10 @@ class FunctionReader(CollectionReader):
         """The checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         self.reader.depth += depth
-        callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
+        callee = self.reader.read(python) if self.reader.depth <= DEPTH_IN_ALL.most else None
         self.reader.depth -= depth
-        if callee is None or depth + callee.depth > MOST_IN_ALL:
-            what = f"the calls in {python.__name__} are nested more than {MOST_IN_ALL} deep in all"
-            raise self.error(call, what, "use fewer nested helpers")
+        if callee is None or depth + callee.depth > DEPTH_IN_ALL.most:
+            raise self._too_deep_in_all(call, python.__name__)
         self.depth = max(self.depth, depth + callee.depth)
         return callee
 
