@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
+from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.chains import alternatives, summands
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
@@ -432,10 +433,9 @@ class ExpressionReader(ABC):
 
     def range(self, iterated: ast.expr) -> ir.Range:
         """What a loop goes through: `range(n)`, `range(m, n)` or a domain."""
-        span = self.span(iterated)
-        domain = self.domain(iterated)
+        domain, span = self.domain(iterated), self.span(iterated)
         if domain is not None:
-            return ir.Range(ir.Constant(0, span=span), ir.Size(domain, span=span), span=span)
+            return elements_of(domain, span)
         match iterated:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from isrcheck.models.language.declare import Group
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.expressions import (
     MEMBERSHIP,
     SIGNS,
@@ -181,12 +182,10 @@ class CollectionReader(ExpressionReader):
         collection = self.set_of(part.iter)
         if collection is None:
             return super().generator(part)
-        name, span = self.loop_variable(part.target), self.span(part.iter)
-        numbers = ir.Range(ir.Constant(0, span=span), ir.Size(collection.domain, span=span), span=span)
-        variable = self.begin(name)
-        element = ir.Local(variable, span=self.span(part.target))
-        is_in = ir.IsIn(element, collection, span=self.span(part.target, part.iter))
-        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=self.span(part.target))
+        variable, span = self.begin(self.loop_variable(part.target)), self.span(part.target)
+        is_in = ir.IsIn(ir.Local(variable, span=span), collection, span=self.span(part.target, part.iter))
+        numbers = elements_of(collection.domain, self.span(part.iter))
+        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=span)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
         """The set that a loop goes through; None if it goes through something else. Refuses a queue."""
