@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
+from dataclasses import replace
 from typing import NoReturn
 
 from isrcheck.models.language.declare import Group
@@ -25,6 +26,7 @@ from isrcheck.models.language.reading.expressions import (
     indices_taken,
     negated_unless,
 )
+from isrcheck.models.language.reading.source_text import MemberOf
 from isrcheck.models.language.reading.spelling import shown
 
 READ = {
@@ -182,10 +184,11 @@ class CollectionReader(ExpressionReader):
         collection = self.set_of(part.iter)
         if collection is None:
             return super().generator(part)
-        variable, span = self.begin(self.loop_variable(part.target)), self.span(part.target)
-        is_in = ir.IsIn(ir.Local(variable, span=span), collection, span=self.span(part.target, part.iter))
-        numbers = elements_of(collection.domain, self.span(part.iter))
-        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=span)
+        variable, target = self.begin(self.loop_variable(part.target)), self.span(part.target)
+        membership = replace(self.span(part.target, part.iter), source=MemberOf(target, collection.span))
+        is_in = ir.IsIn(ir.Local(variable, span=target), collection, span=membership)
+        numbers = elements_of(collection.domain, collection.span)
+        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
         """The set that a loop goes through; None if it goes through something else. Refuses a queue."""
