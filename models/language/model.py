@@ -45,7 +45,6 @@ from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action, names_of
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Role, Size, Variable
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
@@ -906,22 +905,18 @@ class Instance:
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named, self.size_of)
-        for action, arguments in zip(model.actions, self.argument_ranges, strict=True):
-            ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+        of_actions = zip((one.alternatives for one in model.actions), self.argument_ranges, strict=True)
+        of_generators = zip(((one,) for one in model.generators), self.generator_ranges, strict=True)
+        for functions, arguments in (*of_actions, *of_generators):
             if all(one.count for one in arguments):  # without an element there is no step
-                for function in action.alternatives:
-                    intervals.of_call(routine_of(function), [None, *ranges])
-        for function, arguments in zip(model.generators, self.generator_ranges, strict=True):
-            if all(one.count for one in arguments):
                 ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
-                intervals.of_call(routine_of(function), [None, *ranges])
-        for prop in (*model.properties, *model.lemmas):
-            intervals.of_call(routine_of(prop.function), [None] * len(prop.function.parameters))
-            for asked in (prop.permitted, prop.premise):
-                if asked is not None:
-                    intervals.of_call(routine_of(asked), [None])
-        for predicate in (*model.terminals, *model.constraints):
-            intervals.of_call(routine_of(predicate), [None])
+                for function in functions:
+                    intervals.of_call(function.routine, [None, *ranges])
+        properties = (*model.properties, *model.lemmas)
+        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise)]
+        for predicate in (*asked, *model.terminals, *model.constraints):
+            if predicate is not None:
+                intervals.of_call(predicate.routine, [None] * len(predicate.parameters))
         model.small.append((sizes, tuple(named.values())))
 
     @property
@@ -942,17 +937,14 @@ class Instance:
     @cached_property
     def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each action its parameters, with their numbers of values under this configuration."""
-        return tuple(
-            tuple(ArgumentRange(parameter, self.elements(parameter)) for parameter in action.parameters)
-            for action in self.model.actions
-        )
+        return tuple(self._ranges(action.parameters) for action in self.model.actions)
 
     @cached_property
     def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each generator of initial states its parameters, with their numbers of values. Raises UsageError."""
         found = []
         for function in self.model.generators:
-            found.append(tuple(ArgumentRange(one, self.elements(one)) for one in function.arguments))
+            found.append(self._ranges(function.arguments))
             bits = sum(one.elements if one.is_subset else (one.elements or 1).bit_length() for one in found[-1])
             if bits > MOST_BITS_OF_ARGUMENTS:
                 raise UsageError(
@@ -961,11 +953,14 @@ class Instance:
                 )
         return tuple(found)
 
-    def elements(self, parameter: Variable) -> int:
-        """Return the number of elements in the domain of a parameter."""
-        domain = parameter.domain
-        assert domain is not None
-        return self.size_of(domain.of if issubclass(domain, Subset) else domain)
+    def _ranges(self, parameters: Iterable[Variable]) -> tuple[ArgumentRange, ...]:
+        """These parameters with the numbers of elements of their domains."""
+        ranges = []
+        for one in parameters:
+            assert one.domain is not None
+            domain = one.domain.of if issubclass(one.domain, Subset) else one.domain
+            ranges.append(ArgumentRange(one, self.size_of(domain)))
+        return tuple(ranges)
 
     def size_of(self, domain: type[Domain]) -> int:
         """Return the number of elements of a domain."""
