@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -101,6 +100,8 @@ class FunctionReader(CollectionReader):
             self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
         self.guards: set[str] = set()
         self.writes: set[str] = set()
+        self.is_written = False
+        """Whether the state may already be written here."""
         self.depth = 0
 
     def function(self) -> Function:
@@ -126,8 +127,8 @@ class FunctionReader(CollectionReader):
         # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
         locals_ = {name: ir.Variable(name) for statement in body for name in stored(statement)}
         self.own = {**locals_, **{one.name: one for one in parameters}}
-        as_written, flow = self._block(body, False)
-        self._check_ends(returns_value, flow)
+        as_written = self._block(body)
+        self._check_ends(returns_value, as_written)
         core = as_written if is_in_the_core(as_written) else self._core(parameters, as_written)
         routine = ir.Routine(
             self.name,
@@ -146,9 +147,9 @@ class FunctionReader(CollectionReader):
             self._sealed(), self.path, definition.lineno, routine, self.functions, self.domains, self.names, self.depth
         )
 
-    def _check_ends(self, returns_value: bool, flow: _Flow) -> None:
+    def _check_ends(self, returns_value: bool, as_written: Iterable[ir.Statement]) -> None:
         definition = self.definition
-        if returns_value and not flow.ended:
+        if returns_value and not _returns(as_written):
             raise self.error(
                 definition, "a path ends without `return`", "end each path of a helper with `return value`"
             )
@@ -245,21 +246,13 @@ class FunctionReader(CollectionReader):
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def _block(self, statements: Iterable[ast.stmt], is_written: bool) -> tuple[tuple[ir.Statement, ...], _Flow]:
-        """Read statements in order; `is_written` says whether the state may already be written."""
-        block: list[ir.Statement] = []
-        flow = _Flow(is_written, False)
-        for statement in statements:
-            if not isinstance(statement, ast.Pass):
-                node, after = self._statement(statement, flow.is_written)
-                block.append(node)
-                flow = _Flow(flow.is_written or after.is_written, flow.ended or after.ended)
-        return tuple(block), flow
+    def _block(self, statements: Iterable[ast.stmt]) -> tuple[ir.Statement, ...]:
+        return tuple(map(self._statement, [one for one in statements if not isinstance(one, ast.Pass)]))
 
-    def _statement(self, statement: ast.stmt, is_written: bool) -> tuple[ir.Statement, _Flow]:
+    def _statement(self, statement: ast.stmt) -> ir.Statement:
         changed = self.changed(statement)
         if changed is not None:
-            return changed, _WRITES
+            return changed
         match statement:
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
@@ -275,35 +268,34 @@ class FunctionReader(CollectionReader):
             case ast.AugAssign(op=operator):
                 raise self.error(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
             case ast.If():
-                return self._branch(statement, is_written)
+                return self._branch(statement)
             case ast.For():
-                return self._loop(statement, is_written)
+                return self._loop(statement)
             case ast.Return():
-                return self._returned(statement), _ENDS
+                return self._returned(statement)
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
-                return self._call_statement(statement, call, is_written)
+                return self._call_statement(statement, call)
             case ast.Expr():
                 raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
         raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS_ARE)
 
-    def _assignment(
-        self, statement: ast.stmt, target: ast.expr, value: ir.Expression
-    ) -> tuple[ir.Assign | ir.Store, _Flow]:
+    def _assignment(self, statement: ast.stmt, target: ast.expr, value: ir.Expression) -> ir.Assign | ir.Store:
         span = self.span(statement)
         if isinstance(target, ast.Name):
-            return ir.Assign(self.local(target), value, span=span), _NOTHING
+            return ir.Assign(self.local(target), value, span=span)
         cell = self.cell(target)
         if isinstance(cell, ir.Setting):
             hint = "only fields of the state can be written"
             raise self.error(target, f"`{cell.entry}` belongs to the configuration", hint)
         self.writes_to(target, cell.state.name, cell.field)
-        return ir.Store(cell, value, span=span), _WRITES
+        return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes a field. Refuses a state that cannot be written."""
         if state != "s":
             raise self.error(node, f"`{state}` is written", "only the state `s` of an action can be written")
         self.writes.add(field)
+        self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
         """The local that is assigned to, which has a value from here on."""
@@ -315,44 +307,39 @@ class FunctionReader(CollectionReader):
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
             raise self.error(target, f"`{target.id}` is assigned to", "choose another name for the local")
 
-    def _branch(self, statement: ast.If, is_written: bool) -> tuple[ir.Branch, _Flow]:
+    def _branch(self, statement: ast.If) -> ir.Branch:
         tests, last = branches(statement)
+        assigned, was_written = self.assigned, self.is_written
         cases: list[ir.Case] = []
-        ends: list[tuple[_Flow, set[str]]] = []
+        ends: list[tuple[tuple[ir.Statement, ...], set[str], bool]] = []
         for test in tests:
-            condition, assigned = self.expression(test.test), set(self.assigned)
-            body, then = self._block(test.body, is_written)
+            condition, self.assigned = self.expression(test.test), set(assigned)
+            body = self._block(test.body)
             cases.append(ir.Case(condition, body, span=self.span(test)))
-            ends.append((then, self.assigned))
-            self.assigned = assigned
-        otherwise, flow = self._block(last, is_written)
-        for then, assigned in reversed(ends):
-            # A branch that returns does not leave locals unassigned.
-            if flow.ended and not then.ended:
-                self.assigned = assigned
-            elif not then.ended:
-                self.assigned = assigned & self.assigned
-            flow = _Flow(then.is_written or flow.is_written, then.ended and flow.ended)
-        return ir.Branch(tuple(cases), otherwise, span=self.span(statement)), flow
+            ends.append((body, self.assigned, self.is_written))
+            self.assigned, self.is_written = assigned, was_written
+        otherwise = self._block(last)
+        ends.append((otherwise, self.assigned, self.is_written))
+        # A branch that returns does not leave locals unassigned.
+        self.assigned = set.intersection(*([met for body, met, _ in ends if not _returns(body)] or [self.assigned]))
+        self.is_written = any(is_written for _, _, is_written in ends)
+        return ir.Branch(tuple(cases), otherwise, span=self.span(statement))
 
-    def _loop(self, statement: ast.For, is_written: bool) -> tuple[ir.Loop | ir.SetLoop, _Flow]:
+    def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
             raise self.error(statement, "`else` of a loop", "put it after the loop")
-        assigned, span = set(self.assigned), self.span(statement)
+        assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
-        collection = self.set_of(statement.iter)
-        numbers = self.range(statement.iter) if collection is None else None
-        variable = self.own[name]
+        numbers = self.set_of(statement.iter) or self.range(statement.iter)
         self.assigned.add(name)
-        body, flow = self._block(statement.body, is_written)
-        if flow.is_written and not is_written:
+        body = self._block(statement.body)
+        if self.is_written and not was_written:
             # A guard in the second iteration would come after a write of the first.
-            self._block(statement.body, True)
+            self._block(statement.body)
         self.assigned = assigned
-        if numbers is not None:
-            return ir.Loop(variable, numbers, body, span=span), _Flow(flow.is_written, False)
-        assert collection is not None
-        return ir.SetLoop(variable, collection, body, span=span), _Flow(flow.is_written, False)
+        if isinstance(numbers, ir.Range):
+            return ir.Loop(self.own[name], numbers, body, span=span)
+        return ir.SetLoop(self.own[name], numbers, body, span=span)
 
     def _returned(self, statement: ast.Return) -> ir.Return:
         if self.kind is Kind.ACTION:
@@ -361,28 +348,27 @@ class FunctionReader(CollectionReader):
             raise self.error(statement, "`return` without a value", "use if/else in a helper that writes")
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
-    def _call_statement(
-        self, statement: ast.Expr, call: ast.Call, is_written: bool
-    ) -> tuple[ir.Require | ir.Do, _Flow]:
+    def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
         """A guard, or the call of a helper that writes."""
         assert isinstance(call.func, ast.Name)
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
                 raise self.error(statement, "require(...) outside an action", "return a truth value and require that")
-            if is_written:
+            if self.is_written:
                 raise self.error(statement, "require(...) after a write", "guards come before the first write")
             if len(call.args) != 1 or call.keywords:
                 raise self.error(statement, "require takes one condition", "write one require(...) per guard")
             self.guards.add(call.func.id)
-            return ir.Require(self.expression(call.args[0]), span=span), _NOTHING
+            return ir.Require(self.expression(call.args[0]), span=span)
         found, callee = self.helper(call)
         if not callee.writes:
             raise self.error(
                 statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
             )
         self.writes |= callee.writes
-        return ir.Do(found, span=span), _WRITES
+        self.is_written = True
+        return ir.Do(found, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper. Refuses calls that are nested too deep."""
@@ -396,15 +382,15 @@ class FunctionReader(CollectionReader):
         return callee
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """The effects of statements: whether they may write to the state, and whether they return on every path."""
-
-    is_written: bool
-    ended: bool
-
-
-_NOTHING, _WRITES, _ENDS = _Flow(False, False), _Flow(True, False), _Flow(False, True)
+def _returns(block: Iterable[ir.Statement]) -> bool:
+    """Whether every path through statements returns."""
+    for statement in block:
+        match statement:
+            case ir.Return():
+                return True
+            case ir.Branch(cases, otherwise) if all(map(_returns, (*(case.body for case in cases), otherwise))):
+                return True
+    return False
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
