@@ -278,10 +278,20 @@ QUEUES = (
         wrong="s.inbox[r][0]",
     ),
     Construct(
-        ("s.inbox[r].append(p)",), "put in as the last", (ir.Store, ir.Choose), _ACTION, _FULL, "s.inbox[r].append(3)"
+        ("s.inbox[r].append(p)",),
+        "put in as the last",
+        (ir.Store, ir.Choose),
+        _ACTION,
+        _FULL,
+        "s.inbox[r].append(3)",
     ),
     Construct(
-        ("s.inbox[r].popleft()",), "take out the first", (ir.Store, ir.Loop), _ACTION, _EMPTY, "s.inbox[r].popleft()"
+        ("s.inbox[r].popleft()",),
+        "take out the first",
+        (ir.Store, ir.Loop),
+        _ACTION,
+        _EMPTY,
+        "s.inbox[r].popleft()",
     ),
     Construct(
         ("first = s.inbox[r].popleft()",),
@@ -297,7 +307,12 @@ QUEUES = (
 RECORDS = (
     Construct(("s.broker[r].role",), "a part", (ir.Cell,), error=_INDEX, wrong="s.broker[3].role"),
     Construct(
-        ("s.broker[r].role = Role.LEADER",), "writes a part", (ir.Store,), _ACTION, _RANGE, "s.broker[r].role = 2"
+        ("s.broker[r].role = Role.LEADER",),
+        "writes a part",
+        (ir.Store,),
+        _ACTION,
+        _RANGE,
+        "s.broker[r].role = 2",
     ),
     Construct(("len(s.requests)",), "the length of a queue of records", (ir.Fold,)),
     Construct(
