@@ -33,7 +33,7 @@ from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import increase, operands
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import Function, Parameter
+from isrcheck.models.language.syntax import Function
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Sorts:
 
     def size(self, domain: type[Domain]) -> int:
         """The number of elements of a domain."""
-        return self.instance.elements(Parameter(domain.__name__, domain))
+        return self.instance.size_of(domain)
 
     def _judge(self) -> None:
         for node in {id(one.root()): one.root() for one in self.domains.values()}.values():

@@ -381,28 +381,30 @@ class Refusal:
     place: Place = Place.ACTION
 
 
-_STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
-_EXPRESSIONS = (
+STATEMENTS_ARE = "statements are assignments, if, for, require(...), return, and calls of helpers"
+EXPRESSIONS_ARE = (
     "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
     " sum len and helpers"
 )
 
 REFUSALS = (
-    Refusal(("while s.is_up[r]:\n    s.is_up[r] = False",), _STATEMENTS),
-    Refusal(("for e in range(3):\n    break", "for e in range(3):\n    continue"), _STATEMENTS),
-    Refusal(("try:\n    pass\nfinally:\n    pass", "try:\n    pass\nexcept* ValueError:\n    pass"), _STATEMENTS),
+    Refusal(("while s.is_up[r]:\n    s.is_up[r] = False",), STATEMENTS_ARE),
+    Refusal(("for e in range(3):\n    break", "for e in range(3):\n    continue"), STATEMENTS_ARE),
+    Refusal(("try:\n    pass\nfinally:\n    pass", "try:\n    pass\nexcept* ValueError:\n    pass"), STATEMENTS_ARE),
     Refusal(
-        ("raise ValueError", "assert s.is_up[r]", "with s:\n    pass", "global LIMIT", "del s.leader"), _STATEMENTS
+        ("raise ValueError", "assert s.is_up[r]", "with s:\n    pass", "global LIMIT", "del s.leader"), STATEMENTS_ARE
     ),
     Refusal(
-        ("import math", "from math import pi", "epoch: int = 1", "match r:\n    case _:\n        pass"), _STATEMENTS
+        ("import math", "from math import pi", "epoch: int = 1", "match r:\n    case _:\n        pass"), STATEMENTS_ARE
     ),
-    Refusal(("def inner(a):\n    nonlocal r", "class Inner:\n    pass"), _STATEMENTS),
-    Refusal(("async def inner(a):\n    async for b in a:\n        async with b:\n            await b",), _STATEMENTS),
-    Refusal(("a = (1, 2)", "a = [1, 2]", "a = {1, 2}", "a = {1: 2}", "a = min(1, *chosen)"), _EXPRESSIONS),
-    Refusal(("a = [e for e in Replica]", "a = {e for e in Replica}", "a = {e: e for e in Replica}"), _EXPRESSIONS),
-    Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), _EXPRESSIONS),
-    Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), _EXPRESSIONS),
+    Refusal(("def inner(a):\n    nonlocal r", "class Inner:\n    pass"), STATEMENTS_ARE),
+    Refusal(
+        ("async def inner(a):\n    async for b in a:\n        async with b:\n            await b",), STATEMENTS_ARE
+    ),
+    Refusal(("a = (1, 2)", "a = [1, 2]", "a = {1, 2}", "a = {1: 2}", "a = min(1, *chosen)"), EXPRESSIONS_ARE),
+    Refusal(("a = [e for e in Replica]", "a = {e for e in Replica}", "a = {e: e for e in Replica}"), EXPRESSIONS_ARE),
+    Refusal(("a = (e for e in Replica)", "a = (yield 1)", "a = (yield from s)"), EXPRESSIONS_ARE),
+    Refusal(('a = f"{r}"', "a = lambda: 1", "a = (b := 1)"), EXPRESSIONS_ARE),
     Refusal(("return", "return True"), "guard with require(...) or use if/else"),
     Refusal(("for e in range(3):\n    pass\nelse:\n    pass",), "put it after the loop"),
     Refusal(

@@ -15,6 +15,7 @@ from math import prod
 from isrcheck.models.language.core.values import Values
 from isrcheck.models.language.declare import NONE, Field
 from isrcheck.models.language.text.plain import bytes_of
+from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 
@@ -44,11 +45,29 @@ class FieldLayout:
         return itertools.product(*(range(size) for size in self.sizes))
 
     def position(self, index: Sequence[int]) -> int:
-        """The position in a state of the cell with this index."""
+        """The position in a state of the cell with this index. Raises ModelError if there is none."""
         offset = 0
-        for size, one in zip(self.sizes, index, strict=True):
-            offset = offset * size + one
+        for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
+            offset = offset * size + self.index(depth, one)
         return self.offset + offset
+
+    def index(self, depth: int, index: int) -> int:
+        """This index, the one after `depth` others, as a number. Raises ModelError if it is outside its domain."""
+        if not 0 <= index < self.sizes[depth]:
+            raise ModelError(
+                f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
+                " test the index before it is used"
+            )
+        return int(index)
+
+    def cell(self, value: int) -> int:
+        """What a cell holds to which this value is written. Raises ModelError if it is outside the field's range."""
+        if not self.low <= value <= self.high:
+            raise ModelError(
+                f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
+                " guard the step, or widen the field"
+            )
+        return int(value)
 
     def spell(self, value: int) -> str:
         """Return a cell's value as text; of a queue, the element at its place, or - for none."""

@@ -45,15 +45,14 @@ from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action, names_of
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Size
+from isrcheck.models.language.ir.nodes import Role, Size, Variable
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
 from isrcheck.models.language.reading.reader import Reader, is_of_the_language
 from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.language.reading.sources import sources_of
 from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
-from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
+from isrcheck.models.language.syntax import Function, Vocabulary
 from isrcheck.models.language.text.plain import (
     CELL_HIGH,
     CELL_LOW,
@@ -236,7 +235,7 @@ class Action:
     alternatives: tuple[Function, ...]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Variable, ...]:
         """The parameters of the action without the state; one value for each makes one step."""
         return self.alternatives[0].arguments
 
@@ -786,13 +785,13 @@ def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
 class ArgumentRange:
     """A parameter of an action under a configuration: its number of values, and how each is passed and printed."""
 
-    parameter: Parameter
+    parameter: Variable
     elements: int
 
     @property
     def is_subset(self) -> bool:
         """Whether the values are subsets."""
-        return self.parameter.is_subset
+        return self.parameter.role is Role.SUBSET
 
     @property
     def count(self) -> int:
@@ -902,16 +901,18 @@ class Instance:
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named, self.size_of)
-        functions = [*(one.alternatives for one in model.actions), *((one,) for one in model.generators)]
-        for alternatives, arguments in zip(functions, ranges_of_all, strict=True):
+        of_actions = zip((one.alternatives for one in model.actions), self.argument_ranges, strict=True)
+        of_generators = zip(((one,) for one in model.generators), self.generator_ranges, strict=True)
+        for functions, arguments in (*of_actions, *of_generators):
             if all(one.count for one in arguments):  # without an element there is no step
                 ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
-                for function in alternatives:
-                    intervals.of_call(routine_of(function), [None, *ranges])
+                for function in functions:
+                    intervals.of_call(function.routine, [None, *ranges])
         properties = (*model.properties, *model.lemmas)
-        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise) if one is not None]
+        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise)]
         for predicate in (*asked, *model.terminals, *model.constraints):
-            intervals.of_call(routine_of(predicate), [None] * len(predicate.parameters))
+            if predicate is not None:
+                intervals.of_call(predicate.routine, [None] * len(predicate.parameters))
         model.small.append((sizes, tuple(named.values())))
 
     @property
@@ -932,17 +933,14 @@ class Instance:
     @cached_property
     def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each action its parameters, with their numbers of values under this configuration."""
-        return tuple(
-            tuple(ArgumentRange(parameter, self.elements(parameter)) for parameter in action.parameters)
-            for action in self.model.actions
-        )
+        return tuple(self._ranges(action.parameters) for action in self.model.actions)
 
     @cached_property
     def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each generator of initial states its parameters, with their numbers of values. Raises UsageError."""
         found = []
         for function in self.model.generators:
-            found.append(tuple(ArgumentRange(one, self.elements(one)) for one in function.arguments))
+            found.append(self._ranges(function.arguments))
             bits = sum(one.elements if one.is_subset else (one.elements or 1).bit_length() for one in found[-1])
             if bits > MOST_BITS_OF_ARGUMENTS:
                 raise UsageError(
@@ -951,11 +949,14 @@ class Instance:
                 )
         return tuple(found)
 
-    def elements(self, parameter: Parameter) -> int:
-        """Return the number of elements in the domain of a parameter."""
-        domain = parameter.domain
-        assert domain is not None
-        return self.size_of(domain.of if issubclass(domain, Subset) else domain)
+    def _ranges(self, parameters: Iterable[Variable]) -> tuple[ArgumentRange, ...]:
+        """These parameters with the numbers of elements of their domains."""
+        ranges = []
+        for one in parameters:
+            assert one.domain is not None
+            domain = one.domain.of if issubclass(one.domain, Subset) else one.domain
+            ranges.append(ArgumentRange(one, self.size_of(domain)))
+        return tuple(ranges)
 
     def size_of(self, domain: type[Domain]) -> int:
         """Return the number of elements of a domain."""

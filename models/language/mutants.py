@@ -2,7 +2,7 @@
 
 In:  a `Function` that is an action.
 Out: its mutants, each a Function that every engine reads like the action itself. A mutant has no text that CPython
-     could compile; where plain Python is asked, its routine is executed (models/language/ir/as_written.py).
+     could compile; where plain Python is asked, its routine is executed (models/language/ir/interpreter.py).
 
 A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.as_written import interpreted
+from isrcheck.models.language.ir.interpreter import interpreted
 from isrcheck.models.language.ir.lowering import lowered
 from isrcheck.models.language.ir.walking import assignments, rewrite, visit
 from isrcheck.models.language.reading.spelling import respelled

@@ -362,7 +362,7 @@ class State:
         if layout.sizes:
             _part(self._cells, layout, layout.offset, 0).become(value)
         else:
-            _store(self._cells, layout, layout.offset, value)
+            self._cells[layout.offset] = layout.cell(value)
 
     @property
     def cells(self) -> Cells:
@@ -370,9 +370,9 @@ class State:
         return tuple(self._cells)
 
 
-def instance_of(state: State) -> Meanings:
-    """The instance of a state. (A state has no attribute for it, because its attributes are the model's.)"""
-    return state._instance  # noqa: SLF001
+def parts_of(state: State) -> tuple[Meanings, list[int]]:
+    """The instance of a state, and its cells, which can be written. (The attributes of a state are the model's.)"""
+    return state._instance, state._cells  # noqa: SLF001
 
 
 class _ArrayView:
@@ -387,14 +387,8 @@ class _ArrayView:
         self._depth = depth
 
     def _at(self, index: int) -> int:
-        sizes = self._layout.sizes
-        if not 0 <= index < sizes[self._depth]:
-            raise ModelError(
-                f"index {int(index)} of {self._layout.name} is outside 0..{sizes[self._depth] - 1};"
-                " test the index before it is used"
-            )
-        offset = int(index)
-        for size in sizes[self._depth + 1 :]:
+        offset = self._layout.index(self._depth, index)
+        for size in self._layout.sizes[self._depth + 1 :]:
             offset *= size
         return self._offset + offset
 
@@ -406,7 +400,7 @@ class _ArrayView:
         if depth < len(self._layout.sizes):
             _part(self._cells, self._layout, offset, depth).become(value)
         else:
-            _store(self._cells, self._layout, offset, value)
+            self._cells[offset] = self._layout.cell(value)
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
@@ -425,12 +419,3 @@ def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any
 def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
     value = cells[offset]
     return bool(value) if layout.field.values.is_flag else value
-
-
-def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> None:
-    if not layout.low <= value <= layout.high:
-        raise ModelError(
-            f"{int(value)} is written to {layout.name}, whose values are {layout.low}..{layout.high};"
-            " guard the step, or widen the field"
-        )
-    cells[offset] = int(value)

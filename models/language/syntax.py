@@ -12,32 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.declare import Contents, Domain, Group, Mark, Subset
-from isrcheck.models.language.ir.nodes import Routine
+from isrcheck.models.language.declare import Contents, Domain, Group, Mark
+from isrcheck.models.language.ir.nodes import Routine, Variable
 
 STATE_NAMES = ("s", "before", "after")
 """The names that a state can have as a parameter; `s` is the state that an action writes."""
 
 TAKEN = "taken"
 """The name of the taken action in a property of transitions; it can be compared with the name of an action."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a model function: its name, and the domain that annotates it (None in helpers)."""
-
-    name: str
-    domain: type[Domain] | type[Subset] | None = None
-
-    @property
-    def is_state(self) -> bool:
-        """Whether the parameter is a state."""
-        return self.name in STATE_NAMES
-
-    @property
-    def is_subset(self) -> bool:
-        """Whether the parameter is a subset, to be indexed with an element."""
-        return self.domain is not None and issubclass(self.domain, Subset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +30,6 @@ class Function:
     """The function that CPython calls: compiled from the text, and sealed (models/language/text/sealed.py)."""
     path: str
     line: int
-    parameters: tuple[Parameter, ...]
     routine: Routine
     """What every engine reads."""
     functions: Mapping[str, Function]
@@ -89,9 +70,14 @@ class Function:
         return self.routine.reads
 
     @property
-    def arguments(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[Variable, ...]:
+        """Its parameters, states among them."""
+        return self.routine.parameters
+
+    @property
+    def arguments(self) -> tuple[Variable, ...]:
         """The parameters that are not states."""
-        return tuple(parameter for parameter in self.parameters if not parameter.is_state)
+        return self.routine.arguments
 
     @cached_property
     def needs_sizes(self) -> bool:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, floordiv, ge, gt, le, lt, mod, mul, ne
 from typing import TypeAlias, assert_never
 
+from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.language.starts import Meanings
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.language.starts import Meanings, State, parts_of
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
     ir.Sign.EQUAL: eq,
@@ -34,7 +34,7 @@ OPERATIONS: Mapping[ir.Operation, Callable[[int, int], int]] = {
     ir.Operation.MODULO: mod,
 }
 
-Argument: TypeAlias = int | list[int] | Sequence[bool] | str
+Argument: TypeAlias = int | list[int] | Members | str
 """The value of a variable: a number, the cells of a state, a subset, or the name of the action that was taken."""
 
 
@@ -89,10 +89,7 @@ class Evaluation:
             case ir.Store(cell, value):
                 number = self.value(value)
                 cells, place = self.place(cell)
-                layout = self.instance.layouts[cell.field]
-                if not layout.low <= number <= layout.high:
-                    raise ModelError(f"{cell.field} = {number}")
-                cells[place] = int(number)
+                cells[place] = self.instance.layouts[cell.field].cell(number)
             case ir.Branch(cases, otherwise):
                 for case in cases:
                     if self.value(case.condition):
@@ -144,11 +141,9 @@ class Evaluation:
                 is_flag = self.instance.layouts[expression.field].field.values.is_flag
                 return bool(cells[place]) if is_flag else cells[place]
             case ir.Element(subset, index):
-                elements, number = self.held(subset), self.value(index)
-                assert isinstance(elements, list | tuple)
-                if not 0 <= number < len(elements):
-                    raise ModelError(f"{subset.name}[{number}]")
-                return bool(elements[number])
+                members = self.held(subset)
+                assert isinstance(members, Members)
+                return bool(members[self.value(index)])
             case ir.IsTaken(taken, action):
                 return self.held(taken) == action
             case ir.Not(operand):
@@ -237,16 +232,20 @@ class Evaluation:
         """The cells of a state, and the position of a cell in them."""
         cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)
-        indices = [self.value(index) for index in cell.indices]
-        if not all(0 <= index < size for index, size in zip(indices, layout.sizes, strict=True)):
-            raise ModelError(f"{cell.field}{indices}")
-        return cells, layout.position(indices)
+        return cells, layout.position([self.value(index) for index in cell.indices])
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:
     """The arguments of the action of a step, without the state."""
     choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
-    return [
-        [bool(ordinal >> element & 1) for element in range(choice.elements)] if choice.is_subset else ordinal
-        for choice, ordinal in choices
-    ]
+    return [choice.argument(ordinal) for choice, ordinal in choices]
+
+
+def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
+    """A function that does what a routine says, and is called like one of the model: with a state and arguments."""
+
+    def function(state: State, *arguments: int | Members) -> int | None:
+        instance, cells = parts_of(state)
+        return Interpreter(instance).call(routine, [cells, *arguments])
+
+    return function

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import assigned, assignments, fold, rewrite, visit
 
@@ -31,7 +32,7 @@ def is_in_the_core(written: Iterable[ir.Statement]) -> bool:
 
 def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
     """The statements of a function in the core."""
-    return tuple(_Lowering(parameters, written).block(written))
+    return _Lowering(parameters, written).block(written)
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
@@ -42,6 +43,11 @@ def size_of_core(written: Iterable[ir.Statement]) -> int:
         return 1 + sum(sizes) if not isinstance(node, ir.CollectiveExpression) else 10 + 2 * sum(sizes)
 
     return sum(fold(statement, size) for statement in written)
+
+
+def elements_of(domain: type[Domain], span: ir.Span) -> ir.Range:
+    """The numbers of the elements of a domain."""
+    return ir.Range(ir.Constant(0, span=span), ir.Size(domain, span=span), span=span)
 
 
 def lowered_expression(expression: ir.Expression) -> ir.Expression:
@@ -67,17 +73,9 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
-    def core(self, expression: ir.Expression) -> ir.Expression:
-        """An expression in the core."""
-        core = rewrite(expression, self._core)
-        assert isinstance(core, ir.Expression)
-        return core
-
-    def part(self, node: N) -> N:
-        """A part of a statement, or a statement that consists of expressions, in the core."""
-        core = rewrite(node, self._core)
-        assert isinstance(core, type(node))
-        return core
+    def core(self, node: N) -> N:
+        """An expression, a part of a statement, or a statement that consists of expressions, in the core."""
+        return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
         """A node, the parts of which are in the core already, in the core."""
@@ -97,7 +95,8 @@ class _Lowering:
                 place = self.fresh("place")
                 same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, _copied(element), span=span)
                 is_element = ir.Compare(element, ir.Sign.NOT_EQUAL, _filler(collection, span), span=span)
-                return ir.And((is_element, _fold(ir.Gathering.ANY, place, collection, same, span)), span=span)
+                # The queue is read first: its indices are checked whatever is looked for, as in CPython.
+                return ir.And((_fold(ir.Gathering.ANY, place, collection, same, span), is_element), span=span)
             case ir.Length(collection) if collection.filler is None:
                 number = self.fresh("element")
                 return _fold(ir.Gathering.SUM, number, collection, _cell(collection, number, span), span)
@@ -111,7 +110,7 @@ class _Lowering:
 
     def _length(self, queue: ir.Collection, span: ir.Span) -> ir.Expression:
         place = self.fresh("place")
-        generator = ir.Generator(place, _places(queue, span), (_is_used(queue, place, span),), span=span)
+        generator = ir.Generator(place, elements_of(queue.domain, span), (_is_used(queue, place, span),), span=span)
         return ir.Fold(ir.Gathering.SUM, (generator,), ir.Constant(1, span=span), span=span)
 
     def _compared(self, left: ir.Collection, sign: ir.Sign, right: ir.Collection, span: ir.Span) -> ir.Expression:
@@ -133,31 +132,27 @@ class _Lowering:
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def block(self, statements: Iterable[ir.Statement]) -> list[ir.Statement]:
+    def block(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
         """Statements in the core."""
-        return [core for statement in statements for core in self.statement(statement)]
+        return tuple(core for statement in statements for core in self.statement(statement))
 
     def statement(self, statement: ir.Statement) -> list[ir.Statement]:
         """One statement in the core."""
         match statement:
             case ir.Branch(cases, otherwise):
-                lowered_cases = [
-                    replace(one, condition=self.core(one.condition), body=self.body(one.body)) for one in cases
-                ]
-                return [replace(statement, cases=tuple(lowered_cases), otherwise=self.body(otherwise))]
+                lowered_cases = (
+                    replace(one, condition=self.core(one.condition), body=self.block(one.body)) for one in cases
+                )
+                return [replace(statement, cases=tuple(lowered_cases), otherwise=self.block(otherwise))]
             case ir.Loop(_, numbers, body):
-                return [replace(statement, range=self.part(numbers), body=self.body(body))]
+                return [replace(statement, range=self.core(numbers), body=self.block(body))]
             case ir.SetLoop():
                 return self._set_loop(statement)
             case ir.CollectiveStatement():
                 before: list[ir.Statement] = []
                 after = self._changed(statement, before)
                 return [*before, *after]
-        return [self.part(statement)]
-
-    def body(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
-        """The same for the statements inside another one."""
-        return tuple(self.block(statements))
+        return [self.core(statement)]
 
     def _set_loop(self, loop: ir.SetLoop) -> list[ir.Statement]:
         """A loop over a set. Its variable keeps the last element of the set after it, as in Python."""
@@ -168,17 +163,17 @@ class _Lowering:
         element = variable if is_only_here else self.fresh("element")
         body = self.block(loop.body)
         if not is_only_here:
-            body.insert(0, ir.Assign(variable, ir.Local(element, span=span), span=span))
+            body = ir.Assign(variable, ir.Local(element, span=span), span=span), *body
         is_in = _cell(collection, element, collection.span)
-        test = ir.Branch((ir.Case(is_in, tuple(body), span=span),), (), span=span)
-        return [*before, ir.Loop(element, _places(collection, collection.span), (test,), span=span)]
+        test = ir.Branch((ir.Case(is_in, body, span=span),), (), span=span)
+        return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
         """What a change of sets or queues writes. What it needs to know first is put into `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
-                row = self.part(collection)
+                row = self.core(collection)
                 return [_store(row, self.core(element), ir.Constant(is_added, span=span), span)]
             case ir.CopySet(collection, source):
                 row, other = self._bound(collection, before), self._bound(source, before)
@@ -231,9 +226,10 @@ class _Lowering:
 
     def _emptied(self, row: ir.Collection, span: ir.Span) -> ir.Statement:
         """The statement that makes a set or a queue empty."""
-        if row.filler is None:
-            return _loop(row, self.fresh("element"), ir.Constant(False, span=span), span)
-        return _loop(row, self.fresh("place"), _filler(row, span), span)
+        word, value = (
+            ("element", ir.Constant(False, span=span)) if row.filler is None else ("place", _filler(row, span))
+        )
+        return _loop(row, self.fresh(word), value, span)
 
     def _appended(self, queue: ir.Collection, value: ir.Expression, span: ir.Span) -> ir.Statement:
         is_element = ir.Compare(value, ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
@@ -245,23 +241,22 @@ class _Lowering:
         taken: ir.Statement = _store(queue, first, _filler(queue, span), span)
         if variable is not None:
             taken = ir.Assign(variable, _cell(queue, first, span), span=span)
-        one = ir.Term(ir.Constant(1, span=span), True, span=span)
-        last = ir.Sum((ir.Term(ir.Size(queue.domain, span=span), False, span=span), one), span=span)
-        here = self.fresh("place")
-        following = ir.Sum(
-            (ir.Term(ir.Local(here, span=span), False, span=span), replace(one, is_subtracted=False)), span=span
-        )
+        here, last = self.fresh("place"), _next_to(ir.Size(queue.domain, span=span), True, span)
+        following = _next_to(ir.Local(here, span=span), False, span)
         shift = _store(queue, ir.Local(here, span=span), _cell(queue, following, span), span)
-        numbers = ir.Range(ir.Constant(0, span=span), last, span=span)
-        loop = ir.Loop(here, numbers, (shift,), span=span)
+        loop = ir.Loop(here, ir.Range(ir.Constant(0, span=span), last, span=span), (shift,), span=span)
         return [taken, loop, _store(queue, _copied(last), _filler(queue, span), span)]
+
+
+def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
+    """The next number below or above another."""
+    one = ir.Term(ir.Constant(1, span=span), is_below, span=span)
+    return ir.Sum((ir.Term(number, False, span=span), one), span=span)
 
 
 def _copied(node: N) -> N:
     """A copy of a node and of the nodes in it: each node of a function is at one place."""
-    copy = rewrite(node, replace)
-    assert isinstance(copy, type(node))
-    return copy
+    return rewrite(node, replace)
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
@@ -282,19 +277,16 @@ def _store(collection: ir.Collection, element: ir.Expression, value: ir.Expressi
 def _loop(collection: ir.Collection, variable: ir.Variable, value: ir.Expression, span: ir.Span) -> ir.Loop:
     """A loop that writes a value to each cell of a set or a queue."""
     write = _store(collection, ir.Local(variable, span=span), value, span)
-    return ir.Loop(variable, _places(collection, span), (write,), span=span)
-
-
-def _places(collection: ir.Collection, span: ir.Span) -> ir.Range:
-    """The numbers of the elements of the domain."""
-    return ir.Range(ir.Constant(0, span=span), ir.Size(collection.domain, span=span), span=span)
+    return ir.Loop(variable, elements_of(collection.domain, span), (write,), span=span)
 
 
 def _fold(
     gathering: ir.Gathering, variable: ir.Variable, collection: ir.Collection, body: ir.Expression, span: ir.Span
 ) -> ir.Fold:
     """A fold over the elements of the domain."""
-    return ir.Fold(gathering, (ir.Generator(variable, _places(collection, span), (), span=span),), body, span=span)
+    return ir.Fold(
+        gathering, (ir.Generator(variable, elements_of(collection.domain, span), (), span=span),), body, span=span
+    )
 
 
 def _filler(collection: ir.Collection, span: ir.Span) -> ir.Constant:

@@ -9,7 +9,7 @@ Code that reads a chain as a list does not recurse once per term, so chains can 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 
 def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
@@ -20,12 +20,6 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
         rest.append((node.op, node.right))
         node = node.left
     return node, rest[::-1]
-
-
-def summed(expression: ast.BinOp, value: Callable[[ast.expr], int]) -> int:
-    """The value of a sum of plain numbers; `value` evaluates one term."""
-    first, rest = summands(expression)
-    return value(first) + sum(value(term) if isinstance(sign, ast.Add) else -value(term) for sign, term in rest)
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
@@ -44,9 +38,3 @@ def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
     while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
         found.append(found[-1].orelse[0])
     return found, found[-1].orelse
-
-
-def sides(comparison: ast.Compare) -> list[ast.expr]:
-    """The values that are compared; those of `x in (a, b)` are x, a and b."""
-    found = [comparison.left, *comparison.comparators]
-    return [one for side in found for one in (side.elts if isinstance(side, ast.Tuple) else [side])]

@@ -19,14 +19,13 @@ from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
+from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.chains import alternatives, summands
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of, plain
 from isrcheck.models.messages.errors import LanguageError
-
-LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""The range of constants; models/language/intervals.py checks the numbers that are computed from constants."""
 
 FOLDS = ("all", "any", "sum")
 """The functions that take one generator."""
@@ -52,12 +51,12 @@ OPERATIONS = {
 }
 MEMBERSHIP = (ast.In, ast.NotIn)
 
-EXPRESSIONS = (
-    "expressions are numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else,"
-    " min max all any sum len and helpers"
-)
-NO_SLICES = "read one element at a time, in a loop over range(m, n)"
-"""What to do instead of reading a slice."""
+PASSED_ON = {
+    ir.Role.TAKEN: "pass `taken` to a parameter `taken`, and only there",
+    ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
+    ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
+}
+"""What is passed on as a whole, without a value, and where it can be passed."""
 
 
 @dataclass(frozen=True)
@@ -169,19 +168,20 @@ class ExpressionReader(ABC):
                 return ir.Choose(tuple(options), self.expression(last), span=span)
             case ast.Call():
                 return self._call(node)
-        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS)
+        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
-        """What stands behind a minus sign: LEAST is written with a sign before MOST + 1."""
+        """What stands behind a minus sign: the least number is written as one that is too large by itself."""
         if isinstance(operand, ast.Constant) and type(operand.value) is int:
             return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
         return self.expression(operand)
 
     def _constant(self, node: ast.expr, value: int) -> int:
-        if not LEAST <= value <= MOST:
+        """A number, within its limit; models/language/intervals.py checks those that are computed."""
+        if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
             # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
-            raise self.error(node, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
+            raise self.error(node, f"the constant {size}", NUMBERS.cure)
         return value
 
     # ------------------------------------------------------------------------------------------------------------ names
@@ -218,20 +218,19 @@ class ExpressionReader(ABC):
     def meaning(self, node: ast.Name) -> Any:
         """What a global name means."""
         name = node.id
-        if name not in self.names or name in self.own:
-            if name in vars(builtins) and name not in self.own:
-                what = f"Python's own `{name}` is not in the language"
-                hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS, SIZE))}"
-                if name in (*FOLDS, *EXTREMA, SIZE, "range"):
-                    what = f"`{name}` is used without a call"
-                    hint = "write it as in: for x in range(n)" if name == "range" else "call it"
-                raise self.error(node, what, hint)
-            if name in self.pending:
-                what = f"`{name}` is a variable of the generator, which has no value yet"
-                raise self.error(node, what, "rename the variable")
-            hint = "define it in the module, or assign it on every path to this line"
-            raise self.error(node, f"`{name}` has no value here", hint)
-        return self.names[name]
+        if name in self.names and name not in self.own:
+            return self.names[name]
+        what = f"`{name}` has no value here"
+        hint = "define it in the module, or assign it on every path to this line"
+        if name in self.pending:
+            what, hint = f"`{name}` is a variable of the generator, which has no value yet", "rename the variable"
+        elif name not in self.own and name in (*FOLDS, *EXTREMA, SIZE, "range"):
+            what = f"`{name}` is used without a call"
+            hint = "write it as in: for x in range(n)" if name == "range" else "call it"
+        elif name not in self.own and name in vars(builtins):
+            what = f"Python's own `{name}` is not in the language"
+            hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS, SIZE))}"
+        raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
         """Whether a name means Python's own function."""
@@ -248,7 +247,7 @@ class ExpressionReader(ABC):
 
     # ------------------------------------------------------------------------------------------------------------ cells
 
-    def place(self, node: ast.AST) -> Place | None:
+    def place(self, node: ast.expr) -> Place | None:
         """What stands after the name of a state; None if this is no such expression."""
         inner, indices = _unwrapped(node)
         if not isinstance(inner, ast.Attribute):
@@ -265,14 +264,15 @@ class ExpressionReader(ABC):
             raise self.error(node, f"the record `{record.name}` has no part `{inner.attr}`", cure)
         rank = len(group.over) + (group.queue is not None)
         if len(record.indices) != rank:
-            what = f"the record `{record.name}` takes {_indices(rank)}, not {len(record.indices)}"
+            what = f"the record `{record.name}` takes {indices_taken(rank)}, not {len(record.indices)}"
             raise self.error(node, what, f"write all of them before .{inner.attr}")
         return Place(record.state, f"{record.name}.{inner.attr}", (*record.indices, *indices))
 
     def refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
         """Raise LanguageError if an index is a slice."""
         if any(isinstance(index, ast.Slice) for index in indices):
-            raise self.error(node, f"`{shown(node)}` is a slice", NO_SLICES)
+            cure = "read one element at a time, in a loop over range(m, n)"
+            raise self.error(node, f"`{shown(node)}` is a slice", cure)
 
     def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
         """A cell of a state, or an entry of the configuration."""
@@ -297,7 +297,7 @@ class ExpressionReader(ABC):
         self.refuse_slices(node, place.indices)
         rank = self.vocabulary.fields[name]
         if rank != len(place.indices):
-            what = f"`{name}` takes {_indices(rank)}, not {len(place.indices)}"
+            what = f"`{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
             raise self.error(node, what, "write every index: there are no slices and no rows")
         self.reads.add(name)
         return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
@@ -440,10 +440,9 @@ class ExpressionReader(ABC):
 
     def range(self, iterated: ast.expr) -> ir.Range:
         """What a loop goes through: `range(n)`, `range(m, n)` or a domain."""
-        span = self.span(iterated)
-        domain = self.domain(iterated)
+        domain, span = self.domain(iterated), self.span(iterated)
         if domain is not None:
-            return ir.Range(ir.Constant(0, span=span), ir.Size(domain, span=span), span=span)
+            return elements_of(domain, span)
         match iterated:
             case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
                 *first, end = self.several(iterated.args)
@@ -483,17 +482,13 @@ class ExpressionReader(ABC):
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
         cure = None
-        if (parameter.role is ir.Role.TAKEN) != (role is ir.Role.TAKEN):
-            cure = "pass `taken` to a parameter `taken`, and only there"
-        elif (parameter.role is ir.Role.STATE) != (role is ir.Role.STATE):
-            cure = "pass a state to a parameter that is a state, and only there"
-        elif (parameter.role is ir.Role.SUBSET) != (role is ir.Role.SUBSET):
-            cure = "pass a subset to a parameter that is a subset, and only there"
+        if role is not parameter.role:
+            cure = next(cure for one, cure in PASSED_ON.items() if one in (role, parameter.role))
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the kind that annotates the parameter"
         if cure is not None:
             raise self.error(argument, f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`", cure)
-        if variable is not None and role is not ir.Role.NUMBER:
+        if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
 
@@ -516,7 +511,7 @@ def stored(node: ast.AST) -> list[str]:
     return names
 
 
-def _unwrapped(node: ast.AST) -> tuple[ast.AST, Sequence[ast.expr]]:
+def _unwrapped(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
     """What an expression indexes, and its indices."""
     indices: list[ast.expr] = []
     while isinstance(node, ast.Subscript):
@@ -525,7 +520,8 @@ def _unwrapped(node: ast.AST) -> tuple[ast.AST, Sequence[ast.expr]]:
     return node, indices
 
 
-def _indices(count: int) -> str:
+def indices_taken(count: int) -> str:
+    """How many indices something takes, in words."""
     return f"{count} {'index' if count == 1 else 'indices'}"
 
 

@@ -3,7 +3,7 @@
 In:  the body of a function, with any content.
 Out: the nesting depth of each call in the body, and the first position that exceeds a limit.
 
-Long sums and chains of `elif` and `else` count as one level (models/language/text/chains.py). The numbers of `and`,
+Long sums and chains of `elif` and `else` count as one level (chains.py). The numbers of `and`,
 `or`, comparisons, arguments and statements in sequence are not limited.
 """
 
@@ -12,25 +12,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from isrcheck.models.language.ir.constructs import CONDITIONS, DEPTH, TERMS
 from isrcheck.models.language.reading.chains import alternatives, branches, summands
-
-MOST_DEEP = 60
-"""The deepest nesting of statements and expressions in one function."""
-
-MOST_DEEP_CORE = 100
-"""The deepest nesting of one function without its sets and queues."""
-
-MOST_IN_ALL = 200
-"""The deepest nesting of a function together with the functions that it calls."""
-
-MOST_PARAMETERS = 60
-"""The most parameters of one function; a kernel has a loop for each of them."""
-
-LONGEST_SUM = 500
-"""The most terms of one sum."""
-
-LONGEST_CHAIN = 200
-"""The most conditions of one `if ... elif ...`, or of one `a if ... else b if ... else c`."""
 
 
 class Nesting:
@@ -53,18 +36,15 @@ class Nesting:
 
 
 def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
-    if depth > MOST_DEEP:
-        return node, f"it is nested more than {MOST_DEEP} deep", "move a part of it into a helper"
+    if depth > DEPTH.most:
+        return node, f"it is nested more than {DEPTH.most} deep", DEPTH.cure
     match node:
         case ast.BinOp():
             terms = 1 + len(summands(node)[1])
-            if terms > LONGEST_SUM:
-                return node, f"a sum of {terms} terms", f"at most {LONGEST_SUM}; move a part of it into a helper"
+            return (node, f"a sum of {terms} terms", TERMS.cure) if terms > TERMS.most else None
         case ast.IfExp() | ast.If():
-            tests = alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0]
-            if len(tests) > LONGEST_CHAIN:
-                cure = f"at most {LONGEST_CHAIN}; move a part of it into a helper"
-                return node, f"a chain of {len(tests)} conditions", cure
+            tests = len(alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0])
+            return (node, f"a chain of {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
     return None
 
 

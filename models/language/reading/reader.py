@@ -10,30 +10,36 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
 from isrcheck.models.language.reading.expressions import stored
-from isrcheck.models.language.reading.nesting import MOST_DEEP_CORE, MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, written
 from isrcheck.models.language.reading.spelling import shown
-from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Parameter, Vocabulary
+from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.sealed import sealed
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
 
-MOST_NODES = 100_000
-"""The most nodes of a function without its sets and queues."""
+MOST_NODES, MOST_DEEP = 100_000, 100
+"""The most nodes, and the deepest nesting, of a function without its sets and queues."""
 
-STATEMENTS = "statements are assignments, if, for, require(...), return, and calls of helpers"
+OF_STATE, OF_STEP = (("s",),), (("before", "after"), ("before", "after", TAKEN))
+PARAMETERS_OF: Mapping[Kind | None, tuple[tuple[str, ...], ...]] = {
+    **dict.fromkeys((Kind.ALWAYS, *WHOLE, Kind.LEMMA, Kind.TERMINAL, Kind.CONSTRAINT), OF_STATE),
+    Kind.ALWAYS_STEP: OF_STEP,
+    Kind.SOMETIMES: OF_STATE + OF_STEP,
+}
+"""The parameters that a declared predicate can have."""
 
 
 class Reader:
@@ -94,6 +100,8 @@ class FunctionReader(CollectionReader):
             self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
         self.guards: set[str] = set()
         self.writes: set[str] = set()
+        self.is_written = False
+        """Whether the state may already be written here."""
         self.depth = 0
 
     def function(self) -> Function:
@@ -106,28 +114,27 @@ class FunctionReader(CollectionReader):
         if self.nesting.fault is not None:
             raise self.error(*self.nesting.fault)
         self.depth = self.nesting.deepest
-        if len(definition.args.args) > MOST_PARAMETERS:
-            raise self.error(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
+        if len(definition.args.args) > PARAMETERS.most:
+            raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)
         returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
                 raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
         parameters = self._parameters(definition)
-        variables = tuple(map(_variable, parameters))
-        self.states = [one.name for one in variables if one.role is ir.Role.STATE]
+        self.states = [one.name for one in parameters if one.role is ir.Role.STATE]
         self.subsets = {one.name: one.domain for one in parameters if one.domain and issubclass(one.domain, Subset)}
-        self.assigned = {one.name for one in variables if one.role is ir.Role.NUMBER}
+        self.assigned = {one.name for one in parameters if one.role is ir.Role.NUMBER}
         # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
         locals_ = {name: ir.Variable(name) for statement in body for name in stored(statement)}
-        self.own = {**locals_, **{one.name: one for one in variables}}
-        as_written, flow = self._block(body, False)
-        self._check_ends(returns_value, flow)
-        core = as_written if is_in_the_core(as_written) else self._core(variables, as_written)
+        self.own = {**locals_, **{one.name: one for one in parameters}}
+        as_written = self._block(body)
+        self._check_ends(returns_value, as_written)
+        core = as_written if is_in_the_core(as_written) else self._core(parameters, as_written)
         routine = ir.Routine(
             self.name,
             ir.Span(self.source, definition.lineno, 0, definition.lineno, 0),
             escaped_lines(documentation or ""),
-            variables,
+            parameters,
             as_written,
             core,
             returns_value,
@@ -137,20 +144,12 @@ class FunctionReader(CollectionReader):
             assignments(core),
         )
         return Function(
-            self._sealed(),
-            self.path,
-            definition.lineno,
-            parameters,
-            routine,
-            self.functions,
-            self.domains,
-            self.names,
-            self.depth,
+            self._sealed(), self.path, definition.lineno, routine, self.functions, self.domains, self.names, self.depth
         )
 
-    def _check_ends(self, returns_value: bool, flow: _Flow) -> None:
+    def _check_ends(self, returns_value: bool, as_written: Iterable[ir.Statement]) -> None:
         definition = self.definition
-        if returns_value and not flow.ended:
+        if returns_value and not _returns(as_written):
             raise self.error(
                 definition, "a path ends without `return`", "end each path of a helper with `return value`"
             )
@@ -160,9 +159,10 @@ class FunctionReader(CollectionReader):
                 f"{self.name} both writes {', '.join(sorted(self.writes))} and returns a value",
                 "split it into a helper that returns and one that writes",
             )
-        if self.kind is not None and self.kind is not Kind.ACTION and not returns_value:
+        is_property = self.kind not in (None, Kind.ACTION)
+        if is_property and not returns_value:
             raise self.error(definition, "a property returns nothing", "return a truth value")
-        if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
+        if is_property and self.writes:
             raise self.error(definition, "a property writes to the state", "a property only reads")
 
     def _core(
@@ -175,14 +175,17 @@ class FunctionReader(CollectionReader):
         core = lowered(parameters, as_written)
         depths = {callee.routine: callee.depth for callee in self.functions.values()}
         for node, depth in with_depth(core):
-            if depth > MOST_DEEP_CORE:
-                what = f"its sets and queues are nested more than {MOST_DEEP_CORE} deep"
+            if depth > MOST_DEEP:
+                what = f"its sets and queues are nested more than {MOST_DEEP} deep"
                 raise self.error(self.definition, what, "move a part of it into a helper")
             self.depth = max(self.depth, depth + (depths[node.routine] if isinstance(node, ir.Call) else 0))
-        if self.depth > MOST_IN_ALL:
-            what = f"the calls in {self.name} are nested more than {MOST_IN_ALL} deep in all"
-            raise self.error(self.definition, what, "use fewer nested helpers")
+        if self.depth > DEPTH_IN_ALL.most:
+            raise self._too_deep_in_all(self.definition, self.name)
         return core
+
+    def _too_deep_in_all(self, node: ast.AST, name: str) -> LanguageError:
+        what = f"the calls in {name} are nested more than {DEPTH_IN_ALL.most} deep in all"
+        return self.error(node, what, DEPTH_IN_ALL.cure)
 
     def _sealed(self) -> Callable[..., Any]:
         """The function that CPython calls, whose globals are only the names that were read with their values."""
@@ -193,58 +196,48 @@ class FunctionReader(CollectionReader):
 
     # ----------------------------------------------------------------------------------------------------- declarations
 
-    def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
+    def _parameters(self, definition: ast.FunctionDef) -> tuple[ir.Variable, ...]:
         arguments = definition.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
             raise self.error(
                 definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names"
             )
-        parameters = []
-        for argument in arguments.args:
-            domain = self._domain(argument)
-            if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
-                raise self.error(
-                    argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
-                )
-            parameters.append(Parameter(argument.arg, domain))
+        parameters = tuple(map(self._parameter, arguments.args))
         names = tuple(parameter.name for parameter in parameters)
-        if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
+        roles = {parameter.role for parameter in parameters}
+        if ir.Role.SUBSET in roles and ir.Role.STATE not in roles:
             raise self.error(
                 definition, "a subset is passed without a state", "pass the state as well, as first parameter"
             )
-        expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
-            Kind.ALWAYS: (("s",),),
-            **dict.fromkeys(WHOLE, (("s",),)),
-            Kind.LEMMA: (("s",),),
-            Kind.TERMINAL: (("s",),),
-            Kind.CONSTRAINT: (("s",),),
-            Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
-            Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),
-        }
-        if self.kind in expected and names not in expected[self.kind]:
-            allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
+        expected = PARAMETERS_OF.get(self.kind)
+        if expected is not None and names not in expected:
+            allowed = " or ".join(f"({', '.join(one)})" for one in expected)
             raise self.error(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
             raise self.error(
                 definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
             )
-        return tuple(parameters)
+        return parameters
 
-    def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
-        if argument.annotation is None:
-            return None
-        named = None
-        if isinstance(argument.annotation, ast.Name):
-            named = self.names.get(argument.annotation.id)
+    def _parameter(self, argument: ast.arg) -> ir.Variable:
+        """The variable of a parameter. Refuses one of an action that has no domain."""
+        name, annotation = argument.arg, argument.annotation
+        if name in STATE_NAMES:
+            return ir.Variable(name, ir.Role.STATE)
+        if name == TAKEN:
+            return ir.Variable(name, ir.Role.TAKEN)
+        named = self.names.get(annotation.id) if isinstance(annotation, ast.Name) else None
         if isinstance(named, type) and issubclass(named, Domain | Subset):
-            return named
-        if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
-            hint = "name a Domain or a Subset"
-            if isinstance(named, type) and issubclass(named, IntEnum):
-                size = len(set(members_of(named).values()))
-                hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
-            raise self.error(argument, f"{shown(argument.annotation)} is not a domain", hint)
-        return None
+            return ir.Variable(name, ir.Role.SUBSET if issubclass(named, Subset) else ir.Role.NUMBER, named)
+        if self.kind is not Kind.ACTION:
+            return ir.Variable(name)
+        if annotation is None:
+            raise self.error(argument, f"parameter {name} has no domain", "annotate it, as in `leader: Replica`")
+        hint = "name a Domain or a Subset"
+        if isinstance(named, type) and issubclass(named, IntEnum):
+            size = len(set(members_of(named).values()))
+            hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+        raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
         """What says that something is not in the language."""
@@ -253,21 +246,13 @@ class FunctionReader(CollectionReader):
 
     # ------------------------------------------------------------------------------------------------------- statements
 
-    def _block(self, statements: Iterable[ast.stmt], is_written: bool) -> tuple[tuple[ir.Statement, ...], _Flow]:
-        """Read statements in order; `is_written` says whether the state may already be written."""
-        block: list[ir.Statement] = []
-        flow = _Flow(is_written, False)
-        for statement in statements:
-            if not isinstance(statement, ast.Pass):
-                node, after = self._statement(statement, flow.is_written)
-                block.append(node)
-                flow = _Flow(flow.is_written or after.is_written, flow.ended or after.ended)
-        return tuple(block), flow
+    def _block(self, statements: Iterable[ast.stmt]) -> tuple[ir.Statement, ...]:
+        return tuple(map(self._statement, [one for one in statements if not isinstance(one, ast.Pass)]))
 
-    def _statement(self, statement: ast.stmt, is_written: bool) -> tuple[ir.Statement, _Flow]:
+    def _statement(self, statement: ast.stmt) -> ir.Statement:
         changed = self.changed(statement)
         if changed is not None:
-            return changed, _WRITES
+            return changed
         match statement:
             case ast.Assign(targets=[target], value=value):
                 return self._assignment(statement, target, self.expression(value))
@@ -283,35 +268,34 @@ class FunctionReader(CollectionReader):
             case ast.AugAssign(op=operator):
                 raise self.error(statement, f"operator {type(operator).__name__}", "only += and -= are in the language")
             case ast.If():
-                return self._branch(statement, is_written)
+                return self._branch(statement)
             case ast.For():
-                return self._loop(statement, is_written)
+                return self._loop(statement)
             case ast.Return():
-                return self._returned(statement), _ENDS
+                return self._returned(statement)
             case ast.Expr(value=ast.Call(func=ast.Name()) as call):
-                return self._call_statement(statement, call, is_written)
+                return self._call_statement(statement, call)
             case ast.Expr():
                 raise self.error(statement, "an expression without effect", "call require(...) or a helper that writes")
-        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS)
+        raise self.error(statement, f"`{type(statement).__name__}` is not in the language", STATEMENTS_ARE)
 
-    def _assignment(
-        self, statement: ast.stmt, target: ast.expr, value: ir.Expression
-    ) -> tuple[ir.Assign | ir.Store, _Flow]:
+    def _assignment(self, statement: ast.stmt, target: ast.expr, value: ir.Expression) -> ir.Assign | ir.Store:
         span = self.span(statement)
         if isinstance(target, ast.Name):
-            return ir.Assign(self.local(target), value, span=span), _NOTHING
+            return ir.Assign(self.local(target), value, span=span)
         cell = self.cell(target)
         if isinstance(cell, ir.Setting):
             hint = "only fields of the state can be written"
             raise self.error(target, f"`{cell.entry}` belongs to the configuration", hint)
         self.writes_to(target, cell.state.name, cell.field)
-        return ir.Store(cell, value, span=span), _WRITES
+        return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes a field. Refuses a state that cannot be written."""
         if state != "s":
             raise self.error(node, f"`{state}` is written", "only the state `s` of an action can be written")
         self.writes.add(field)
+        self.is_written = True
 
     def local(self, target: ast.Name) -> ir.Variable:
         """The local that is assigned to, which has a value from here on."""
@@ -323,44 +307,39 @@ class FunctionReader(CollectionReader):
         if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
             raise self.error(target, f"`{target.id}` is assigned to", "choose another name for the local")
 
-    def _branch(self, statement: ast.If, is_written: bool) -> tuple[ir.Branch, _Flow]:
+    def _branch(self, statement: ast.If) -> ir.Branch:
         tests, last = branches(statement)
+        assigned, was_written = self.assigned, self.is_written
         cases: list[ir.Case] = []
-        ends: list[tuple[_Flow, set[str]]] = []
+        ends: list[tuple[tuple[ir.Statement, ...], set[str], bool]] = []
         for test in tests:
-            condition, assigned = self.expression(test.test), set(self.assigned)
-            body, then = self._block(test.body, is_written)
+            condition, self.assigned = self.expression(test.test), set(assigned)
+            body = self._block(test.body)
             cases.append(ir.Case(condition, body, span=self.span(test)))
-            ends.append((then, self.assigned))
-            self.assigned = assigned
-        otherwise, flow = self._block(last, is_written)
-        for then, assigned in reversed(ends):
-            # A branch that returns does not leave locals unassigned.
-            if flow.ended and not then.ended:
-                self.assigned = assigned
-            elif not then.ended:
-                self.assigned = assigned & self.assigned
-            flow = _Flow(then.is_written or flow.is_written, then.ended and flow.ended)
-        return ir.Branch(tuple(cases), otherwise, span=self.span(statement)), flow
+            ends.append((body, self.assigned, self.is_written))
+            self.assigned, self.is_written = assigned, was_written
+        otherwise = self._block(last)
+        ends.append((otherwise, self.assigned, self.is_written))
+        # A branch that returns does not leave locals unassigned.
+        self.assigned = set.intersection(*([met for body, met, _ in ends if not _returns(body)] or [self.assigned]))
+        self.is_written = any(is_written for _, _, is_written in ends)
+        return ir.Branch(tuple(cases), otherwise, span=self.span(statement))
 
-    def _loop(self, statement: ast.For, is_written: bool) -> tuple[ir.Loop | ir.SetLoop, _Flow]:
+    def _loop(self, statement: ast.For) -> ir.Loop | ir.SetLoop:
         if statement.orelse:
             raise self.error(statement, "`else` of a loop", "put it after the loop")
-        assigned, span = set(self.assigned), self.span(statement)
+        assigned, was_written, span = set(self.assigned), self.is_written, self.span(statement)
         name = self.loop_variable(statement.target)
-        collection = self.set_of(statement.iter)
-        numbers = self.range(statement.iter) if collection is None else None
-        variable = self.own[name]
+        numbers = self.set_of(statement.iter) or self.range(statement.iter)
         self.assigned.add(name)
-        body, flow = self._block(statement.body, is_written)
-        if flow.is_written and not is_written:
+        body = self._block(statement.body)
+        if self.is_written and not was_written:
             # A guard in the second iteration would come after a write of the first.
-            self._block(statement.body, True)
+            self._block(statement.body)
         self.assigned = assigned
-        if numbers is not None:
-            return ir.Loop(variable, numbers, body, span=span), _Flow(flow.is_written, False)
-        assert collection is not None
-        return ir.SetLoop(variable, collection, body, span=span), _Flow(flow.is_written, False)
+        if isinstance(numbers, ir.Range):
+            return ir.Loop(self.own[name], numbers, body, span=span)
+        return ir.SetLoop(self.own[name], numbers, body, span=span)
 
     def _returned(self, statement: ast.Return) -> ir.Return:
         if self.kind is Kind.ACTION:
@@ -369,62 +348,49 @@ class FunctionReader(CollectionReader):
             raise self.error(statement, "`return` without a value", "use if/else in a helper that writes")
         return ir.Return(self.expression(statement.value), span=self.span(statement))
 
-    def _call_statement(
-        self, statement: ast.Expr, call: ast.Call, is_written: bool
-    ) -> tuple[ir.Require | ir.Do, _Flow]:
+    def _call_statement(self, statement: ast.Expr, call: ast.Call) -> ir.Require | ir.Do:
         """A guard, or the call of a helper that writes."""
         assert isinstance(call.func, ast.Name)
         span = self.span(statement)
         if self.meaning(call.func) is require:
             if self.kind is not Kind.ACTION:
                 raise self.error(statement, "require(...) outside an action", "return a truth value and require that")
-            if is_written:
+            if self.is_written:
                 raise self.error(statement, "require(...) after a write", "guards come before the first write")
             if len(call.args) != 1 or call.keywords:
                 raise self.error(statement, "require takes one condition", "write one require(...) per guard")
             self.guards.add(call.func.id)
-            return ir.Require(self.expression(call.args[0]), span=span), _NOTHING
+            return ir.Require(self.expression(call.args[0]), span=span)
         found, callee = self.helper(call)
         if not callee.writes:
             raise self.error(
                 statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
             )
         self.writes |= callee.writes
-        return ir.Do(found, span=span), _WRITES
+        self.is_written = True
+        return ir.Do(found, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         self.reader.depth += depth
-        callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
+        callee = self.reader.read(python) if self.reader.depth <= DEPTH_IN_ALL.most else None
         self.reader.depth -= depth
-        if callee is None or depth + callee.depth > MOST_IN_ALL:
-            what = f"the calls in {python.__name__} are nested more than {MOST_IN_ALL} deep in all"
-            raise self.error(call, what, "use fewer nested helpers")
+        if callee is None or depth + callee.depth > DEPTH_IN_ALL.most:
+            raise self._too_deep_in_all(call, python.__name__)
         self.depth = max(self.depth, depth + callee.depth)
         return callee
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """The effects of statements: whether they may write to the state, and whether they return on every path."""
-
-    is_written: bool
-    ended: bool
-
-
-_NOTHING, _WRITES, _ENDS = _Flow(False, False), _Flow(True, False), _Flow(False, True)
-
-
-def _variable(parameter: Parameter) -> ir.Variable:
-    role = ir.Role.NUMBER
-    if parameter.is_state:
-        role = ir.Role.STATE
-    elif parameter.is_subset:
-        role = ir.Role.SUBSET
-    elif parameter.name == TAKEN:
-        role = ir.Role.TAKEN
-    return ir.Variable(parameter.name, role, parameter.domain)
+def _returns(block: Iterable[ir.Statement]) -> bool:
+    """Whether every path through statements returns."""
+    for statement in block:
+        match statement:
+            case ir.Return():
+                return True
+            case ir.Branch(cases, otherwise) if all(map(_returns, (*(case.body for case in cases), otherwise))):
+                return True
+    return False
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:

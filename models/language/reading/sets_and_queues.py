@@ -11,25 +11,33 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
+from dataclasses import replace
 from typing import NoReturn
 
 from isrcheck.models.language.declare import Group
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.expressions import (
     MEMBERSHIP,
     SIGNS,
     SIZE,
     ExpressionReader,
     Place,
+    indices_taken,
     negated_unless,
 )
+from isrcheck.models.language.reading.source_text import MemberOf
 from isrcheck.models.language.reading.spelling import shown
 
-SET_IS = "x in {0}, x not in {0}, len({0}), for x in {0}, and <= == != with another set"
-SET_CHANGES = "{0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set"
-QUEUE_IS = "{0}[i], len({0}), x in {0}"
-QUEUE_CHANGES = "{0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()"
-GONE_THROUGH = "write: for i in range(len({0})), and {0}[i]"
+READ = {
+    "set": "a set is read by x in {0}, x not in {0}, len({0}), for x in {0}, and <= == != with another set",
+    "queue": "a queue is read by {0}[i], len({0}), x in {0}",
+}
+CHANGED = {
+    "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
+    "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
+}
+"""What to do instead of what is refused, given the text of the set or the queue."""
 
 CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
 """The statements that change a set or a queue, with their numbers of arguments."""
@@ -53,7 +61,7 @@ class CollectionReader(ExpressionReader):
 
     # ------------------------------------------------------------------------------------------------------ collections
 
-    def collections(self, node: ast.AST) -> tuple[ir.Collection, ...]:
+    def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
         """The set or the queue that an expression is; of a queue of records, the queues of all parts; none if it is
         something else. Refuses a part of a set, and a row of sets."""
         if isinstance(node, ast.Name):
@@ -62,7 +70,7 @@ class CollectionReader(ExpressionReader):
                 return ()
             return (ir.Collection(self.own[node.id], "", (), subset.of, span=self.span(node)),)
         place = self.place(node)
-        if place is None or not isinstance(node, ast.expr):
+        if place is None:
             return ()
         group = self.vocabulary.groups.get(place.name)
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
@@ -75,29 +83,27 @@ class CollectionReader(ExpressionReader):
             return ()
         contents, rank = self.vocabulary.contents[place.name]
         if len(place.indices) != rank:
-            takes = f"takes {rank} {'index' if rank == 1 else 'indices'}, not {len(place.indices)}"
-            text = f"s.{place.name}{''.join('[...]' for _ in range(rank))}"
-            hint = f"a {contents.word} is read by {(SET_IS if contents.filler is None else QUEUE_IS).format(text)}"
-            raise self.error(node, f"the {contents.word} `{place.name}` {takes}", hint)
+            what = f"the {contents.word} `{place.name}` takes {indices_taken(rank)}, not {len(place.indices)}"
+            raise self.error(node, what, READ[contents.word].format(f"s.{place.name}{'[...]' * rank}"))
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place) -> ir.Collection:
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
-        indices = self.several(place.indices)
-        return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
+        return ir.Collection(
+            state, place.name, self.several(place.indices), contents.axis, contents.filler, span=self.span(node)
+        )
 
     def _is_element(self, place: Place) -> bool:
         """Whether a place is an element of a queue: it has one index more than the queue."""
         contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
-    def _group(self, node: ast.AST) -> tuple[str, Group] | None:
-        """The records that an expression means: their name, and what they are."""
+    def _group(self, node: ast.expr) -> Group | None:
+        """What the records are that an expression means."""
         place = self.place(node)
-        group = None if place is None else self.vocabulary.groups.get(place.name)
-        return None if place is None or group is None else (place.name, group)
+        return None if place is None else self.vocabulary.groups.get(place.name)
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
@@ -127,8 +133,7 @@ class CollectionReader(ExpressionReader):
         collections = self.collections(node)
         if collections:
             text, word = shown(node), _word(collections[0])
-            hint = f"a {word} is read by {(SET_IS if word == 'set' else QUEUE_IS).format(text)}"
-            raise self.error(node, f"the {word} `{text}` is used as a value", hint)
+            raise self.error(node, f"the {word} `{text}` is used as a value", READ[word].format(text))
         return None
 
     def _compared(self, node: ast.Compare) -> ir.Expression | None:
@@ -137,9 +142,9 @@ class CollectionReader(ExpressionReader):
         if not any(sides):
             return None
         sign, span, text = node.ops[0], self.span(node), shown(node)
-        right = sides[1]
-        if len(right) == len(node.ops) == 1 and isinstance(sign, MEMBERSHIP) and not sides[0]:
-            is_in = ir.IsIn(self.expression(node.left), right[0], span=span)
+        is_membership = len(node.ops) == 1 and isinstance(sign, MEMBERSHIP) and not sides[0]
+        if is_membership and self._group(node.comparators[0]) is None:
+            is_in = ir.IsIn(self.expression(node.left), sides[1][0], span=span)
             return negated_unless(isinstance(sign, ast.In), is_in)
         if any(_word(side[0]) == "queue" for side in sides if side):
             raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
@@ -158,8 +163,7 @@ class CollectionReader(ExpressionReader):
         self, node: ast.AST, written: ast.expr, collection: ir.Collection, change: str, *, is_statement: bool
     ) -> NoReturn:
         text, word = shown(written), _word(collection)
-        hint = f"a {word} is changed by {(SET_CHANGES if word == 'set' else QUEUE_CHANGES).format(text)}"
-        what = f"a {word} has no `{change}`"
+        what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
         if change in CHANGES[word] and is_statement:
             count = CHANGES[word][change]
             what = f"`{change}` takes {count} element{'s' * (count != 1)}"
@@ -179,19 +183,19 @@ class CollectionReader(ExpressionReader):
         collection = self.set_of(part.iter)
         if collection is None:
             return super().generator(part)
-        name, span = self.loop_variable(part.target), self.span(part.iter)
-        numbers = ir.Range(ir.Constant(0, span=span), ir.Size(collection.domain, span=span), span=span)
-        variable = self.begin(name)
-        element = ir.Local(variable, span=self.span(part.target))
-        is_in = ir.IsIn(element, collection, span=self.span(part.target, part.iter))
-        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=self.span(part.target))
+        variable, target = self.begin(self.loop_variable(part.target)), self.span(part.target)
+        membership = replace(self.span(part.target, part.iter), source=MemberOf(target, collection.span))
+        is_in = ir.IsIn(ir.Local(variable, span=target), collection, span=membership)
+        numbers = elements_of(collection.domain, collection.span)
+        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
         """The set that a loop goes through; None if it goes through something else. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)
-            raise self.error(iterated, f"loop over the queue `{text}`", GONE_THROUGH.format(text))
+            hint = f"write: for i in range(len({text})), and {text}[i]"
+            raise self.error(iterated, f"loop over the queue `{text}`", hint)
         return collections[0] if collections else None
 
     # ------------------------------------------------------------------------------------------------------- statements
@@ -199,61 +203,43 @@ class CollectionReader(ExpressionReader):
     def changed(self, statement: ast.stmt) -> ir.CollectiveStatement | None:
         """A statement that changes a set or a queue; None for any other statement."""
         match statement:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=written, attr=change)) as call):
-                return self._change(statement, call, written, change, None)
-            case ast.Assign(
-                targets=[target], value=ast.Call(func=ast.Attribute(value=written, attr="popleft")) as call
-            ):
-                taken = self.collections(written)
-                if taken and _word(taken[0]) == "queue":
-                    self._check_taken(statement, target, call, written, taken)
-                    return self._change(statement, call, written, "popleft", target)
-        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute()) as call):
+                return self._change(statement, call, None)
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="popleft")) as call):
+                return self._change(statement, call, target) or self._assigned(statement, target)
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
                 return self._assigned(statement, target)
         return None
 
-    def _check_taken(
-        self,
-        statement: ast.Assign,
-        target: ast.expr,
-        call: ast.Call,
-        written: ast.expr,
-        taken: tuple[ir.Collection, ...],
-    ) -> None:
-        """Refuse `x = s.queue.popleft()` of records, and one that is not assigned to a local."""
-        text = shown(written)
-        if self._group(written) is not None:
-            reads = ", ".join(f"{text}[0].{one.field.rpartition('.')[2]}" for one in taken)
-            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
-        if not isinstance(target, ast.Name):
-            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
-
-    def _change(
-        self, statement: ast.stmt, call: ast.Call, written: ast.expr, change: str, target: ast.expr | None
-    ) -> ir.CollectiveStatement | None:
-        collections = self.collections(written)
+    def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
+        """The call of a method that changes a set or a queue; `target` gets the element that it takes out."""
+        assert isinstance(call.func, ast.Attribute)
+        written, change = call.func.value, call.func.attr
+        collections, group = self.collections(written), self._group(written)
         if not collections:
             return None
         span, first = self.span(statement), collections[0]
         if len(call.args) != CHANGES[_word(first)].get(change, -1) or call.keywords:
             self._refuse_change(call, written, first, change, is_statement=True)
+        if target is not None and group is not None:
+            text = shown(written)
+            reads = ", ".join(f"{text}[0].{part}" for part in group.parts)
+            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
+        if target is not None and not isinstance(target, ast.Name):
+            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
         for one in collections:
             if not one.field:
                 hint = "only fields of the state can be written"
                 raise self.error(statement, f"the parameter `{one.holder.name}` is written", hint)
             self.writes_to(written, one.holder.name, one.field)
-        if change == "clear":
-            return ir.Clear(collections, span=span)
-        if change == "popleft":
-            variable = None
-            if isinstance(target, ast.Name):
-                variable = self.local(target)
-            return ir.TakeFirst(collections, variable, span=span)
-        if change == "append":
-            group = self._group(written)
-            values = self.several(call.args) if group is None else self._parts_of(call, group[1])
-            return ir.Append(collections, values, span=span)
+        match change:
+            case "clear":
+                return ir.Clear(collections, span=span)
+            case "popleft":
+                return ir.TakeFirst(collections, None if target is None else self.local(target), span=span)
+            case "append":
+                values = self.several(call.args) if group is None else self._parts_of(call, group)
+                return ir.Append(collections, values, span=span)
         return ir.SetChange(first, self.expression(call.args[0]), change == "add", span=span)
 
     def _parts_of(self, call: ast.Call, group: Group) -> tuple[ir.Expression, ...]:
@@ -273,19 +259,18 @@ class CollectionReader(ExpressionReader):
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
         """The assignment of a set. Refuses one to a queue or to its elements."""
         place = self.place(target)
-        collections = self.collections(target) if place is not None else ()
-        is_element = place is not None and self._is_element(place)
+        if place is None:
+            return None
+        is_element, collections = self._is_element(place), self.collections(target)
         if is_element or (collections and _word(collections[0]) == "queue"):
             inner = target.value if isinstance(target, ast.Attribute) and is_element else target
             text = shown(inner.value if isinstance(inner, ast.Subscript) and is_element else inner)
-            hint = f"a queue is changed by {QUEUE_CHANGES.format(text)}"
-            raise self.error(statement, f"`{shown(target)}` is assigned to", hint)
+            raise self.error(statement, f"`{shown(target)}` is assigned to", CHANGED["queue"].format(text))
         if not collections:
             return None
         (collection,), text = collections, shown(target)
         if isinstance(statement, ast.AugAssign):
-            hint = f"a set is changed by {SET_CHANGES.format(text)}"
-            raise self.error(statement, f"`{shown(statement)}`", hint)
+            raise self.error(statement, f"`{shown(statement)}`", CHANGED["set"].format(text))
         span, value = self.span(statement), statement.value
         sources = self.collections(value)
         self.writes_to(target, collection.holder.name, collection.field)

@@ -61,6 +61,18 @@ class WrittenSource(Source):
         return respelled(b"\n".join(lines).decode())
 
 
+class MemberOf(Source):
+    """What a generator says of its variable: `x in s.isr`. The set may stand in brackets, which are no part of it."""
+
+    def __init__(self, element: Span, collection: Span) -> None:
+        self.path = element.source.path
+        self.element, self.collection = element, collection
+
+    def spelled(self, span: Span) -> str:  # noqa: ARG002 - there is one
+        """The membership in one line and without comments."""
+        return f"{self.element.text} in {self.collection.text}"
+
+
 class Text(WrittenSource):
     """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
 

@@ -14,7 +14,9 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Domain, Kind, mark_of
+from isrcheck.models.language.ir.constructs import DEPTH
 from isrcheck.models.language.model import Instance, nearest
+from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.reader import FunctionReader, Reader
 from isrcheck.models.language.reading.source_text import WrittenSource
 from isrcheck.models.language.syntax import Function, with_callees
@@ -22,9 +24,6 @@ from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
 """The longest expression, in characters."""
-
-MOST_DEPTH = 60
-"""The deepest nesting of an expression; a limit is needed because expressions are processed recursively."""
 
 NAME = "expression"
 
@@ -54,21 +53,12 @@ def _parsed(text: str) -> ast.FunctionDef:
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise LanguageError(f"`{text.strip()}` cannot be read: {error}; simplify it") from None
-    if _depth(expression) > MOST_DEPTH:
-        raise LanguageError(f"`{text.strip()}` is nested more than {MOST_DEPTH} deep; simplify it")
+    if Nesting([ast.Expr(expression)]).deepest > DEPTH.most:  # before it is compiled
+        raise LanguageError(f"`{text.strip()}` is nested more than {DEPTH.most} deep; simplify it")
     definition = ast.parse(f"def {NAME}(s):\n    return 0").body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [ast.copy_location(ast.Return(expression), expression)]
     return definition
-
-
-def _depth(expression: ast.expr) -> int:
-    level: list[ast.AST] = [expression]
-    depth = 0
-    while level and depth <= MOST_DEPTH:
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        depth += 1
-    return depth
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:

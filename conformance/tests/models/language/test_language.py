@@ -285,7 +285,7 @@ IN_AN_ACTION = [
     ("for Node in range(2):\n        for i in Node:  # <-\n            pass", "loop over `Node`"),
     ("require(any(i for Node in range(2) for i in Node))  # <-", "loop over `Node`"),
     ("for i in range(i):  # <-\n        pass", "`i` has no value here"),
-    ("require(any(True for i in range(2) for j in range(j)))  # <-", "`j` has no value here"),
+    ("require(any(True for i in range(2) for j in range(j)))  # <-", "`j` is a variable of the generator, which"),
     ("require(any([s.f, s.g]))  # <-", "any without a generator; write any(... for x in range(n))"),
     ("require(all(s.f))  # <-", "all without a generator; write all(... for x in range(n))"),
     ("a = sum([s.y[i] for i in range(2)])  # <-", "sum without a generator; write sum(... for x in range(n))"),
@@ -303,7 +303,10 @@ IN_AN_ACTION = [
     ("Colour = 2\n    s.c = Colour.RED  # <-", "`Colour` has no value here"),
     ("min = 2\n    s.y[0] = min(1, min)  # <-", "`min` has no value here"),
     ("range = 2\n    for i in range(2):  # <-\n        pass", "loop over `range(2)`"),
-    ("i = 1\n    require(any(True for j in range(2) if i == j for i in range(2)))  # <-", "`i` has no value here"),
+    (
+        "i = 1\n    require(any(True for j in range(2) if i == j for i in range(2)))  # <-",
+        "`i` is a variable of the generator, which has no value yet; rename the variable",
+    ),
     # Numbers: what 64 bits do not hold means something else in a kernel.
     ("require(s.y[0] < 100000000000000000000)  # <-", "the constant 100000000000000000000"),
 ]
@@ -379,6 +382,10 @@ WHOLE_FUNCTIONS = {
     "subset without a state": (
         "def h(nodes: Nodes):  # <-\n    return nodes[0]\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(nodes)",
         "a subset is passed without a state; pass the state as well, as first parameter",
+    ),
+    "state annotated with a subset": (
+        "def h(s: Nodes):\n    return s[0]  # <-\n@action\ndef act(s):\n    s.f = h(s)",
+        "`s[0]`; write s.field or s.field[index]",
     ),
     "helper that writes and returns": (
         "def h(s):  # <-\n    s.f = True\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",

@@ -295,6 +295,16 @@ def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
         assert (found["in_range"].found.count if "in_range" in found else 0) == violations
 
 
+def test_the_index_of_a_queue_is_read_whatever_is_looked_for(tmp_path: Path) -> None:
+    """The owner is NONE at first, which is no index; 0 is no kind, and stands for no element in an inbox."""
+    path = write(tmp_path, action("require(0 not in s.inbox[s.owner])", "s.owner = 0"))
+    instance = registry.load_file(path).instance()
+    with pytest.raises(ModelError, match=r"index -1 of inbox is outside 0..2"):
+        list(run.successors(instance, instance.initial_states[0]))
+    assert searched(instance, None).findings["in_range"].found.count == 3
+    assert cli.main([str(path), "--engine", "all", "--bound", "2"]) == 12
+
+
 def test_the_places_of_a_queue_are_no_symmetric_domain(tmp_path: Path) -> None:
     path = write(tmp_path, action("s.turns.clear()", "s.owner = node + 0"))
     path.write_text(path.read_text().replace(", symmetric=True", ""))

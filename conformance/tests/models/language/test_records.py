@@ -13,6 +13,7 @@ from conformance.tests.support.trace import trace
 from isrcheck.checker import cli
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.mutants import mutants
 from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
@@ -179,6 +180,12 @@ def test_what_is_no_use_of_a_record_is_refused(tmp_path: Path, code: str, says: 
     assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
+def test_a_queue_of_records_with_one_part_has_no_elements_that_are_numbers(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("    sender = field(values=Replica)\n", "")
+    path = write(tmp_path, action("require(1 in s.inbox[r])  # <-"), prelude)
+    assert_refused_at_the_mark(path, "`1 in s.inbox[r]` compares a queue; compare len(...) and the elements")
+
+
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
@@ -263,20 +270,34 @@ def test_a_record_that_is_not_there_leaves_the_range(tmp_path: Path, capsys: pyt
     assert "the engines agree" in capsys.readouterr().out
 
 
+INDICES = action(
+    "require(r == 0)",
+    "s.inbox[0].append(Message(kind=Kind.ACK, sender=1))",
+    "s.inbox[1].append(Message(kind=Kind.ACK, sender=0))",
+    "s.inbox[s.inbox[1][0].sender].append(Message(kind=s.inbox[1][0].kind, sender=s.inbox[0][0].sender))",
+    "s.inbox[s.inbox[1][0].kind].popleft()",
+)
+
+
 def test_a_queue_of_records_keeps_its_indices(tmp_path: Path) -> None:
     """The index of the queue is read before the parts of its records are moved."""
-    body = action(
-        "s.inbox[0].append(Message(kind=Kind.ACK, sender=1))",
-        "s.inbox[1].append(Message(kind=Kind.ACK, sender=0))",
-        "s.inbox[s.inbox[1][0].sender].append(Message(kind=s.inbox[1][0].kind, sender=s.inbox[0][0].sender))",
-        "s.inbox[s.inbox[1][0].kind].popleft()",
-    )
-    instance = instance_of(tmp_path, body)
-    (_, after), _ = run.successors(instance, instance.initial_states[0])
+    instance = instance_of(tmp_path, INDICES)
+    ((_, after),) = run.successors(instance, instance.initial_states[0])
     s = run.State(instance, after)
     assert [len(s.inbox[0]), len(s.inbox[1])] == [2, 0]
     assert [(s.inbox[0][i].kind, s.inbox[0][i].sender) for i in range(2)] == [(1, 1), (1, 1)]
     assert after in states_of(searched(instance, None))
+
+
+def test_a_mutant_keeps_the_indices_of_a_queue_of_records(tmp_path: Path) -> None:
+    """It has no text that CPython runs, and does what the action does."""
+    instance = instance_of(tmp_path, INDICES)
+    (mutant,) = mutants(instance.model.actions[0].alternatives[0])
+    ((_, after),) = run.successors(instance, instance.initial_states[0])
+    for r in range(2):
+        state = run.State(instance, instance.initial_states[0])
+        mutant.function.python(state, r)
+        assert state.cells == after
 
 
 def test_initial_records_have_all_of_their_parts(tmp_path: Path) -> None:

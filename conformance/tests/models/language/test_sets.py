@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import depths, searched, states_of
+from conformance.tests.support.trace import trace
 from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
+from isrcheck.models.language.ir.nodes import IsIn
+from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
+from isrcheck.traces.format.why_false import why_broken
 
 PRELUDE = '''"""Replicas join and leave sets."""
 
@@ -183,6 +187,16 @@ def test_a_trace_shows_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     assert "s.leader in s.isr[p]" in out or "r in s.caught_up is false for p = 0, r = " in out
     assert "s.isr[0] = {" in out and "element_" not in out and "elements" not in out
     assert traces.main(["show", str(file), "--model", str(path), "--eval", "len(s.isr[0])"]) == 0
+
+
+def test_the_set_of_a_generator_may_stand_in_brackets(tmp_path: Path) -> None:
+    """What the generator says of its variable is written without them."""
+    claim = "\n\n@always\ndef all_are_down(s):\n    return all(s.rounds == 0 for r in (  # all\n        s.caught_up))\n"
+    instance = instance_of(tmp_path, action("s.rounds = 1", parameters="s") + claim)
+    function = next(prop.function for prop in instance.properties if prop.name == "all_are_down")
+    texts = {node.span.text for node in visit(function.routine.written) if isinstance(node, IsIn)}
+    assert texts == {"r in s.caught_up"}
+    assert "r in s.caught_up" in "\n".join(why_broken(trace(instance, ["act"], "all_are_down")).lines())
 
 
 def assert_refused_at_the_mark(path: Path, says: str) -> None:

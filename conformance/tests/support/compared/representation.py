@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.ir.as_written import interpreted
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.interpreter import Argument, Interpreter, arguments_of
 from isrcheck.models.language.model import Instance, Step
@@ -67,7 +66,6 @@ def _questions(instance: Instance, cells: Sequence[int]) -> Iterator[Question]:
     for step in instance.steps:
         taken = _step(instance, interpreter, cells, step)
         yield taken
-        yield from _step_as_written(instance, cells, step)
         after = _outcome(taken[1])
         if not isinstance(after, str | int | None):
             for prop in (*instance.properties, *instance.lemmas):
@@ -86,42 +84,20 @@ def _of_states(instance: Instance) -> Iterator[Function]:
 
 
 def _step(instance: Instance, interpreter: Interpreter, cells: Sequence[int], step: Step) -> Question:
-    ranges = instance.argument_ranges[step.action_index]
-    choices = list(zip(ranges, step.ordinals, strict=True))
-    function = instance.function(step.action_index)
+    function, arguments = instance.function(step.action_index), arguments_of(instance, step)
 
     def of_python() -> Outcome:
         if function is None:
             return None
         state = run.State(instance, tuple(cells))
-        instance.python(function)(state, *(choice.argument(ordinal) for choice, ordinal in choices))
+        instance.python(function)(state, *arguments)
         return tuple(state.cells)
 
     def of_representation() -> Outcome:
         if function is None:
             return None
         changed = list(cells)
-        interpreter.call(routine_of(function), [changed, *arguments_of(instance, step)])
+        interpreter.call(routine_of(function), [changed, *arguments])
         return tuple(changed)
 
     return instance.spell_step(step), of_python, of_representation
-
-
-def _step_as_written(instance: Instance, cells: Sequence[int], step: Step) -> Iterator[Question]:
-    """The same for the action as it is written, also what Python says of an error."""
-    ranges = instance.argument_ranges[step.action_index]
-    arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
-    function = instance.function(step.action_index)
-
-    def taken(python: Callable[..., object]) -> Outcome:
-        state = run.State(instance, tuple(cells))
-        try:
-            python(state, *arguments)
-        except ModelError as error:
-            return str(error)
-        return tuple(state.cells)
-
-    if function is not None:
-        of_python, of_representation = instance.python(function), interpreted(function.routine)
-        what = f"{instance.spell_step(step)}, as it is written,"
-        yield what, lambda: taken(of_python), lambda: taken(of_representation)
