@@ -196,22 +196,8 @@ class AbstractEvaluator(Evaluator):
         frame = self.frame
         known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(known), {}
-
-        def look(generators: Sequence[ir.Generator]) -> None:
-            if not generators:
-                self.value(fold.body)
-                return
-            for element, inside in self._any_of(generators[0].range):
-                outer = frame.branch
-                frame.values[generators[0].variable] = element
-                frame.branch = self.circuit.both(outer, inside)
-                for condition in generators[0].conditions:
-                    frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
-                if frame.branch != FALSE:
-                    look(generators[1:])
-                frame.branch = outer
-
-        look(fold.generators)
+        for _ in self.combinations(fold.generators, self._any_of, lambda: branch):
+            self.value(fold.body)
         frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
 
     def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
@@ -355,10 +341,8 @@ class AbstractEvaluator(Evaluator):
         if isinstance(target, ir.Variable):
             return self.arithmetic.number(None, None)
         _, cell = target
-        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= cell < p.offset + p.count))
-
-    def _cells(self) -> Sequence[FieldLayout]:
-        return [self.layouts[name] for name in self.abstraction.kept]
+        places = [self.layouts[name] for name in self.abstraction.kept]
+        return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
