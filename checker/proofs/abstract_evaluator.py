@@ -212,10 +212,15 @@ class AbstractEvaluator(Evaluator):
 
     def loop(self, loop: ir.Loop) -> None:
         """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
-        if not self._is_open(loop.range):
-            self._loop_of_fixed_length(loop)
-            return
         frame = self.frame
+        is_new = loop.variable not in frame.values
+        if not self._is_open(loop.range):
+            if not is_new:  # a loop variable with an earlier value is written like any other local
+                self._note(loop.variable, TRUE)
+            super().loop(loop)
+            if is_new:
+                frame.values.pop(loop.variable, None)
+            return
         before = [list(state.cells) for state in frame.states], dict(frame.values), self.alive, self.error
         if self._leaves_everything(loop):
             read = self.read
@@ -248,15 +253,6 @@ class AbstractEvaluator(Evaluator):
             self._set_value(target, value)
             self._note(target, TRUE)
 
-    def _loop_of_fixed_length(self, loop: ir.Loop) -> None:
-        """Unroll the loop; a loop variable with an earlier value is written like any other local."""
-        is_new = loop.variable not in self.frame.values
-        if not is_new:
-            self._note(loop.variable, TRUE)
-        super().loop(loop)
-        if is_new:
-            self.frame.values.pop(loop.variable, None)
-
     def _leaves_everything(self, loop: ir.Loop) -> bool:
         """Whether a loop neither returns nor writes any local or field that the abstraction has."""
         forgotten: set[str] = set()
@@ -275,11 +271,6 @@ class AbstractEvaluator(Evaluator):
         for name in forgotten:
             self.read.pop(name, None)
         return True
-
-    def _put_back(self, before: Before) -> None:
-        cells, values, self.alive, _ = before
-        self._set_cells(map(list, cells))
-        self.frame.values = dict(values)
 
     def _round(
         self,
@@ -321,7 +312,9 @@ class AbstractEvaluator(Evaluator):
         if not keep:
             frame.returned, frame.result = returned, result
         after = {target: self._value_of(target) for target in [*targets, *written]}
-        self._put_back(before)
+        cells, values, self.alive, _ = before
+        self._set_cells(map(list, cells))
+        frame.values = dict(values)
         return Round(written, begun, after)
 
     def _value_of(self, target: Target) -> Value:
