@@ -196,22 +196,8 @@ class AbstractEvaluator(Evaluator):
         frame = self.frame
         known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(known), {}
-
-        def look(generators: Sequence[ir.Generator]) -> None:
-            if not generators:
-                self.value(fold.body)
-                return
-            for element, inside in self._any_of(generators[0].range):
-                outer = frame.branch
-                frame.values[generators[0].variable] = element
-                frame.branch = self.circuit.both(outer, inside)
-                for condition in generators[0].conditions:
-                    frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
-                if frame.branch != FALSE:
-                    look(generators[1:])
-                frame.branch = outer
-
-        look(fold.generators)
+        for _ in self.combinations(fold.generators, self._any_of, lambda: branch):
+            self.value(fold.body)
         frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
 
     def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
@@ -226,10 +212,15 @@ class AbstractEvaluator(Evaluator):
 
     def loop(self, loop: ir.Loop) -> None:
         """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
-        if not self._is_open(loop.range):
-            self._loop_of_fixed_length(loop)
-            return
         frame = self.frame
+        is_new = loop.variable not in frame.values
+        if not self._is_open(loop.range):
+            if not is_new:  # a loop variable with an earlier value is written like any other local
+                self._note(loop.variable, TRUE)
+            super().loop(loop)
+            if is_new:
+                frame.values.pop(loop.variable, None)
+            return
         before = [list(state.cells) for state in frame.states], dict(frame.values), self.alive, self.error
         if self._leaves_everything(loop):
             read = self.read
@@ -262,15 +253,6 @@ class AbstractEvaluator(Evaluator):
             self._set_value(target, value)
             self._note(target, TRUE)
 
-    def _loop_of_fixed_length(self, loop: ir.Loop) -> None:
-        """Unroll the loop; a loop variable with an earlier value is written like any other local."""
-        is_new = loop.variable not in self.frame.values
-        if not is_new:
-            self._note(loop.variable, TRUE)
-        super().loop(loop)
-        if is_new:
-            self.frame.values.pop(loop.variable, None)
-
     def _leaves_everything(self, loop: ir.Loop) -> bool:
         """Whether a loop neither returns nor writes any local or field that the abstraction has."""
         forgotten: set[str] = set()
@@ -289,11 +271,6 @@ class AbstractEvaluator(Evaluator):
         for name in forgotten:
             self.read.pop(name, None)
         return True
-
-    def _put_back(self, before: Before) -> None:
-        cells, values, self.alive, _ = before
-        self._set_cells(map(list, cells))
-        self.frame.values = dict(values)
 
     def _round(
         self,
@@ -335,7 +312,9 @@ class AbstractEvaluator(Evaluator):
         if not keep:
             frame.returned, frame.result = returned, result
         after = {target: self._value_of(target) for target in [*targets, *written]}
-        self._put_back(before)
+        cells, values, self.alive, _ = before
+        self._set_cells(map(list, cells))
+        frame.values = dict(values)
         return Round(written, begun, after)
 
     def _value_of(self, target: Target) -> Value:
@@ -355,10 +334,8 @@ class AbstractEvaluator(Evaluator):
         if isinstance(target, ir.Variable):
             return self.arithmetic.number(None, None)
         _, cell = target
-        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= cell < p.offset + p.count))
-
-    def _cells(self) -> Sequence[FieldLayout]:
-        return [self.layouts[name] for name in self.abstraction.kept]
+        places = [self.layouts[name] for name in self.abstraction.kept]
+        return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""

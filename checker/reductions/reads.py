@@ -78,13 +78,18 @@ class Reads:
         functions = map(self.instance.function, range(len(self.instance.model.actions)))
         return [self.of(routine_of(function)) for function in functions if function is not None]
 
+    @property
+    def judges(self) -> list[ir.Routine]:
+        """What judges states and steps, or ends and bounds a search."""
+        functions = [*self.instance.model.terminals, *self.instance.model.constraints]
+        for prop in self.instance.properties:
+            functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
+        return list(map(routine_of, functions))
+
     @cached_property
     def predicates(self) -> list[tuple[Use, ...]]:
-        """The uses in everything that judges states and steps, or ends and bounds a search."""
-        judging = [*self.instance.model.terminals, *self.instance.model.constraints]
-        for prop in self.instance.properties:
-            judging += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
-        return [self.of(routine_of(function)) for function in judging]
+        """The uses of cells in each function that judges."""
+        return list(map(self.of, self.judges))
 
     def of(self, routine: ir.Routine) -> tuple[Use, ...]:
         """The uses of cells in a function and in its callees. Each function is read once."""

@@ -33,7 +33,6 @@ from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import increase, operands
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import Function
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,6 @@ class Sorts:
         """The node of a domain."""
         return self.domains.setdefault(domain, Node({domain}))
 
-    def function(self, function: Function) -> _Reading:
-        """What is known of a function."""
-        return self.routine(routine_of(function))
-
     def routine(self, routine: ir.Routine) -> _Reading:
         """What is known of a routine, which is read once."""
         if routine not in self.routines:
@@ -102,29 +97,20 @@ class Sorts:
             function = instance.function(index)
             if function is None:
                 continue
-            reading = self.function(function)
+            reading = self.routine(routine_of(function))
             for parameter, one in zip(reading.routine.arguments, action.parameters, strict=True):
                 for domain in (parameter.domain, one.domain):
                     if domain is not None and not issubclass(domain, Subset):
                         reading.locals[parameter].join(self.domain(domain))
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
-        # What ends or bounds a search has to respect the permutations, too.
-        for function in (*instance.model.terminals, *instance.model.constraints):
-            self.function(function)
-        for prop in instance.properties:
-            self.function(prop.function)
-            if prop.permitted is not None:
-                self.function(prop.permitted)
-
-    def size(self, domain: type[Domain]) -> int:
-        """The number of elements of a domain."""
-        return self.instance.size_of(domain)
+        for routine in self.reads.judges:
+            self.routine(routine)
 
     def _judge(self) -> None:
         for node in {id(one.root()): one.root() for one in self.domains.values()}.values():
             domains = tuple(one for one in self.domains if self.domains[one].root() is node)
-            sizes = {self.size(one) for one in domains} - {0}
+            sizes = {self.instance.size_of(one) for one in domains} - {0}
             fault = next(self._faults(node, domains, sizes), None)
             if fault is not None:
                 self.asymmetric |= dict.fromkeys(domains, fault)
@@ -135,9 +121,9 @@ class Sorts:
 
     def _faults(self, node: Node, domains: Sequence[type[Domain]], sizes: set[int]) -> Iterator[str]:
         yield from (fault() for fault in node.faults)
-        path = self.instance.model.path
+        path, size_of = self.instance.model.path, self.instance.size_of
         if len(sizes) > 1:
-            names = ", ".join(f"{one.__name__} with {self.size(one)}" for one in domains if self.size(one))
+            names = ", ".join(f"{one.__name__} with {size_of(one)}" for one in domains if size_of(one))
             yield f"{path}: elements of domains of different sizes are compared: {names}"
         size = max(sizes, default=0)
         for low, high, place in node.ranges:

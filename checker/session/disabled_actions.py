@@ -71,11 +71,6 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
 
 def _reads(guard: ir.Expression) -> frozenset[str]:
     """Return the fields that a guard reads, directly or through helper functions."""
-    names: set[str] = set()
-    for node in visit([guard]):
-        match node:
-            case ir.Cell(_, field):
-                names.add(field)
-            case ir.Call(routine):
-                names |= routine.reads
-    return frozenset(names)
+    nodes = list(visit([guard]))
+    called = (node.routine.reads for node in nodes if isinstance(node, ir.Call))
+    return frozenset(node.field for node in nodes if isinstance(node, ir.Cell)).union(*called)

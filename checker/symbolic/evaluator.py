@@ -12,7 +12,7 @@ against its range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never
 
@@ -26,6 +26,13 @@ from isrcheck.models.language.ir.walking import increase
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Property, Step
 from isrcheck.models.language.syntax import Function
+
+OPERATIONS = {
+    ir.Operation.TIMES: "multiply",
+    ir.Operation.DIVIDED_BY: "quotient",
+    ir.Operation.MODULO: "remainder",
+}
+"""The methods of an arithmetic."""
 
 Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 """A condition, and the cells of the states and the values of the variables where it is true."""
@@ -251,7 +258,8 @@ class Evaluator(SymbolicExecution):
             case ir.Negative(operand):
                 return self.arithmetic.negate(self.number(self.value(operand)))
             case ir.Arithmetic(left, operation, right):
-                return self._arithmetic(operation, self.number(self.value(left)), self.number(self.value(right)))
+                compute: Callable[[Value, Value], Value] = getattr(self.arithmetic, OPERATIONS[operation])
+                return compute(self.number(self.value(left)), self.number(self.value(right)))
             case ir.IsTaken(taken, action):
                 slot = [one.name for one in self.instance.model.actions].index(action)
                 return as_truth(self.frame.values[taken].get(slot, FALSE))
@@ -295,17 +303,6 @@ class Evaluator(SymbolicExecution):
             number = self.arithmetic.negate(number) if term.is_subtracted else number
             total = self.arithmetic.add(self.number(total), number)
         return total
-
-    def _arithmetic(self, operation: ir.Operation, left: Value, right: Value) -> Value:
-        match operation:
-            case ir.Operation.TIMES:
-                return self.arithmetic.multiply(left, right)
-            case ir.Operation.DIVIDED_BY:
-                return self.arithmetic.quotient(left, right)
-            case ir.Operation.MODULO:
-                return self.arithmetic.remainder(left, right)
-            case _:
-                assert_never(operation)
 
     def _element(self, subset: Value, index: Value) -> Value:
         """Whether a subset, which can be symbolic, has an element."""
@@ -351,23 +348,10 @@ class Evaluator(SymbolicExecution):
         frame.values = dict(known)
         undecided, is_empty = TRUE, TRUE
 
-        def gather(generators: Sequence[ir.Generator], condition: int) -> None:
-            """Go through the remaining generators, under the condition that those before have these numbers."""
-            nonlocal total, undecided, is_empty
-            self.circuit.budget.step()
-            frame.branch = self.circuit.all([branch, undecided, condition])
-            if generators:
-                for element, inside in self.range(generators[0].range):
-                    frame.values[generators[0].variable] = element
-                    there = both(condition, inside)
-                    for test in generators[0].conditions:
-                        frame.branch = self.circuit.all([branch, undecided, there])
-                        there = both(there, self.truth(self.value(test))) if frame.branch != FALSE else FALSE
-                    if there != FALSE:
-                        gather(generators[1:], there)
-                return
-            if frame.branch == FALSE:
-                return
+        def around() -> int:
+            return both(branch, undecided)
+
+        for condition in self.combinations(fold.generators, self.range, around):
             value = self.value(fold.body)
             match fold.gathering:
                 case ir.Gathering.ALL:
@@ -382,12 +366,37 @@ class Evaluator(SymbolicExecution):
                     is_empty = both(is_empty, -condition)
                 case _:
                     assert_never(fold.gathering)
-
-        gather(fold.generators, TRUE)
         frame.values, frame.branch = known, branch
         if fold.gathering not in (ir.Gathering.ALL, ir.Gathering.ANY):
             return total
         return as_truth(undecided if fold.gathering is ir.Gathering.ALL else -undecided)
+
+    def combinations(
+        self,
+        generators: Sequence[ir.Generator],
+        numbers: Callable[[ir.Range], Iterable[tuple[Value, int]]],
+        around: Callable[[], int],
+        condition: int = TRUE,
+    ) -> Iterator[int]:
+        """Give the variables of generators each combination of their numbers that can be, and yield its condition.
+
+        `around` is the path condition of the fold, which each value of it may narrow.
+        """
+        frame, both = self.frame, self.circuit.both
+        self.circuit.budget.step()
+        frame.branch = both(around(), condition)
+        if not generators:
+            if frame.branch != FALSE:
+                yield condition
+            return
+        for element, inside in numbers(generators[0].range):
+            frame.values[generators[0].variable] = element
+            there = both(condition, inside)
+            for test in generators[0].conditions:
+                frame.branch = both(around(), there)
+                there = both(there, self.truth(self.value(test))) if frame.branch != FALSE else FALSE
+            if there != FALSE:
+                yield from self.combinations(generators[1:], numbers, around, there)
 
     def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
         """The numbers of a range, each with its condition."""
