@@ -18,8 +18,8 @@ from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Domain, Subset
 from isrcheck.models.language.digest import _Functions
 from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.nodes import Routine, Size
-from isrcheck.models.language.ir.walking import routines, visit
+from isrcheck.models.language.ir.nodes import Call, Size
+from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.syntax import Function
 
@@ -52,7 +52,7 @@ def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) 
     values = dict(instance.configuration.items())
     return (
         [[one and digest(one) for one in several] for several in functions],
-        [(one.__name__, instance.size_of(one)) for one in _domains(map(routine_of, compiled))],
+        [(one.__name__, instance.size_of(one)) for one in _domains(compiled)],
         [
             (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))
             for name, one in instance.model.entries.items()
@@ -64,15 +64,21 @@ def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) 
     )
 
 
-def _domains(roots: Iterable[Routine]) -> Iterator[type[Domain]]:
-    """The domains whose sizes these functions use, in the order of their use."""
-    for routine in routines(roots):
+def _domains(functions: Iterable[Function]) -> Iterator[type[Domain]]:
+    """The domains whose sizes these functions, and those that they call, use, in the order of their use."""
+    waiting = [routine_of(one) for one in functions]
+    seen = set(waiting)
+    while waiting:
+        routine = waiting.pop()
         for parameter in routine.parameters:
             if parameter.domain is not None and issubclass(parameter.domain, Subset):
                 yield parameter.domain.of
         for node in visit(routine.body):
             if isinstance(node, Size):
                 yield node.domain
+            elif isinstance(node, Call) and node.routine not in seen:
+                seen.add(node.routine)
+                waiting.append(node.routine)
 
 
 def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:
