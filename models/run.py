@@ -15,7 +15,7 @@ from typing import Any
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.language.starts import Cells, State, is_within
+from isrcheck.models.language.starts import Cells, State
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+is_within = Instance.is_within
+"""Whether every constraint of the model is true in a state of the instance. Raises ModelError."""
+
+
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
     """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or the state is
     outside the model's constraint.
@@ -43,14 +47,14 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
     it unknown whether the state after it is within the constraint.
     """
     function = instance.function(step.action_index)
-    if function is None or not is_within(instance, cells):
+    if function is None or not instance.is_within(cells):
         return None
     state = State(instance, cells)
     ranges = instance.argument_ranges[step.action_index]
     arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
         instance.python(function)(state, *arguments)
-        is_within(instance, state.cells)
+        instance.is_within(state.cells)
     except Disabled:
         return None
     except ModelError as error:
@@ -91,7 +95,7 @@ def is_terminal(instance: Instance, cells: Cells) -> bool:
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether a property of states is true in this state. Raises ModelError if it cannot be evaluated there."""
     if prop is DEADLOCK:
-        return not is_within(instance, cells) or has_step(instance, cells) or is_terminal(instance, cells)
+        return not instance.is_within(cells) or has_step(instance, cells) or is_terminal(instance, cells)
     return _ask(instance, prop, State(instance, cells))
 
 

@@ -33,7 +33,8 @@ from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Expression, Routine
-from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance, Property
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import ArgumentRange, Instance, Property
 from isrcheck.models.language.syntax import Function
 
 Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]

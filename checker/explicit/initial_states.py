@@ -19,7 +19,7 @@ from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, Watch, generated_by
+from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, Watch
 
 ROOM = 1 << 14
 """The states that a call makes at most."""
@@ -61,7 +61,7 @@ def _calls(
         if not is_careful:
             for _ in _calls(instance, layout, number, default, batch, is_careful=True):
                 pass
-        generated_by(instance, default, number, place[:-1].tolist())
+        instance.generated_by(default, number, place[:-1].tolist())
         raise AssertionError("a compiled generator leaves a declared range, and the reference does not")
 
 

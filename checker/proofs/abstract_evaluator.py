@@ -30,7 +30,7 @@ from isrcheck.models.language.ir.nodes import (
     Variable,
 )
 from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.model import FieldLayout
+from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import UsageError
 

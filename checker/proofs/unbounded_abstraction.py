@@ -29,7 +29,8 @@ from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.models.language.declare import Subset
-from isrcheck.models.language.model import Configuration, FieldLayout, Instance, Property, run_plain_python
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import Configuration, Instance, Property, run_plain_python
 from isrcheck.models.language.text.plain import size_of
 
 

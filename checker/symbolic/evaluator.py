@@ -61,7 +61,8 @@ from isrcheck.models.language.ir.nodes import (
     Variable,
 )
 from isrcheck.models.language.ir.walking import increase
-from isrcheck.models.language.model import FieldLayout, Property, Step
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import Property, Step
 from isrcheck.models.language.syntax import Function
 
 Side = tuple[int, Sequence[list[Value]], dict[Variable, Value]]

@@ -13,7 +13,8 @@ from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.models.language.ir.nodes import Variable
-from isrcheck.models.language.model import FieldLayout, Instance
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
 Value = Any

@@ -24,18 +24,17 @@ from string import Formatter
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from isrcheck.models.language import digest
-from isrcheck.models.language.core.values import Values
 from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import (
-    NONE,
     PROPERTIES,
     WHOLE,
     Contents,
+    Disabled,
     Domain,
     Field,
     Group,
     Kind,
+    LastOf,
     Mark,
     Queue,
     Record,
@@ -44,18 +43,19 @@ from isrcheck.models.language.declare import (
     mark_of,
 )
 from isrcheck.models.language.entries import Entry
-from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
+from isrcheck.models.language.fairness import Fairness, checked, checked_of_action, names_of
 from isrcheck.models.language.intervals import Interval, Intervals
+from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
-from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
+from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
 from isrcheck.models.language.text.plain import (
     CELL_HIGH,
     CELL_LOW,
     DeclarationError,
-    bytes_of,
     declared_in,
     number,
     shown,
@@ -164,13 +164,8 @@ def spell(entry: Entry, value: int) -> str:
     if entry.values is bool:
         return "on" if value else "off"
     if entry.values is not None:
-        return _member(entry.values(value))
+        return spell_member(entry.values(value))
     return str(value)
-
-
-def _member(member: IntEnum) -> str:
-    """Return the spelling of an enumeration's member, or its name, without control characters."""
-    return escaped(str(getattr(member, "spelling", member.name)))
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
@@ -182,11 +177,11 @@ def parse(name: str, entry: Entry, text: str) -> int:
             raise UsageError(f"{name}={text}: not a switch value; write on or off")
         return truth[text.lower()]
     if entry.values is not None and issubclass(entry.values, IntEnum):
-        members = {_member(member).lower(): number(member) for member in entry.values}
+        members = {spell_member(member).lower(): number(member) for member in entry.values}
         if text.lower() in members:
             return members[text.lower()]
         if text not in map(str, members.values()):
-            raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
+            raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(spell_member, entry.values))}")
         return int(text)
     if not re.fullmatch(r"-?(0|[1-9][0-9]{0,9})", text):
         raise UsageError(f"{name}={text[:40]}: not a whole number")
@@ -223,6 +218,14 @@ class Property:
         """Whether the property is about transitions rather than states."""
         return self.function.states == ("before", "after")
 
+    @property
+    def meaning(self) -> list[Any]:
+        """What of it counts in the digest of a model."""
+        asked = [None if one is None else digest.of_function(one) for one in (self.permitted, self.premise)]
+        fair = None if self.fair is None else [[one.actions, one.each] for one in self.fair]
+        of_function = digest.of_function(self.function)
+        return [self.name, self.kind.value, of_function, asked, self.applies is not None, self.every_length, fair]
+
 
 @dataclass(frozen=True)
 class Action:
@@ -246,6 +249,13 @@ class Action:
         """The format of a step's printed arguments; None: one after the other."""
         mark = self.alternatives[0].mark
         return mark.shows if mark is not None else None
+
+    @property
+    def meaning(self) -> list[Any]:
+        """What of it counts in the digest of a model: traces show the names of its parameters."""
+        fair = [False if one.mark is None else one.mark.fair for one in self.alternatives]
+        each = [one if isinstance(one, bool) else list(map(str, names_of(one))) for one in fair]
+        return [self.name, self.shows, list(self.domains), list(map(digest.of_function, self.alternatives)), each]
 
 
 @dataclass(frozen=True)
@@ -294,8 +304,41 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits."""
-        return digest.of_model(self)
+        """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits.
+
+        Plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may use anything; for a model
+        with any plain Python, the syntax trees of all its files are included.
+        """
+        predicates = (self.generators, self.terminals, self.constraints)
+        content: list[Any] = [
+            digest.SEMANTICS,
+            self.name,
+            [[name, *digest.entry(entry)] for name, entry in self.entries.items()],
+            [[name, *digest.field(declared)] for name, declared in self.fields.items()],
+            [action.meaning for action in self.actions],
+            [[prop.meaning for prop in properties] for properties in (self.properties, self.lemmas)],
+            [[one.name, sorted(one.switches.items()), one.alternatives] for one in self.protocols.values()],
+            [list(map(digest.of_function, functions)) for functions in predicates],
+            [self.start is not None, len(self.contradictions)],
+        ]
+        if self._has_plain_python:
+            content.append(sorted([path, _digest_of_file(file)] for file, path in self.sources.items()))
+        return digest.hashed(content)
+
+    @property
+    def _has_plain_python(self) -> bool:
+        if self.start is not None or self.contradictions:
+            return True
+        sizes: list[object] = [one.size for one in self.domains]
+        for declared in self.fields.values():
+            ends = (declared.values.low, declared.values.high)
+            sizes += [one.domain.size if isinstance(one, LastOf) else one for one in ends]
+            sizes += [one.size for one in declared.over]
+        arguments = [*(one.parameters for one in self.actions), *(one.arguments for one in self.generators)]
+        for domain in (one.domain for one in itertools.chain(*arguments) if one.domain is not None):
+            sizes.append((domain.of if issubclass(domain, Subset) else domain).size)
+        properties = (*self.properties, *self.lemmas)
+        return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
         """FILE:LINE of what gives a field its initial value: the `@initial` function, or the field."""
@@ -388,6 +431,13 @@ class Model:
         return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
 
 
+def _digest_of_file(file: str) -> str:
+    try:
+        return text_of(file).digest
+    except OSError:
+        return "no source"
+
+
 def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
     holder = vars(module).get(name)
     if holder is None:
@@ -421,14 +471,13 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
     """Decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a function."""
     found = _marked(modules, *kinds)
     for name, value in found.items():
+        where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
         if type(value) is not FunctionType:
-            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
             raise LanguageError(
                 f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
                 " write it as a plain `def`, and leave the decorator out"
             )
         if name in IMPLICIT_PROPERTIES:
-            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return found
 
@@ -547,7 +596,8 @@ def assemble(
     protocols = {}
     for protocol, (own_modules, switches) in versions.items():
         own = _functions(own_modules, Kind.ACTION)
-        chosen = tuple(_alternative(origins[one.name], own.get(one.name) or common.get(one.name)) for one in actions)
+        functions = {name: own.get(name) or common.get(name) for name in origins}
+        chosen = tuple(None if one is None else origins[name].index(one) for name, one in functions.items())
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
@@ -648,10 +698,6 @@ def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
                 )
 
 
-def _alternative(found: Sequence[FunctionType], python: FunctionType | None) -> int | None:
-    return None if python is None else found.index(python)
-
-
 def _same_parameters(action: Action) -> None:
     first = action.alternatives[0]
     for other in action.alternatives[1:]:
@@ -717,46 +763,6 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 # ------------------------------------------------------------------------------------------------------------- instance
 
 
-@dataclass(frozen=True)
-class FieldLayout:
-    """The position of a field in the cells of a state, and the range of its cells."""
-
-    name: str
-    offset: int
-    sizes: tuple[int, ...]
-    low: int
-    high: int
-    field: Field
-
-    @property
-    def count(self) -> int:
-        """The number of cells of the field."""
-        return prod(self.sizes)
-
-    @property
-    def bytes(self) -> int:
-        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
-        return bytes_of(self.low, self.high)
-
-    def indices(self) -> Iterator[tuple[int, ...]]:
-        """Every index of the field, in the order of the cells."""
-        return itertools.product(*(range(size) for size in self.sizes))
-
-    def position(self, index: Sequence[int]) -> int:
-        """The position in a state of the cell with this index."""
-        offset = 0
-        for size, one in zip(self.sizes, index, strict=True):
-            offset = offset * size + one
-        return self.offset + offset
-
-    def spell(self, value: int) -> str:
-        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
-        contents = self.field.contents
-        if contents is None or contents.filler is None:
-            return spell_value(self.field.values, value)
-        return "-" if value == contents.filler else spell_value(contents.element, value)
-
-
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
     """What is impossible about a field with these sizes and this range, and the cure; empty if it is possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
@@ -774,22 +780,6 @@ def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
 
 def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
     return all(low <= first and last <= high for (first, last), (low, high) in zip(ranges, wider, strict=True))
-
-
-def spell_value(values: Values, value: int) -> str:
-    """Return a value as text: true/false, a member's name, a letter, none, or digits."""
-    if values.is_flag:
-        return "true" if value else "false"
-    if values.names is not None:
-        return _member(values.names(value))
-    if values.none and value == NONE:
-        return "none"
-    return spell_element(value) if values.letters else str(value)
-
-
-def spell_element(number: int) -> str:
-    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
-    return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
 
 
 @dataclass(frozen=True)
@@ -863,7 +853,17 @@ class Instance:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the model's meaning and the configuration's effect on it, as 64 hexadecimal digits."""
-        return digest.of_instance(self)
+        content = [
+            self.model.digest,
+            [self.alternatives, sorted(self.swaps.items())],
+            list(self.configuration.items()),
+            [[one.name, one.offset, one.sizes, one.low, one.high] for one in self.layouts.values()],
+            self.first_steps,
+            [[prop.name for prop in properties] for properties in (self.properties, self.lemmas)],
+        ]
+        # What generators make is determined by their text, and may be many millions of states.
+        is_listed = not self.model.generators
+        return digest.hashed(content, self.initial_states.packed if is_listed else b"")
 
     @cached_property
     def layouts(self) -> Mapping[str, FieldLayout]:
@@ -902,23 +902,27 @@ class Instance:
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named, self.size_of)
-        for action, arguments in zip(model.actions, self.argument_ranges, strict=True):
-            ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+        functions = [*(one.alternatives for one in model.actions), *((one,) for one in model.generators)]
+        for alternatives, arguments in zip(functions, ranges_of_all, strict=True):
             if all(one.count for one in arguments):  # without an element there is no step
-                for function in action.alternatives:
-                    intervals.of_call(routine_of(function), [None, *ranges])
-        for function, arguments in zip(model.generators, self.generator_ranges, strict=True):
-            if all(one.count for one in arguments):
                 ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
-                intervals.of_call(routine_of(function), [None, *ranges])
-        for prop in (*model.properties, *model.lemmas):
-            intervals.of_call(routine_of(prop.function), [None] * len(prop.function.parameters))
-            for asked in (prop.permitted, prop.premise):
-                if asked is not None:
-                    intervals.of_call(routine_of(asked), [None])
-        for predicate in (*model.terminals, *model.constraints):
-            intervals.of_call(routine_of(predicate), [None])
+                for function in alternatives:
+                    intervals.of_call(routine_of(function), [None, *ranges])
+        properties = (*model.properties, *model.lemmas)
+        asked = [one for prop in properties for one in (prop.function, prop.permitted, prop.premise) if one is not None]
+        for predicate in (*asked, *model.terminals, *model.constraints):
+            intervals.of_call(routine_of(predicate), [None] * len(predicate.parameters))
         model.small.append((sizes, tuple(named.values())))
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The records by name, each of which is a field for each of its parts."""
+        return self.model.groups
+
+    def setting(self, name: str) -> int | bool:
+        """Return the value of a configuration entry as functions see it. Raises NoEntryError."""
+        value = getattr(self.configuration, name)
+        return bool(value) if self.model.entries[name].values is bool else value
 
     @cached_property
     def cells(self) -> int:
@@ -1076,7 +1080,7 @@ class Instance:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)
         if self.model.generators:
-            return self.start_from(enumeration.cells_of(generated(self, enumeration.default()), watch))
+            return self.start_from(enumeration.cells_of(self._generated(enumeration.default()), watch))
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, found: InitialStates) -> InitialStates:
@@ -1094,7 +1098,7 @@ class Instance:
     def _within(self, states: InitialStates) -> InitialStates:
         """The initial states that satisfy the constraints. Raises ModelError if there is none."""
         size = len(states.packed) // len(states)
-        kept = [number for number, cells in enumerate(states) if is_within(self, cells)]
+        kept = [number for number, cells in enumerate(states) if self.is_within(cells)]
         if not kept:
             first = self.model.constraints[0]
             names = ", ".join(one.name for one in self.model.constraints)
@@ -1104,6 +1108,41 @@ class Instance:
             )
         packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
         return InitialStates(packed, len(kept), self.cells, states.size)
+
+    def is_within(self, cells: Cells) -> bool:
+        """Whether every constraint of the model is true in this state. Raises ModelError if one cannot be evaluated."""
+        for constraint in self.model.constraints:
+            try:
+                if not self.python(constraint)(State(self, cells)):
+                    return False
+            except ModelError as error:
+                raise ModelError(f"{constraint.path}:{constraint.line}: {constraint.name}: {error}") from None
+        return True
+
+    def _generated(self, default: Cells) -> Iterator[Cells]:
+        """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and
+        of the arguments; a state that several of them make is yielded several times. Raises ModelError."""
+        for generator, ranges in enumerate(self.generator_ranges):
+            for ordinals in itertools.product(*(range(one.count) for one in ranges)):
+                cells = self.generated_by(default, generator, ordinals)
+                if cells is not None:
+                    yield cells
+
+    def generated_by(self, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
+        """Return what generator `number` makes of the default state with these arguments; None if a guard is false.
+
+        Raises ModelError, with the generator and its arguments, if a value or an index leaves its declared range.
+        """
+        function, state = self.model.generators[number], State(self, default)
+        arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))
+        try:
+            self.python(function)(state, *(one.argument(ordinal) for one, ordinal in arguments))
+        except Disabled:
+            return None
+        except ModelError as error:
+            says = " ".join([function.name, *(one.spell(ordinal) for one, ordinal in arguments)])
+            raise ModelError(f"{function.path}:{function.line}: {says}: {error}") from None
+        return state.cells
 
     def _given(self) -> Iterator[Any]:
         """The dictionaries that the model yields as its initial states."""

@@ -12,24 +12,20 @@ next one is requested, so a model may change a dictionary and yield it again.
 
 from __future__ import annotations
 
-import itertools
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Protocol, overload
 
 from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.core.views import QueueView, SetView
-from isrcheck.models.language.declare import NONE, Disabled
+from isrcheck.models.language.declare import NONE, Contents, Group
+from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.text.plain import plain, shown
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
-
-if TYPE_CHECKING:
-    from isrcheck.models.language.declare import Contents
-    from isrcheck.models.language.model import FieldLayout, Instance
 
 Cells = tuple[int, ...]
 """One state: the cells of all fields, in order of declaration."""
@@ -322,6 +318,21 @@ def _bytes_outside(low: int, high: int) -> bytes:
     return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})
 
 
+class Meanings(Protocol):
+    """What the attributes of a state mean: fields, records, or entries of the configuration."""
+
+    @property
+    def layouts(self) -> Mapping[str, FieldLayout]:
+        """The layout of each field by name."""
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The records by name."""
+
+    def setting(self, name: str) -> int | bool:
+        """Return the value of an entry of the configuration. Raises NoEntryError."""
+
+
 class State:
     """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
 
@@ -330,20 +341,17 @@ class State:
 
     __slots__ = ("_cells", "_instance")
     _cells: list[int]
-    _instance: Instance
+    _instance: Meanings
 
-    def __init__(self, instance: Instance, cells: Sequence[int]) -> None:
+    def __init__(self, instance: Meanings, cells: Sequence[int]) -> None:
         object.__setattr__(self, "_instance", instance)
         object.__setattr__(self, "_cells", list(cells))
 
     def __getattr__(self, name: str) -> Any:
         layout = self._instance.layouts.get(name)
         if layout is None:
-            group = self._instance.model.groups.get(name)
-            if group is not None:
-                return RecordView(self, name, tuple(group.parts))
-            value = getattr(self._instance.configuration, name)
-            return bool(value) if self._instance.model.entries[name].values is bool else value
+            group = self._instance.groups.get(name)
+            return self._instance.setting(name) if group is None else RecordView(self, name, tuple(group.parts))
         return _part(self._cells, layout, layout.offset, 0)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -418,43 +426,3 @@ def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> No
             " guard the step, or widen the field"
         )
     cells[offset] = int(value)
-
-
-def is_within(instance: Instance, cells: Cells) -> bool:
-    """Whether every constraint of the model is true in this state. Raises ModelError if one cannot be evaluated."""
-    for constraint in instance.model.constraints:
-        try:
-            if not instance.python(constraint)(State(instance, cells)):
-                return False
-        except ModelError as error:
-            raise ModelError(f"{constraint.path}:{constraint.line}: {constraint.name}: {error}") from None
-    return True
-
-
-def generated(instance: Instance, default: Cells) -> Iterator[Cells]:
-    """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and of
-    the arguments; a state that several of them make is yielded several times. Raises ModelError."""
-    for number, ranges in enumerate(instance.generator_ranges):
-        for ordinals in itertools.product(*(range(one.count) for one in ranges)):
-            cells = generated_by(instance, default, number, ordinals)
-            if cells is not None:
-                yield cells
-
-
-def generated_by(instance: Instance, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
-    """Return what generator `number` makes of the default state with these arguments; None if a guard is false.
-
-    Raises ModelError, with the generator and its arguments, if a value or an index leaves its declared range.
-    """
-    function, ranges = instance.model.generators[number], instance.generator_ranges[number]
-    state = State(instance, default)
-    try:
-        instance.python(function)(
-            state, *(one.argument(ordinal) for one, ordinal in zip(ranges, ordinals, strict=True))
-        )
-    except Disabled:
-        return None
-    except ModelError as error:
-        says = " ".join([function.name, *(one.spell(ordinal) for one, ordinal in zip(ranges, ordinals, strict=True))])
-        raise ModelError(f"{function.path}:{function.line}: {says}: {error}") from None
-    return state.cells

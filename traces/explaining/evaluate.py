@@ -17,7 +17,8 @@ from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Call, Cell, Choose, Constant, Expression, Extremum, Return
 from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.model import FieldLayout, Instance
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State

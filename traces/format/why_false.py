@@ -20,7 +20,8 @@ from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.core.views import SetView
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
+from isrcheck.models.language.layouts import FieldLayout, spell_element
+from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import as_written, spelled
 from isrcheck.models.run import Cells

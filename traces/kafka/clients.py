@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isrcheck.models.kafka.state.values import TransactionState
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import spell_element
+from isrcheck.models.language.layouts import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_entry, name_transaction
 from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, last_stable_offset

@@ -18,7 +18,8 @@ from isrcheck.models.kafka.actions.kraft import metadata
 from isrcheck.models.kafka.state.broker import assignment, requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import Instance, Step, spell_element
+from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_entry, name_transaction
 from isrcheck.traces.kafka.model import latest_epoch

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.model import FieldLayout, Instance, spell_element
+from isrcheck.models.language.layouts import FieldLayout, spell_element
+from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_part
 from isrcheck.traces.format.trace import Trace

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isrcheck.models.language.core.values import Flag
-from isrcheck.models.language.model import FieldLayout, nearest
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import spell_element
+from isrcheck.models.language.layouts import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import readers
 from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import Instance, Step, spell_element
+from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
 from isrcheck.models.transactions import transaction_log
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState

@@ -16,8 +16,8 @@ from typing import Any
 
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Domain, Subset
-from isrcheck.models.language.digest import _Functions
 from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.digest import of_function
 from isrcheck.models.language.ir.nodes import Call, Size
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import ArgumentRange, Instance
@@ -47,11 +47,10 @@ def generators_key(instance: Instance) -> str:
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
     """What these functions do, and where the cells and settings are that they use."""
-    digest = _Functions().digest
     compiled = [one for several in functions for one in several if one is not None]
     values = dict(instance.configuration.items())
     return (
-        [[one and digest(one) for one in several] for several in functions],
+        [[one and of_function(one) for one in several] for several in functions],
         [(one.__name__, instance.size_of(one)) for one in _domains(compiled)],
         [
             (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))

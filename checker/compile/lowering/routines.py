@@ -58,7 +58,8 @@ from isrcheck.models.language.ir.nodes import (
     Variable,
 )
 from isrcheck.models.language.ir.walking import increase, variables, visit
-from isrcheck.models.language.model import FieldLayout, Instance
+from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.model import Instance
 
 
 class Kernel(Protocol):

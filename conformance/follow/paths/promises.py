@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.model import Property, spell_element
+from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.model import Property
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace

@@ -12,6 +12,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import hashlib
 import inspect
 import io
 import re
@@ -26,6 +27,9 @@ from isrcheck.models.messages.errors import LanguageError
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 """The flags of code compiled with `from __future__ import ...`."""
+
+NOTATION = ("kind", "type_comment", "ctx")
+"""The fields of nodes that describe only the notation, or say what the place of a node says as well."""
 
 HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """A statement, or a part of one that has statements in it."""
@@ -83,6 +87,11 @@ class Text(Source):
     def _statements(self) -> list[ast.AST]:
         return list(statements_in(self.tree))
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the syntax tree, without comments, docstrings and layout, as 64 hexadecimal digits."""
+        return hashlib.sha256(_words(self.tree).encode()).hexdigest()
+
     def code(self, place: Place, future: int) -> types.CodeType:
         """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
         if future not in self._codes:
@@ -98,6 +107,45 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
         level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
         yield from level
+
+
+def _words(tree: ast.AST) -> str:
+    """Return a syntax tree as words, the same in all Python versions that parse the text alike.
+
+    `ast.dump` omits different attributes in different versions, and recurses as deep as the tree.
+    """
+    words: list[str] = []
+    waiting: list[Any] = [tree]
+    while waiting:
+        part = waiting.pop()
+        kind = part.__class__
+        if kind is str:
+            words.append(ascii(part))
+        elif kind is list:
+            meant = [one for one in part if not _is_text(one)]
+            words.append(str(len(meant)))
+            waiting += meant
+        elif isinstance(part, ast.AST):
+            words.append(kind.__name__)
+            for name in _fields_of(kind):
+                value = getattr(part, name, None)
+                if value is not None and value != []:
+                    words.append(name)
+                    waiting.append(value)
+            words.append(";")
+        else:
+            words.append(hex(part) if kind is int else ascii(part))
+    return " ".join(words)
+
+
+@cache
+def _fields_of(kind: type[ast.AST]) -> list[str]:
+    return [name for name in kind._fields if name not in NOTATION]
+
+
+def _is_text(node: object) -> bool:
+    """Whether a statement is only a string: a docstring, or a string without effect."""
+    return type(node) is ast.Expr and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _nested(code: types.CodeType) -> Iterator[types.CodeType]:

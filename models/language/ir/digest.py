@@ -1,0 +1,145 @@
+"""Digests: the keys of everything that is cached or stored between runs.
+
+In:  functions, and the declarations of a model.
+Out: SHA-256 over what they mean, as 64 hexadecimal digits; models/language/model.py has what a model and an instance
+     mean.
+
+A function is represented by its routine and by the routines that it calls. So comments, docstrings, layout, the names
+of locals and helpers, and the names of constants do not count; the values of constants do, wherever they are defined.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from enum import Enum, IntEnum
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from isrcheck.models.language.declare import Domain, Field, LastOf, Subset
+from isrcheck.models.language.entries import Entry
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.nodes import Node, Routine, Variable
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.text.plain import members_of
+
+SEMANTICS = 1
+"""The version of the language's semantics; it is increased when the same text changes its meaning."""
+
+NOTATION = ("span", "enumeration")
+"""The fields of nodes that only say how something is written."""
+
+
+def hashed(content: Any, data: bytes = b"") -> str:
+    """SHA-256 over lists of numbers, truth values and texts, and over `data`."""
+    return hashlib.sha256(json.dumps(content).encode() + b"\0" + data).hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------------------ functions
+
+_digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
+
+
+def of_function(function: Function) -> str:
+    """The digest of what a function does; that of a mutant differs from that of the original."""
+    return of_routine(routine_of(function))
+
+
+def of_routine(routine: Routine) -> str:
+    """The digest of what a function does."""
+    if routine not in _digests:
+        _digests[routine] = hashlib.sha256("\0".join(_words(routine)).encode()).hexdigest()
+    return _digests[routine]
+
+
+def _words(routine: Routine) -> list[str]:
+    """A routine as words, each node before its parts. A variable is the number of its first appearance."""
+    numbers = {variable: number for number, variable in enumerate(routine.parameters)}
+    words = [json.dumps([[one.role.name, domain(one.domain)] for one in routine.parameters])]
+    waiting: list[Any] = [routine.body]
+    while waiting:
+        part = waiting.pop()
+        kind = part.__class__
+        if kind is tuple:
+            words.append(f"({len(part)}")
+            waiting += part[::-1]
+        elif kind is Variable:
+            words.append(f"v{numbers.setdefault(part, len(numbers))}")
+        elif kind is str:
+            words.append(part)
+        elif names := _fields_of(kind):
+            words.append(kind.__name__)
+            waiting += [getattr(part, name) for name in names]
+        else:
+            words.append(_word(part))
+    return words
+
+
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The names of the fields in which the parts of such a node stand, the last one first; none if it is no node."""
+    return tuple(one.name for one in fields(kind) if one.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
+
+
+def _word(part: object) -> str:
+    """A number, a sign, a domain, or a function that is called."""
+    match part:
+        case Enum():
+            return part.name
+        case Routine():
+            return of_routine(part)
+        case type():
+            assert issubclass(part, Domain)
+            return json.dumps(domain(part))
+    assert part is None or isinstance(part, int), part
+    return str(part)
+
+
+# --------------------------------------------------------------------------------------------------------- declarations
+
+
+def entry(declared: Entry) -> list[Any]:
+    """What an entry of the configuration means."""
+    values = declared.values
+    kind = _members(values) if values is not None and issubclass(values, IntEnum) else values is bool
+    flags = [declared.is_bound, declared.is_budget, declared.is_open]
+    return [declared.default, declared.least, declared.most, kind, *flags, declared.option]
+
+
+def field(declared: Field) -> list[Any]:
+    """What a field of the state means."""
+    values = declared.values
+    ends = [_size(values.low), _size(values.high)]
+    kind = None if values.names is None else _members(values.names)
+    over = [domain(one) for one in declared.over]
+    content = [over, ends, kind, values.is_flag, values.letters, values.none, declared.initially]
+    if declared.contents is None:
+        return content
+    members = None if declared.members is None else sorted(declared.members)
+    element = declared.contents.element
+    names = None if element.names is None else _members(element.names)
+    return [*content, declared.contents.word, names, element.is_flag, members]
+
+
+def _members(kind: type[IntEnum]) -> list[Any]:
+    """The members of an enumeration, and their spelling on the command line and in traces."""
+    spelled = {name: str(getattr(member, "spelling", name)) for name, member in kind.__members__.items()}
+    return [[name, value, spelled.get(name)] for name, value in members_of(kind).items()]
+
+
+def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
+    """What a domain, or the subsets of a domain, mean."""
+    if declared is None:
+        return None
+    if issubclass(declared, Subset):
+        return ["subset", domain(declared.of)]
+    return [declared.__name__, _size(declared.size), declared.letters]
+
+
+def _size(size: object) -> Any:
+    """A representation of a size: a number, the name of an entry, the last element of a domain, or any function."""
+    if isinstance(size, LastOf):
+        return ["last", domain(size.domain)]
+    return size if isinstance(size, int | str) else ["function"]

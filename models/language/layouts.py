@@ -1,0 +1,79 @@
+"""Where the fields of a model lie in the cells of a state.
+
+In:  the fields of a model, and the configuration of an instance (models/language/model.py).
+Out: a `FieldLayout` for each field; and how the values of cells are spelled.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from math import prod
+
+from isrcheck.models.language.core.values import Values
+from isrcheck.models.language.declare import NONE, Field
+from isrcheck.models.language.text.plain import bytes_of
+from isrcheck.models.messages.printable import escaped
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """The position of a field in the cells of a state, and the range of its cells."""
+
+    name: str
+    offset: int
+    sizes: tuple[int, ...]
+    low: int
+    high: int
+    field: Field
+
+    @property
+    def count(self) -> int:
+        """The number of cells of the field."""
+        return prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
+        return bytes_of(self.low, self.high)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """Every index of the field, in the order of the cells."""
+        return itertools.product(*(range(size) for size in self.sizes))
+
+    def position(self, index: Sequence[int]) -> int:
+        """The position in a state of the cell with this index."""
+        offset = 0
+        for size, one in zip(self.sizes, index, strict=True):
+            offset = offset * size + one
+        return self.offset + offset
+
+    def spell(self, value: int) -> str:
+        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return spell_value(self.field.values, value)
+        return "-" if value == contents.filler else spell_value(contents.element, value)
+
+
+def spell_value(values: Values, value: int) -> str:
+    """Return a value as text: true/false, a member's name, a letter, none, or digits."""
+    if values.is_flag:
+        return "true" if value else "false"
+    if values.names is not None:
+        return spell_member(values.names(value))
+    if values.none and value == NONE:
+        return "none"
+    return spell_element(value) if values.letters else str(value)
+
+
+def spell_element(number: int) -> str:
+    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
+    return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
+
+
+def spell_member(member: IntEnum) -> str:
+    """Return the spelling of an enumeration's member, or its name, without control characters."""
+    return escaped(str(getattr(member, "spelling", member.name)))
