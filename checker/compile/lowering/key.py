@@ -16,9 +16,9 @@ from typing import Any
 
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Domain, Subset
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.digest import of_function
-from isrcheck.models.language.ir.nodes import Call, Size
 from isrcheck.models.language.ir.walking import visit
 from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.syntax import Function
@@ -73,9 +73,9 @@ def _domains(functions: Iterable[Function]) -> Iterator[type[Domain]]:
             if parameter.domain is not None and issubclass(parameter.domain, Subset):
                 yield parameter.domain.of
         for node in visit(routine.body):
-            if isinstance(node, Size):
+            if isinstance(node, ir.Size):
                 yield node.domain
-            elif isinstance(node, Call) and node.routine not in seen:
+            elif isinstance(node, ir.Call) and node.routine not in seen:
                 seen.add(node.routine)
                 waiting.append(node.routine)
 

@@ -13,50 +13,10 @@ from typing import Any, Protocol, assert_never
 
 from isrcheck.checker.compile.lowering.elements import Elements
 from isrcheck.checker.compile.lowering.ranges import Limits, Ranges, is_of_loop
-from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value
-from isrcheck.checker.compile.staging.code import Variable as Place
+from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value, Variable
 from isrcheck.checker.compile.staging.instructions import READ, WRITE, element
 from isrcheck.checker.compile.staging.module import Module
-from isrcheck.models.language.ir.nodes import (
-    Among,
-    And,
-    Arithmetic,
-    Assign,
-    Branch,
-    Call,
-    Cell,
-    Chain,
-    Choose,
-    Compare,
-    Constant,
-    Do,
-    Element,
-    Expression,
-    Extreme,
-    Extremum,
-    Fold,
-    Gathering,
-    IsTaken,
-    Link,
-    Local,
-    Loop,
-    Negative,
-    Not,
-    Operation,
-    Or,
-    Range,
-    Require,
-    Return,
-    Role,
-    Routine,
-    Setting,
-    Size,
-    Statement,
-    Store,
-    Sum,
-    Term,
-    Variable,
-)
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import increase, variables, visit
 from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
@@ -70,7 +30,7 @@ class Kernel(Protocol):
     ranges: Ranges
     elements: Elements
 
-    def routine(self, routine: Routine, /) -> Any:
+    def routine(self, routine: ir.Routine, /) -> Any:
         """The function of a routine, which is built if it is not there yet."""
 
     def first_byte(self, place: FieldLayout) -> int:
@@ -81,7 +41,7 @@ class Kernel(Protocol):
 
 
 def function_of(
-    kernel: Kernel, routine: Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
+    kernel: Kernel, routine: ir.Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
 ) -> Any:
     """The function of a routine, given limits of its parameters, without its first `skip` statements. That of an action
     returns whether the action is enabled."""
@@ -99,10 +59,10 @@ def function_of(
     return kernel.module.define(f"model.{routine.name}", _kinds(routine.parameters), build)
 
 
-def _kinds(parameters: Iterable[Variable]) -> list[type[Value]]:
+def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
     """The kinds of a function's parameters. If there are several states, they may be the same."""
-    states = sum(one.role is Role.STATE for one in parameters)
-    return [(Apart if states == 1 else Buffer) if one.role is Role.STATE else Value for one in parameters]
+    states = sum(one.role is ir.Role.STATE for one in parameters)
+    return [(Apart if states == 1 else Buffer) if one.role is ir.Role.STATE else Value for one in parameters]
 
 
 class Lowering:
@@ -110,7 +70,7 @@ class Lowering:
     them."""
 
     def __init__(
-        self, kernel: Kernel, code: Code, routine: Routine, places: dict[Variable, Value], limits: Limits
+        self, kernel: Kernel, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
     ) -> None:
         self.kernel = kernel
         self.code = code
@@ -120,21 +80,21 @@ class Lowering:
 
     # --------------------------------------------------------------------------------------------------- statements
 
-    def statements(self, statements: Iterable[Statement]) -> None:
+    def statements(self, statements: Iterable[ir.Statement]) -> None:
         """Build statements in order; nothing is built behind the end."""
         for statement in statements:
             if not self.code.has_ended:
                 self.statement(statement)
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: ir.Statement) -> None:
         """Build one statement."""
         code = self.code
         match statement:
-            case Assign(variable, value):
+            case ir.Assign(variable, value):
                 self.assign(variable, self.value(value))
-            case Store():
+            case ir.Store():
                 self.store(statement)
-            case Branch(cases, otherwise):
+            case ir.Branch(cases, otherwise):
                 with code.when(self.value(cases[0].condition)):
                     self.statements(cases[0].body)
                 for case in cases[1:]:
@@ -143,22 +103,22 @@ class Lowering:
                 if otherwise:
                     with code.otherwise():
                         self.statements(otherwise)
-            case Loop(variable, numbers, body):
+            case ir.Loop(variable, numbers, body):
                 with code.loop(*self.range(numbers)) as number:
                     if is_of_loop(self.routine, variable):
                         self.places[variable] = number
                     else:
                         self.assign(variable, number)
                     self.statements(body)
-            case Require(Fold(Gathering.ALL) as fold):
+            case ir.Require(ir.Fold(ir.Gathering.ALL) as fold):
                 self.guard(self.folded(fold))
-            case Require(condition):
+            case ir.Require(condition):
                 self.guard(self.value(condition))
-            case Return(Fold(Gathering.ALL | Gathering.ANY) as fold):
+            case ir.Return(ir.Fold(ir.Gathering.ALL | ir.Gathering.ANY) as fold):
                 code.return_(self.folded(fold))
-            case Return(value):
+            case ir.Return(value):
                 code.return_(self.value(value))
-            case Do(call):
+            case ir.Do(call):
                 self.value(call)
             case _:
                 assert_never(statement)
@@ -169,15 +129,15 @@ class Lowering:
             with self.code.when(~holds):
                 self.code.return_(False)
 
-    def assign(self, variable: Variable, value: Number) -> None:
+    def assign(self, variable: ir.Variable, value: Number) -> None:
         """Give a variable a value."""
         place = self.places.get(variable)
         if place is None:
             place = self.places[variable] = self.code.variable()
-        assert isinstance(place, Place)
+        assert isinstance(place, Variable)
         place.set(value)
 
-    def store(self, store: Store) -> None:
+    def store(self, store: ir.Store) -> None:
         """Store a value, or add to a cell, whose place is computed once."""
         total = increase(store)
         state, place, offset = self.place(store.cell)
@@ -189,56 +149,56 @@ class Lowering:
 
     # -------------------------------------------------------------------------------------------------- expressions
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: ir.Expression) -> Value:
         """Build an expression."""
         code, value = self.code, self.value
         match expression:
-            case Constant(number):
+            case ir.Constant(number):
                 return code.constant(number)
-            case Local(variable):
+            case ir.Local(variable):
                 return self.places[variable]
-            case Setting(entry):
+            case ir.Setting(entry):
                 return self.setting(entry)
-            case Size(domain):
+            case ir.Size(domain):
                 return code.constant(self.kernel.instance.size_of(domain))
-            case Cell():
+            case ir.Cell():
                 state, place, offset = self.place(expression)
                 cell = READ[place.bytes](state, offset)
                 return cell.is_true if place.field.values.is_flag else cell
-            case Element(subset, index):
+            case ir.Element(subset, index):
                 elements = self.kernel.ranges.elements(subset)
                 assert elements < 64, "a subset fits into one word: MOST_STEPS limits its size"
                 place_ = self.index(self.state, index, elements)
                 return (self.places[subset] >> place_ & 1).is_true
-            case IsTaken(taken, action):
+            case ir.IsTaken(taken, action):
                 slot = [one.name for one in self.kernel.instance.model.actions].index(action)
                 return code.compared("==", self.places[taken], slot)
-            case Not(operand):
+            case ir.Not(operand):
                 return ~value(operand)
-            case And(parts):
+            case ir.And(parts):
                 return code.every(*self.delayed(parts))
-            case Or(parts):
+            case ir.Or(parts):
                 return code.some(*self.delayed(parts))
-            case Compare(left, _, right):
+            case ir.Compare(left, _, right):
                 return code.compared(self.kernel.elements.sign(expression), value(left), value(right))
-            case Chain(first, links):
+            case ir.Chain(first, links):
                 return code.every(*self.compared(value(first), links))
-            case Among(element_, choices):
+            case ir.Among(element_, choices):
                 return code.among(value(element_), map(value, choices))
-            case Negative(operand):
+            case ir.Negative(operand):
                 return -value(operand)
-            case Sum(terms):
+            case ir.Sum(terms):
                 return self.added(value(terms[0].value), terms[1:])
-            case Arithmetic(left, operation, right):
+            case ir.Arithmetic(left, operation, right):
                 return self.calculated(value(left), operation, value(right))
-            case Choose(options, otherwise):
+            case ir.Choose(options, otherwise):
                 pairs = [(partial(value, one.condition), partial(value, one.value)) for one in options]
                 return code.choice(pairs, partial(value, otherwise))
-            case Extremum(extreme, parts):
-                return code.extremum("<" if extreme is Extreme.LEAST else ">", *map(value, parts))
-            case Fold():
+            case ir.Extremum(extreme, parts):
+                return code.extremum("<" if extreme is ir.Extreme.LEAST else ">", *map(value, parts))
+            case ir.Fold():
                 return self.fold_call(expression)
-            case Call(routine, arguments):
+            case ir.Call(routine, arguments):
                 return code.call(self.kernel.routine(routine), *map(value, arguments))
             case _:
                 assert_never(expression)
@@ -248,35 +208,35 @@ class Lowering:
         """The state that holds the settings, and notes an index outside a subset."""
         return self.places[self.routine.states[0]]
 
-    def delayed(self, expressions: Iterable[Expression]) -> list[Callable[[], Value]]:
+    def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
         """What builds each of these expressions."""
         return [partial(self.value, one) for one in expressions]
 
-    def compared(self, first: Value, links: Iterable[Link]) -> list[Callable[[], Value]]:
+    def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
         """What builds each comparison of a chain, in which every number is evaluated once."""
         left = first
 
-        def compare(link: Link) -> Value:
+        def compare(link: ir.Link) -> Value:
             nonlocal left
             before, left = left, self.value(link.right)
             return self.code.compared(link.sign.value, before, left)
 
         return [partial(compare, link) for link in links]
 
-    def added(self, total: Value, terms: Iterable[Term]) -> Value:
+    def added(self, total: Value, terms: Iterable[ir.Term]) -> Value:
         """A sum, with further terms."""
         for term in terms:
             total = total - self.value(term.value) if term.is_subtracted else total + self.value(term.value)
         return total
 
-    def calculated(self, left: Value, operation: Operation, right: Value) -> Value:
+    def calculated(self, left: Value, operation: ir.Operation, right: Value) -> Value:
         """A product, a quotient or a remainder."""
         match operation:
-            case Operation.TIMES:
+            case ir.Operation.TIMES:
                 return left * right
-            case Operation.DIVIDED_BY:
+            case ir.Operation.DIVIDED_BY:
                 return left // right
-            case Operation.MODULO:
+            case ir.Operation.MODULO:
                 return left % right
             case _:
                 assert_never(operation)
@@ -292,7 +252,7 @@ class Lowering:
 
     # -------------------------------------------------------------------------------------------------------- cells
 
-    def place(self, cell: Cell) -> tuple[Value, FieldLayout, Value]:
+    def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
         """The state, the field, and the byte offset of a cell."""
         state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
         first, moving = self.kernel.first_byte(place), []
@@ -306,23 +266,23 @@ class Lowering:
                 moving.append(self.index(state, index, size) * stride)
         return state, place, sum(moving, self.code.constant(first))
 
-    def index(self, state: Value, index: Expression, size: int) -> Value:
+    def index(self, state: Value, index: ir.Expression, size: int) -> Value:
         """An index, which is checked unless it surely is in 0..size-1."""
         value = self.value(index)
         return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
 
     # --------------------------------------------------------------------------------------------- ranges and folds
 
-    def range(self, numbers: Range) -> list[Number]:
+    def range(self, numbers: ir.Range) -> list[Number]:
         """The ends of a range."""
         ends = [(end, self.kernel.ranges.number(end)) for end in (numbers.first, numbers.end)]
         return [self.value(end) if number is None else number for end, number in ends]
 
-    def folded(self, fold: Fold) -> Number:
+    def folded(self, fold: ir.Fold) -> Number:
         """The value of a fold that ends a function, or a guard: a value that decides it is returned."""
         code, gathering = self.code, fold.gathering
-        is_all, is_extremum = gathering is Gathering.ALL, gathering in (Gathering.LEAST, Gathering.GREATEST)
-        gathers = is_extremum or gathering is Gathering.SUM
+        is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
+        gathers = is_extremum or gathering is ir.Gathering.SUM
         goes_on = not gathers and self.kernel.elements.must_go_on(fold, self.limits)
         result: Number = is_all
         if gathers:
@@ -337,10 +297,10 @@ class Lowering:
                 if generator.conditions:
                     loops.enter_context(code.when(code.every(*self.delayed(generator.conditions))))
             body = self.value(fold.body)
-            if gathering is Gathering.SUM:
+            if gathering is ir.Gathering.SUM:
                 total += body
             elif is_first is not None:
-                sign = "<" if gathering is Gathering.LEAST else ">"
+                sign = "<" if gathering is ir.Gathering.LEAST else ">"
                 with code.when(code.some(is_first, lambda: code.compared(sign, body, total))):
                     total.set(body)
                     is_first.set(False)
@@ -352,10 +312,10 @@ class Lowering:
                         code.return_(not is_all)
         return result
 
-    def fold_call(self, fold: Fold) -> Value:
+    def fold_call(self, fold: ir.Fold) -> Value:
         """A fold inside an expression: the call of a new function that gets the variables that it reads."""
         read = variables(fold)
-        if any(isinstance(node, Element | Setting) for node in visit([fold])):
+        if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
             read.add(self.routine.states[0])
         parameters = sorted(read, key=lambda variable: variable.name)
 

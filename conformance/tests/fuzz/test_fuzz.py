@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.compile.lowering.routines import Lowering
+from isrcheck.checker.compile.staging.code import Value
 from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
@@ -170,7 +171,7 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
     program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
     value = Lowering.value
 
-    def forgets(self: Lowering, expression: Expression) -> str:
+    def forgets(self: Lowering, expression: Expression) -> Value:
         return value(self, expression.operand if isinstance(expression, Negative) else expression)
 
     with fresh_cache():
