@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from isrcheck.checker.compile.lowering.ranges import Limits, Ranges
 from isrcheck.checker.reductions.symmetry import Symmetry
-from isrcheck.models.language.ir.nodes import Compare, Fold, Generator, Sign
+from isrcheck.models.language.ir import nodes as ir
 
 
 class Elements:
@@ -28,20 +28,20 @@ class Elements:
         self.goes_on = False
         """Whether some fold is evaluated to its end."""
 
-    def must_go_on(self, fold: Fold, limits: Limits) -> bool:
+    def must_go_on(self, fold: ir.Fold, limits: Limits) -> bool:
         """Whether a fold is evaluated to its end."""
         is_over_elements = any(map(self._is_over_elements, fold.generators))
         goes_on = is_over_elements and self.ranges.may_fail([*fold.generators, fold.body], limits)
         self.goes_on = self.goes_on or goes_on
         return goes_on
 
-    def _is_over_elements(self, generator: Generator) -> bool:
+    def _is_over_elements(self, generator: ir.Generator) -> bool:
         ends = self.ranges.number(generator.range.first), self.ranges.number(generator.range.end)
         return self.symmetry is not None and ends[0] == 0 and ends[1] in self.symmetry.sizes
 
-    def sign(self, comparison: Compare) -> str:
+    def sign(self, comparison: ir.Compare) -> str:
         """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
         span = comparison.span
         place = self.sources.get(span.source.path, span.source.path), span.line, span.column
         is_unordered = self.symmetry is not None and place in self.symmetry.unordered
-        return (Sign.NOT_EQUAL if is_unordered else comparison.sign).value
+        return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value

@@ -13,8 +13,7 @@ from typing import Any, Protocol, assert_never
 
 from isrcheck.checker.compile.lowering.elements import Elements
 from isrcheck.checker.compile.lowering.ranges import Limits, Ranges, is_of_loop
-from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value
-from isrcheck.checker.compile.staging.code import Variable as Place
+from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value, Variable
 from isrcheck.checker.compile.staging.instructions import READ, WRITE, element
 from isrcheck.checker.compile.staging.module import Module
 from isrcheck.models.language.ir import nodes as ir
@@ -137,7 +136,7 @@ class Lowering:
         place = self.places.get(variable)
         if place is None:
             place = self.places[variable] = self.code.variable()
-        assert isinstance(place, Place)
+        assert isinstance(place, Variable)
         place.set(value)
 
     def store(self, store: ir.Store) -> None:

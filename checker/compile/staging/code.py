@@ -24,6 +24,16 @@ Build = Callable[..., None]
 """Builds a function: gets a `Code` and a `Value` for each parameter."""
 
 
+def _operator(operation: str) -> Callable[[Value, Number], Value]:
+    """The method that calculates with an operation of LLVM."""
+    return lambda value, other: value.code.calculated(operation, value, other)
+
+
+def _comparison(sign: str) -> Callable[[Value, Number], Value]:
+    """The method that compares."""
+    return lambda value, other: value.code.compared(sign, value, other)
+
+
 class Value:
     """A number or a truth value of the function that is being built. `==` and the like are truth values too: Python
     must not ask them, which an error reports."""
@@ -47,36 +57,15 @@ class Value:
     def __bool__(self) -> bool:
         raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
 
-    def __add__(self, other: Number) -> Value:
-        return self.code.calculated("add", self, other)
-
-    def __radd__(self, other: Number) -> Value:
-        return self.code.calculated("add", other, self)
-
-    def __sub__(self, other: Number) -> Value:
-        return self.code.calculated("sub", self, other)
+    __add__, __radd__ = _operator("add"), _operator("add")
+    __sub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul"), _operator("mul")
+    __and__, __or__, __xor__ = _operator("and_"), _operator("or_"), _operator("xor")
+    __rshift__ = _operator("ashr")
+    __lt__, __le__, __gt__, __ge__ = _comparison("<"), _comparison("<="), _comparison(">"), _comparison(">=")
 
     def __rsub__(self, other: Number) -> Value:
         return self.code.calculated("sub", other, self)
-
-    def __mul__(self, other: Number) -> Value:
-        return self.code.calculated("mul", self, other)
-
-    def __rmul__(self, other: Number) -> Value:
-        return self.code.calculated("mul", other, self)
-
-    def __and__(self, other: Number) -> Value:
-        return self.code.calculated("and_", self, other)
-
-    def __or__(self, other: Number) -> Value:
-        return self.code.calculated("or_", self, other)
-
-    def __xor__(self, other: Number) -> Value:
-        return self.code.calculated("xor", self, other)
-
-    def __rshift__(self, bits: Number) -> Value:
-        """The number divided by a power of two, rounded down."""
-        return self.code.calculated("ashr", self, bits)
 
     def __floordiv__(self, divisor: Number) -> Value:
         """The quotient, rounded down; the divisor is above 0."""
@@ -92,18 +81,6 @@ class Value:
     def __invert__(self) -> Value:
         """Whether it is 0: Python's `not`."""
         return self.code.value(self.code.builder.not_(self.code.truth(self)))
-
-    def __lt__(self, other: Number) -> Value:
-        return self.code.compared("<", self, other)
-
-    def __le__(self, other: Number) -> Value:
-        return self.code.compared("<=", self, other)
-
-    def __gt__(self, other: Number) -> Value:
-        return self.code.compared(">", self, other)
-
-    def __ge__(self, other: Number) -> Value:
-        return self.code.compared(">=", self, other)
 
     def __eq__(self, other: object) -> Any:
         return self.code.compared("==", self, other)

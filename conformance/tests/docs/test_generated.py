@@ -7,7 +7,7 @@ import pytest
 from conformance.tests.docs.generated import PART, PARTS, made
 from conformance.tests.docs.markdown import PAGES
 from conformance.tests.support.places import PROJECT
-from isrcheck.models.language.constructs import CONSTRUCTS
+from isrcheck.models.language.ir.constructs import CONSTRUCTS
 
 PATHS = [path for path in PAGES if PART.search(path.read_text(encoding="utf-8"))]
 

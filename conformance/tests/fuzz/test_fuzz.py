@@ -12,6 +12,7 @@ import pytest
 from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from conformance.tests.support.shapes import shapes
 from isrcheck.checker.compile.lowering.routines import Lowering
+from isrcheck.checker.compile.staging.code import Value
 from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
@@ -187,7 +188,7 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
     program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
     value = Lowering.value
 
-    def forgets(self: Lowering, expression: Expression) -> str:
+    def forgets(self: Lowering, expression: Expression) -> Value:
         return value(self, expression.operand if isinstance(expression, Negative) else expression)
 
     with fresh_cache():

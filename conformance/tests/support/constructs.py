@@ -1,6 +1,6 @@
 """The examples of the language's table in a small model, and the nodes of a model's functions.
 
-In:  a row of models/language/constructs.py; a model.
+In:  a row of models/language/ir/constructs.py; a model.
 Out: the text of a model; its nodes.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from isrcheck.models import language
-from isrcheck.models.language.constructs import CONSTRUCTS, MODEL, Place
+from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
 from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Node, Routine
 from isrcheck.models.language.ir.walking import routines, visit

@@ -26,20 +26,30 @@ from isrcheck.models.registry import load_file
 MODEL = '''
 """Guests of several houses go in and out."""
 
-from isrcheck.language import Domain, Flag, Subset, action, always, between, field, initial, leads_to, require
-from isrcheck.language import bound, setting
+from isrcheck.language import Domain, Flag, Subset, action, always, between, bound, field, initial
+from isrcheck.language import leads_to, require, setting, sometimes
 
 STRIDE = 1
-LIMIT = 3
 
 
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
     most = bound(3, "the greatest count", least=1, most=6)
+    limit = bound(3, "what a guest counts to", least=1, most=6)
     patience = setting(5, "when counting ends", least=1, most=6)
+    pace = setting(2, "what is late", least=1, most=6)
+    turns = setting(2, "turns", least=1, most=6)
 
 
 class Guest(Domain, size="guests"):
+    pass
+
+
+class Pace(Domain, size="pace"):
+    pass
+
+
+class Turn(Domain, size="turns"):
     pass
 
 
@@ -53,7 +63,7 @@ class State:
 
 
 def may_go(s, guest):
-    return s.count[guest] < LIMIT and s.count[guest] < s.patience
+    return s.count[guest] < s.limit and s.count[guest] < s.patience
 
 
 @initial
@@ -74,8 +84,19 @@ def gather(s, group: Group):
         s.inside[guest] = False
 
 
+@action
+def turns_round(s, turn: Turn):
+    require(s.count[0] == turn)
+    s.count[0] = 0
+
+
 def is_late(s):
-    return s.count[0] == 2
+    return s.count[0] == len(Pace)
+
+
+@always
+def few(s):
+    return s.count[0] < 3
 
 
 @always(permitted=is_late)
@@ -110,13 +131,14 @@ def code_of(instance: Instance, reduction: Reduction | None = None, builder: typ
 CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     "a helper": (("and s.count[guest] < s.patience", "and s.count[guest] <= s.patience"),),
     "a helper of a property": (("return s.count[guest]\n", "return s.count[guest] + 0\n"),),
-    "what is permitted": (("s.count[0] == 2", "s.count[0] == 1"),),
-    "a constant": (("LIMIT = 3", "LIMIT = 2"),),
+    "what is permitted": (("== len(Pace)", "!= len(Pace)"),),
+    "a constant": (("STRIDE = 1", "STRIDE = 2"),),
     "the range of a field": (('between(0, "most")', "between(0, 7)"),),
     "the kind of a field": (("values=Flag", "values=between(0, 1)"),),
     "the kind of a setting": (('5, "when counting ends", least=1, most=6', 'True, "whether it counts", values=bool'),),
-    "the width of a setting": (("least=1, most=6)\n\n\nclass Guest", "least=1, most=600)\n\n\nclass Guest"),),
-    "the kind of a property": (("@always(permitted=is_late)", "@leads_to(when=is_late)"),),
+    "the width of a setting": (('"when counting ends", least=1, most=6', '"when counting ends", least=1, most=600'),),
+    "the kind of a property": (("@always\ndef few", "@sometimes\ndef few"),),
+    "a premise": (("@always\ndef few", "@leads_to(when=is_late)\ndef few"),),
     "an action less": (("@action\ndef goes", "def goes"),),
     "the size of a domain": (('class Guest(Domain, size="guests")', 'class Guest(Domain, size="most")'),),
 }
@@ -125,7 +147,7 @@ CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
 SAME: dict[str, tuple[tuple[str, str], ...]] = {
     "a comment": (("\n\ndef is_late", "\n\n# late\ndef is_late"),),
     "the default of a setting": (("setting(5,", "setting(4,"),),
-    "the documentation": (("    return s.count[0] == 2", '    """Late."""\n    return s.count[0] == 2'),),
+    "the documentation": (("    return s.count[0] == len", '    """Late."""\n    return s.count[0] == len'),),
 }
 """What does not."""
 
@@ -137,9 +159,18 @@ def test_what_changes_the_code_changes_the_key(tmp_path: Path, name: str) -> Non
     assert kernel_key(one, None) != kernel_key(other, None)
 
 
-@pytest.mark.parametrize("values", [{"guests": 3}, {"most": 4}])
-def test_a_bound_changes_the_key(tmp_path: Path, values: dict[str, int]) -> None:
+@pytest.mark.parametrize("values", [{"guests": 3}, {"most": 4}, {"limit": 2}, {"pace": 3}, {"turns": 3}])
+def test_a_number_that_is_compiled_in_changes_the_key(tmp_path: Path, values: dict[str, int]) -> None:
+    """Bounds, and settings on which the size of a domain depends."""
     one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", **values)
+    assert code_of(one) != code_of(other)
+    assert kernel_key(one, None) != kernel_key(other, None)
+
+
+def test_whether_a_setting_is_a_truth_value_changes_the_key(tmp_path: Path) -> None:
+    declared = '5, "when counting ends", least=1, most=6'
+    one = instance_of(tmp_path / "one", (declared, '1, "when counting ends", least=0, most=1'))
+    other = instance_of(tmp_path / "other", (declared, 'True, "when counting ends", values=bool'))
     assert code_of(one) != code_of(other)
     assert kernel_key(one, None) != kernel_key(other, None)
 
@@ -161,7 +192,7 @@ def test_the_key_of_generators_has_the_generators_in_it(tmp_path: Path) -> None:
     one = instance_of(tmp_path / "one")
     guarded = instance_of(tmp_path / "other", ("    s.inside[guest] = True", "    s.inside[guest] = guest < 1"))
     wider = instance_of(tmp_path / "wider", guests=3)
-    goes_otherwise = instance_of(tmp_path / "fourth", ("LIMIT = 3", "LIMIT = 2"))
+    goes_otherwise = instance_of(tmp_path / "fourth", ("STRIDE = 1", "STRIDE = 2"))
     codes = [code_of(each, builder=GeneratorCode) for each in (one, guarded, wider, goes_otherwise)]
     assert codes[0] == codes[3] and len(set(codes)) == 3
     keys = [generators_key(each) for each in (one, guarded, wider, goes_otherwise)]

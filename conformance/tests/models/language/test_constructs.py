@@ -10,7 +10,7 @@ import pytest
 from conformance.tests.support.compared.representation import representation_differs
 from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from isrcheck.models import registry, run
-from isrcheck.models.language.constructs import (
+from isrcheck.models.language.ir.constructs import (
     CONDITIONS,
     DEPTH,
     DEPTH_IN_ALL,

@@ -1,0 +1,103 @@
+"""Guards are evaluated in the outermost loop that binds what they read, but never so that another index is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, placed
+from isrcheck.checker.compile.lowering.ranges import Ranges
+from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.nodes import Expression
+from isrcheck.models.language.model import Instance
+from isrcheck.models.registry import load_file
+
+MODEL = '''
+"""Guests go in and out."""
+
+from isrcheck.language import Domain, action, always, between, field, require
+
+
+class Guest(Domain, size=3):
+    pass
+
+
+class State:
+    count = field(Guest, values=between(0, 3))
+    total = field(values=between(0, 9))
+
+
+def may_go(s, who, other):
+    return s.count[who] < 2 and is_open(s) and who != other
+
+
+def is_open(s):
+    return s.total < 9
+
+
+def next_count(s, guest):
+    return s.count[s.count[guest]]
+
+
+@action
+def goes(s, guest: Guest, host: Guest):
+{guards}
+    s.total += 1
+
+
+@always
+def small(s):
+    return s.total < 5
+'''
+
+
+def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
+    """For each number of loops, the guards that are evaluated in so many."""
+    text = MODEL.replace("{guards}", "\n".join(f"    require({guard})" for guard in guards))
+    (folder / "house.py").write_text(text, encoding="utf-8")
+    instance: Instance = load_file(folder / "house.py").instance()
+    routine, choices = routine_of(instance.model.actions[0].alternatives[0]), instance.argument_ranges[0]
+    ranges = Ranges(instance)
+    waiting: list[Expression] = conjuncts(routine)
+    limits = ranges.limits(routine, waiting, argument_limits(routine, choices))
+    found = []
+    for depth in range(3):
+        ready, waiting = placed(ranges, waiting, set(routine.arguments[depth:]), limits)
+        found.append([one.span.text for one in ready])
+    assert waiting == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("guards", "expected"),
+    [
+        (
+            ["s.count[host] < 1", "s.total < 3", "s.count[guest] > 0"],
+            [["s.total < 3"], ["s.count[guest] > 0"], ["s.count[host] < 1"]],
+        ),
+        # The conditions of a helper, and of one that it calls, are conditions of their own.
+        (["may_go(s, guest, host)"], [["s.total < 9"], ["s.count[who] < 2"], ["who != other"]]),
+        # Equal ones count once, also where a helper has other names for what they read.
+        (
+            ["s.count[guest] < 2", "may_go(s, guest, host)", "s.total < 9", "may_go(s, host, guest)"],
+            [["s.total < 9"], ["s.count[guest] < 2"], ["who != other", "s.count[who] < 2", "who != other"]],
+        ),
+        # What may read outside of a range waits for all that stands before it, and what follows waits for it.
+        (
+            ["s.count[host] < 1", "s.count[s.count[guest]] < 1", "s.total < 3"],
+            [[], [], ["s.count[host] < 1", "s.count[s.count[guest]] < 1", "s.total < 3"]],
+        ),
+        (
+            ["s.total < 3", "next_count(s, guest) < 1", "s.count[host] < 1", "s.total < 4"],
+            [["s.total < 3"], ["next_count(s, guest) < 1", "s.total < 4"], ["s.count[host] < 1"]],
+        ),
+        # The index of a fold is in its range.
+        (
+            ["all(s.count[other] < 2 for other in range(len(Guest)))"],
+            [["all((s.count[other] < 2 for other in range(len(Guest))))"], [], []],
+        ),
+    ],
+)
+def test_guards_have_their_places(tmp_path: Path, guards: list[str], expected: list[list[str]]) -> None:
+    assert placed_guards(tmp_path, *guards) == expected
