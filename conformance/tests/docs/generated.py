@@ -13,8 +13,7 @@ from dataclasses import fields
 from functools import partial
 from typing import get_args
 
-from isrcheck.models.language.ir import constructs
-from isrcheck.models.language.ir import interpreter, nodes
+from isrcheck.models.language.ir import constructs, interpreter, nodes
 
 PART = re.compile(r"(<!-- made of: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import get_args
 
 from isrcheck.models import language
-from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
 from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
 from isrcheck.models.language.ir.nodes import Node, Routine
 from isrcheck.models.language.ir.walking import routines, visit
 from isrcheck.models.language.model import Model

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
-
 from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
 from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.chains import alternatives, summands
 from isrcheck.models.language.reading.spelling import shown

@@ -13,7 +13,6 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from isrcheck.models.language.ir.constructs import CONDITIONS, DEPTH, TERMS
-
 from isrcheck.models.language.reading.chains import alternatives, branches, summands
 
 

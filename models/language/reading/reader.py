@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
-
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches

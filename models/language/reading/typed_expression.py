@@ -13,9 +13,8 @@ from enum import IntEnum
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from isrcheck.models.language.ir.constructs import DEPTH
-
 from isrcheck.models.language.declare import Domain, Kind, mark_of
+from isrcheck.models.language.ir.constructs import DEPTH
 from isrcheck.models.language.model import Instance, nearest
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.reader import FunctionReader, Reader
