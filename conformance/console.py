@@ -13,8 +13,9 @@ from isrcheck.checker.command.console import give_up_stdout, parse_memory
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import USUAL
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, nearest, parse
+from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130

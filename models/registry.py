@@ -10,19 +10,22 @@ import builtins
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import os
 import re
 import sys
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isrcheck.models import language
-from isrcheck.models.language.model import Model, assemble, nearest
 from isrcheck.models.language.text.former_names import former_names
 from isrcheck.models.language.text.plain import DeclarationError
 from isrcheck.models.messages.errors import LanguageError, UsageError
+from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.messages.printable import escaped
+
+if TYPE_CHECKING:
+    from isrcheck.models.language.model import Model
 
 FAMILIES = {
     "kafka": "isrcheck.models.kafka",
@@ -63,8 +66,11 @@ EXAMPLES = (
 )
 """Models that consist of one module below models/examples/."""
 
-LANGUAGE = str(Path(inspect.getsourcefile(assemble) or "").parent)
+LANGUAGE = str(Path(language.__file__).parent)
 """The folder of the language's own files."""
+
+PUBLISHED = ("truncate_to_high_watermark", "kip_101", "kip_279", "kip_320_first_try", "kip_320")
+"""The protocols of the family `published`: they are known without loading it."""
 
 OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
 """Models that others published, below models/published/others/: each is one module, or names its modules as `PARTS`."""
@@ -81,7 +87,7 @@ SINGLE = {
 
 def names() -> list[str]:
     """All names that `load` accepts."""
-    published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
+    published = [f"published/{protocol}" for protocol in PUBLISHED]
     return [*(name for name in FAMILIES if name != "published"), *published, *SINGLE]
 
 
@@ -100,12 +106,16 @@ def load(name: str) -> tuple[Model, str | None]:
 
 @cache
 def _single(name: str) -> Model:
+    from isrcheck.models.language.model import assemble
+
     module = importlib.import_module(SINGLE[name])
     return assemble(name, getattr(module, "PARTS", module))
 
 
 def load_file(path: Path) -> Model:
     """Load and return the user's model in FILE.py, which is executed. Raises UsageError, LanguageError."""
+    from isrcheck.models.language.model import assemble
+
     if path.suffix != ".py" or not path.is_file():
         raise UsageError(f"{path}: there is no such Python file; give the path of a model, such as my_protocol.py")
     # Files with the same name become different modules, and none of them hides an installed module.

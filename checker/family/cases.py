@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from importlib import resources
 
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, nearest, parse
+from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 
 FILES: Mapping[str, tuple[str, str]] = {
     "isr_propagation": ("isrcheck.models.isr", "propagation.csv"),

@@ -38,8 +38,9 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
 from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step, nearest
+from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, error_in_step
 from isrcheck.traces.format.spelling import spell_part

@@ -7,7 +7,6 @@ Out: a `Model` (the declarations, checked against the closed language) and an `I
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
 import re
@@ -64,6 +63,7 @@ from isrcheck.models.language.text.plain import (
 )
 from isrcheck.models.language.text.sealed import with_names
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
@@ -80,20 +80,6 @@ CHANGES_OF_QUEUES = ("append", "popleft", "clear")
 
 IMPLICIT_PROPERTIES = ("in_range", "deadlock")
 """The names of the properties that every model has without declaring them (models/language/in_range.py)."""
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the cure for an unknown name: the most similar known name, or all known names if none is similar."""
-    names = list(names)
-    close = difflib.get_close_matches(name, names, n=1)
-    # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.
-    if close and _without_digits(close[0]) != _without_digits(name):
-        return f"did you mean {close[0]}?"
-    return f"there are: {', '.join(names)}"
-
-
-def _without_digits(name: str) -> str:
-    return "".join(letter for letter in name if not letter.isdigit())
 
 
 # -------------------------------------------------------------------------------------------------------- configuration

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from isrcheck.models.language.core.values import Flag
 from isrcheck.models.language.layouts import FieldLayout
-from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 from isrcheck.traces.format.trace import Trace
 
 MOST = 60

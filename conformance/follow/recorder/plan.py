@@ -22,8 +22,9 @@ from isrcheck.conformance.cluster.controller.election import Election
 from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, nearest, parse, spell
+from isrcheck.models.language.model import Instance, parse, spell
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""

@@ -20,8 +20,9 @@ from isrcheck.conformance.follow.format.variables import Seen, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language.entries import Entry
-from isrcheck.models.language.model import ArgumentRange, Instance, Step, nearest, parse
+from isrcheck.models.language.model import ArgumentRange, Instance, Step, parse
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 
 HEADER_KEYS = {"schema", "model", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
 EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.conformance.wire.recording.messages import NAMES, Broker, Message
-from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.nearest import nearest
 
 MOST_BYTES = 64 << 10
 MOST_RULES = 100

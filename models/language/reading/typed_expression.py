@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.ir.constructs import DEPTH
-from isrcheck.models.language.model import Instance, nearest
+from isrcheck.models.language.model import Instance
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.reader import FunctionReader, Reader
 from isrcheck.models.language.reading.source_text import WrittenSource
 from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.messages.nearest import nearest
 
 MOST_TEXT = 1000
 """The longest expression, in characters."""

@@ -59,3 +59,7 @@ def test_swapping_everything_gives_the_other_variant():
     swapped = explore(MODEL.instance("kip_320", bounds, every), Limits(memory=1 << 30), count_all=True)
     row = next(row for row in ROWS if row.leading[0] == "kip_101" and list(row.sizes.values()) == [2, 2, 2, 1])
     assert published.figures_of(swapped) == row.tlc
+
+
+def test_the_names_of_its_protocols_are_known_without_loading_it() -> None:
+    assert tuple(registry.load("published")[0].protocols) == registry.PUBLISHED
