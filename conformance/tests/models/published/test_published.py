@@ -6,6 +6,7 @@ from isrcheck.checker.analyses import published
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.published import MODEL
+from isrcheck.models.registry import PUBLISHED
 
 ROWS = list(published.rows())
 
@@ -62,4 +63,4 @@ def test_swapping_everything_gives_the_other_variant():
 
 
 def test_the_names_of_its_protocols_are_known_without_loading_it() -> None:
-    assert tuple(registry.load("published")[0].protocols) == registry.PUBLISHED
+    assert tuple(MODEL.protocols) == PUBLISHED
