@@ -372,12 +372,12 @@ class ExpressionReader(ABC):
             if domain is None:
                 raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
             return ir.Size(domain, span=self.span(call))
-        found, callee = self.helper(call)
-        if callee.writes:
-            raise self.error(call, f"{callee.name} writes to the state", "call it as a statement of its own")
-        if not callee.routine.returns_value:
-            raise self.error(call, f"{callee.name} returns nothing", "end it with `return value`")
-        return found
+        called = self.helper(call)
+        if called.routine.writes:
+            raise self.error(call, f"{name} writes to the state", "call it as a statement of its own")
+        if not called.routine.returns_value:
+            raise self.error(call, f"{name} returns nothing", "end it with `return value`")
+        return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
         generators = [one for one in call.args if isinstance(one, ast.GeneratorExp)]
@@ -442,16 +442,16 @@ class ExpressionReader(ABC):
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
         raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
 
-    def helper(self, call: ast.Call) -> tuple[ir.Call, Function]:
-        """The call of a function of the model, and that function."""
+    def helper(self, call: ast.Call) -> ir.Call:
+        """The call of a function of the model."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
-        if type(python) is types.FunctionType and python is not require and _is_of_the_package(python):
-            what = f"`{name}(...)` is a declaration, which has no value in a function"
-            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         if type(python) is not types.FunctionType or python is require:
             raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+        if python.__module__.startswith("isrcheck.models.language."):
+            what = f"`{name}(...)` is a declaration, which has no value in a function"
+            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
             raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
@@ -460,17 +460,16 @@ class ExpressionReader(ABC):
             if kind is not None and parameter_name not in python.__annotations__:
                 what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
                 raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
-        callee = self.functions[name] = self.called(python, call)
-        if call.keywords or len(call.args) != len(callee.parameters):
-            raise self.error(
-                call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them all by position"
-            )
-        passed = zip(callee.routine.parameters, call.args, strict=True)
-        arguments = tuple(self._argument(callee, parameter, argument) for parameter, argument in passed)
-        self.reads |= callee.routine.reads
-        return ir.Call(callee.routine, arguments, span=self.span(call)), callee
+        self.functions[name] = self.called(python, call)
+        routine = self.functions[name].routine
+        if call.keywords or len(call.args) != len(routine.parameters):
+            raise self.error(call, f"{name} takes {len(routine.parameters)} arguments", "pass them all by position")
+        passed = zip(routine.parameters, call.args, strict=True)
+        arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
+        self.reads |= routine.reads
+        return ir.Call(routine, arguments, span=self.span(call))
 
-    def _argument(self, callee: Function, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
+    def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
         """What is passed as a parameter: a state, a subset, the taken action, or a number."""
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
@@ -480,7 +479,7 @@ class ExpressionReader(ABC):
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the kind that annotates the parameter"
         if cure is not None:
-            raise self.error(argument, f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`", cure)
+            raise self.error(argument, f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`", cure)
         if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
@@ -516,8 +515,3 @@ def _unwrapped(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 def indices_taken(count: int) -> str:
     """How many indices something takes, in words."""
     return f"{count} {'index' if count == 1 else 'indices'}"
-
-
-def _is_of_the_package(python: types.FunctionType) -> bool:
-    """Whether a function is defined by the modelling language itself, and not in a model."""
-    return python.__module__.startswith("isrcheck.models.language.")

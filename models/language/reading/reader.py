@@ -361,14 +361,13 @@ class FunctionReader(CollectionReader):
                 raise self.error(statement, "require takes one condition", "write one require(...) per guard")
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span)
-        found, callee = self.helper(call)
-        if not callee.writes:
-            raise self.error(
-                statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
-            )
-        self.writes |= callee.writes
+        called = self.helper(call)
+        if not called.routine.writes:
+            what = f"the value of {call.func.id}(...) is dropped"
+            raise self.error(statement, what, "use it, or call a helper that writes")
+        self.writes |= called.routine.writes
         self.is_written = True
-        return ir.Do(found, span=span)
+        return ir.Do(called, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper. Refuses calls that are nested too deep."""
