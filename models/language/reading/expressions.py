@@ -21,7 +21,8 @@ from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, requ
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
 from isrcheck.models.language.ir.lowering import elements_of
-from isrcheck.models.language.reading.chains import alternatives, summands
+from isrcheck.models.language.reading.chains import alternatives, subscripts, summands
+from isrcheck.models.language.reading.source_text import stored
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of, plain
@@ -242,7 +243,7 @@ class ExpressionReader(ABC):
 
     def place(self, node: ast.expr) -> Place | None:
         """What stands after the name of a state; None if this is no such expression."""
-        inner, indices = _unwrapped(node)
+        inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
         if isinstance(inner.value, ast.Name):
@@ -271,7 +272,7 @@ class ExpressionReader(ABC):
         """A cell of a state, or an entry of the configuration."""
         place = self.place(node)
         if place is None:
-            inner, _ = _unwrapped(node)
+            inner, _ = subscripts(node)
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 self.known_state(node, inner.value.id)
             raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
@@ -488,28 +489,6 @@ class ExpressionReader(ABC):
 def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
     """The condition, or its negation: `x in ...` and `x not in ...`."""
     return condition if is_so else ir.Not(condition, span=condition.span)
-
-
-def stored(node: ast.AST) -> list[str]:
-    """The names that a statement assigns, once per assignment; variables of generators are not included."""
-    names = []
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            names.append(part.id)
-        if not isinstance(part, ast.comprehension):
-            waiting += ast.iter_child_nodes(part)
-    return names
-
-
-def _unwrapped(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
-    """What an expression indexes, and its indices."""
-    indices: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        indices.insert(0, node.slice)
-        node = node.value
-    return node, indices
 
 
 def indices_taken(count: int) -> str:

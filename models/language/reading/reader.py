@@ -19,10 +19,9 @@ from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STA
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
-from isrcheck.models.language.reading.expressions import stored
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
-from isrcheck.models.language.reading.source_text import statements_in, written
+from isrcheck.models.language.reading.source_text import statements_in, stored, written
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of
