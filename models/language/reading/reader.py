@@ -57,8 +57,9 @@ class Reader:
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
-    def read(self, python: types.FunctionType) -> Function:
-        """Return the checked form of `python`. Raises LanguageError if the function is not in the language."""
+    def read(self, python: types.FunctionType, depth: int = 0) -> Function:
+        """Return the checked form of `python`, which a call at this depth leads to. Raises LanguageError if the
+        function is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -67,8 +68,12 @@ class Reader:
                     " write the repetition as a for loop over a range"
                 )
             self._reading.append(python)
-            self._read[python] = FunctionReader(self, python, *written(python)).function()
-            self._reading.pop()
+            self.depth += depth
+            try:
+                self._read[python] = FunctionReader(self, python, *written(python)).function()
+            finally:
+                self.depth -= depth
+                self._reading.pop()
         return self._read[python]
 
     def everything(self) -> tuple[Function, ...]:
@@ -371,9 +376,8 @@ class FunctionReader(CollectionReader):
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
-        self.reader.depth += depth
-        callee = self.reader.read(python) if self.reader.depth <= DEPTH_IN_ALL.most else None
-        self.reader.depth -= depth
+        is_deep = self.reader.depth + depth > DEPTH_IN_ALL.most
+        callee = None if is_deep else self.reader.read(python, depth)
         if callee is None or depth + callee.depth > DEPTH_IN_ALL.most:
             raise self._too_deep_in_all(call, python.__name__)
         self.depth = max(self.depth, depth + callee.depth)
