@@ -4,8 +4,8 @@ In:  a row of cells: `row[i]` reads one, `row[i] = value` writes one, with all c
 Out: `SetView`, which behaves like Python's own set, and `QueueView`, which behaves like a deque; a `Members` is a
      subset that is a parameter.
 
-The operations are those of models/language/core/containers.py and queues.py, in the same order: an iteration reads
-each cell when it comes to it.
+The operations are those of models/language/ir/lowering.py, in the same order: an iteration reads each cell when it
+comes to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chains that people write flat and Python's parser nests: long sums, `elif`, and `a if c else b if d else e`.
+"""Chains that people write flat and Python's parser nests: sums, `elif`, `a if c else b if d else e`, and indices.
 
 In:  the outermost node of a chain.
 Out: the chain's terms or branches, in the order of the text.
@@ -38,3 +38,12 @@ def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
     while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
         found.append(found[-1].orelse[0])
     return found, found[-1].orelse
+
+
+def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
+    """What is indexed, as `s.epoch` in `s.epoch[i][j]`, and its indices."""
+    indices: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        indices.insert(0, node.slice)
+        node = node.value
+    return node, indices

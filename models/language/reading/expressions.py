@@ -21,7 +21,8 @@ from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, requ
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
 from isrcheck.models.language.ir.lowering import elements_of
-from isrcheck.models.language.reading.chains import alternatives, summands
+from isrcheck.models.language.reading.chains import alternatives, subscripts, summands
+from isrcheck.models.language.reading.source_text import stored
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of, plain
@@ -249,7 +250,7 @@ class ExpressionReader(ABC):
 
     def place(self, node: ast.expr) -> Place | None:
         """What stands after the name of a state; None if this is no such expression."""
-        inner, indices = _unwrapped(node)
+        inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
         if isinstance(inner.value, ast.Name):
@@ -278,7 +279,7 @@ class ExpressionReader(ABC):
         """A cell of a state, or an entry of the configuration."""
         place = self.place(node)
         if place is None:
-            inner, _ = _unwrapped(node)
+            inner, _ = subscripts(node)
             if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 self.known_state(node, inner.value.id)
             raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
@@ -379,12 +380,12 @@ class ExpressionReader(ABC):
             if domain is None:
                 raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
             return ir.Size(domain, span=self.span(call))
-        found, callee = self.helper(call)
-        if callee.writes:
-            raise self.error(call, f"{callee.name} writes to the state", "call it as a statement of its own")
-        if not callee.routine.returns_value:
-            raise self.error(call, f"{callee.name} returns nothing", "end it with `return value`")
-        return found
+        called = self.helper(call)
+        if called.routine.writes:
+            raise self.error(call, f"{name} writes to the state", "call it as a statement of its own")
+        if not called.routine.returns_value:
+            raise self.error(call, f"{name} returns nothing", "end it with `return value`")
+        return called
 
     def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
         generators = [one for one in call.args if isinstance(one, ast.GeneratorExp)]
@@ -449,16 +450,16 @@ class ExpressionReader(ABC):
                 return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
         raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
 
-    def helper(self, call: ast.Call) -> tuple[ir.Call, Function]:
-        """The call of a function of the model, and that function."""
+    def helper(self, call: ast.Call) -> ir.Call:
+        """The call of a function of the model."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
-        if type(python) is types.FunctionType and python is not require and _is_of_the_package(python):
-            what = f"`{name}(...)` is a declaration, which has no value in a function"
-            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         if type(python) is not types.FunctionType or python is require:
             raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+        if python.__module__.startswith("isrcheck.models.language."):
+            what = f"`{name}(...)` is a declaration, which has no value in a function"
+            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
             raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
@@ -467,17 +468,16 @@ class ExpressionReader(ABC):
             if kind is not None and parameter_name not in python.__annotations__:
                 what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
                 raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
-        callee = self.functions[name] = self.called(python, call)
-        if call.keywords or len(call.args) != len(callee.parameters):
-            raise self.error(
-                call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them all by position"
-            )
-        passed = zip(callee.routine.parameters, call.args, strict=True)
-        arguments = tuple(self._argument(callee, parameter, argument) for parameter, argument in passed)
-        self.reads |= callee.routine.reads
-        return ir.Call(callee.routine, arguments, span=self.span(call)), callee
+        self.functions[name] = self.called(python, call)
+        routine = self.functions[name].routine
+        if call.keywords or len(call.args) != len(routine.parameters):
+            raise self.error(call, f"{name} takes {len(routine.parameters)} arguments", "pass them all by position")
+        passed = zip(routine.parameters, call.args, strict=True)
+        arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
+        self.reads |= routine.reads
+        return ir.Call(routine, arguments, span=self.span(call))
 
-    def _argument(self, callee: Function, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
+    def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
         """What is passed as a parameter: a state, a subset, the taken action, or a number."""
         variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
         role = ir.Role.NUMBER if variable is None else variable.role
@@ -487,7 +487,7 @@ class ExpressionReader(ABC):
         elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
             cure = "pass a subset of the kind that annotates the parameter"
         if cure is not None:
-            raise self.error(argument, f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`", cure)
+            raise self.error(argument, f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`", cure)
         if variable is not None and role in PASSED_ON:
             return ir.Local(variable, span=self.span(argument))
         return self.expression(argument)
@@ -498,33 +498,6 @@ def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
     return condition if is_so else ir.Not(condition, span=condition.span)
 
 
-def stored(node: ast.AST) -> list[str]:
-    """The names that a statement assigns, once per assignment; variables of generators are not included."""
-    names = []
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            names.append(part.id)
-        if not isinstance(part, ast.comprehension):
-            waiting += ast.iter_child_nodes(part)
-    return names
-
-
-def _unwrapped(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
-    """What an expression indexes, and its indices."""
-    indices: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        indices.insert(0, node.slice)
-        node = node.value
-    return node, indices
-
-
 def indices_taken(count: int) -> str:
     """How many indices something takes, in words."""
     return f"{count} {'index' if count == 1 else 'indices'}"
-
-
-def _is_of_the_package(python: types.FunctionType) -> bool:
-    """Whether a function is defined by the modelling language itself, and not in a model."""
-    return python.__module__.startswith("isrcheck.models.language.")

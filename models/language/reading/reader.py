@@ -19,10 +19,9 @@ from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STA
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
-from isrcheck.models.language.reading.expressions import stored
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
-from isrcheck.models.language.reading.source_text import statements_in, written
+from isrcheck.models.language.reading.source_text import statements_in, stored, written
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of
@@ -58,8 +57,9 @@ class Reader:
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
-    def read(self, python: types.FunctionType) -> Function:
-        """Return the checked form of `python`. Raises LanguageError if the function is not in the language."""
+    def read(self, python: types.FunctionType, depth: int = 0) -> Function:
+        """Return the checked form of `python`, which a call at this depth leads to. Raises LanguageError if the
+        function is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -68,8 +68,12 @@ class Reader:
                     " write the repetition as a for loop over a range"
                 )
             self._reading.append(python)
-            self._read[python] = FunctionReader(self, python, *written(python)).function()
-            self._reading.pop()
+            self.depth += depth
+            try:
+                self._read[python] = FunctionReader(self, python, *written(python)).function()
+            finally:
+                self.depth -= depth
+                self._reading.pop()
         return self._read[python]
 
     def everything(self) -> tuple[Function, ...]:
@@ -361,21 +365,19 @@ class FunctionReader(CollectionReader):
                 raise self.error(statement, "require takes one condition", "write one require(...) per guard")
             self.guards.add(call.func.id)
             return ir.Require(self.expression(call.args[0]), span=span)
-        found, callee = self.helper(call)
-        if not callee.writes:
-            raise self.error(
-                statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
-            )
-        self.writes |= callee.writes
+        called = self.helper(call)
+        if not called.routine.writes:
+            what = f"the value of {call.func.id}(...) is dropped"
+            raise self.error(statement, what, "use it, or call a helper that writes")
+        self.writes |= called.routine.writes
         self.is_written = True
-        return ir.Do(found, span=span)
+        return ir.Do(called, span=span)
 
     def called(self, python: types.FunctionType, call: ast.Call) -> Function:
         """The checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
-        self.reader.depth += depth
-        callee = self.reader.read(python) if self.reader.depth <= DEPTH_IN_ALL.most else None
-        self.reader.depth -= depth
+        is_deep = self.reader.depth + depth > DEPTH_IN_ALL.most
+        callee = None if is_deep else self.reader.read(python, depth)
         if callee is None or depth + callee.depth > DEPTH_IN_ALL.most:
             raise self._too_deep_in_all(call, python.__name__)
         self.depth = max(self.depth, depth + callee.depth)

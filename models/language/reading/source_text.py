@@ -128,6 +128,19 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
         yield from level
 
 
+def stored(node: ast.AST) -> list[str]:
+    """The names that a statement assigns, once per assignment; variables of generators are not included."""
+    names = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            names.append(part.id)
+        if not isinstance(part, ast.comprehension):
+            waiting += ast.iter_child_nodes(part)
+    return names
+
+
 def _words(tree: ast.AST) -> str:
     """Return a syntax tree as words, the same in all Python versions that parse the text alike.
 

@@ -1389,3 +1389,15 @@ def test_a_typed_expression_goes_through_domains(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, ""))
     function = read_expression(instance, "max(s.x[i] + len(Place) for i in Node) * 2 + (7 in Node)")
     assert instance.python(function)(State(instance, instance.initial_states[0])) == 6
+
+
+def test_a_function_that_was_refused_is_refused_again_for_the_same_reason(tmp_path: Path) -> None:
+    """A user may type an expression that calls a function outside the language, and then another one."""
+    path = write(tmp_path, "def odd(s):\n    return [1, 2][0] == s.y[0]\n@action\ndef act(s):\n    s.f = True\n")
+    instance = registry.load_file(path).instance()
+    messages = set()
+    for _ in range(80):
+        with pytest.raises(LanguageError) as refusal:
+            read_expression(instance, "odd(s)")
+        messages.add(str(refusal.value).partition(": ")[2])
+    assert messages == {"in odd: `[1, 2][0]`; write s.field or s.field[index]"}
