@@ -26,15 +26,13 @@ def parts(node: ir.Node) -> Iterator[ir.Node]:
                 yield one
 
 
-def operands(node: ir.Expression | ir.Range) -> Iterator[ir.Expression]:
+def operands(node: ir.Node) -> Iterator[ir.Expression]:
     """The expressions of which an expression or a range consists, in the order of the text."""
-    waiting = list(parts(node))[::-1]
-    while waiting:
-        part = waiting.pop()
+    for part in parts(node):
         if isinstance(part, ir.Expression):
             yield part
         else:  # a term, an option, a generator
-            waiting += list(parts(part))[::-1]
+            yield from operands(part)
 
 
 def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
