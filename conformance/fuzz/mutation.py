@@ -78,8 +78,8 @@ BUGS = (
         "loop_variable_assigned",
         "checker/compile/lowering/ranges",
         "an assigned loop variable is taken to be within its range",
-        "isinstance(node, Generator) or (isinstance(node, Loop) and is_of_loop(routine, node.variable)):",
-        "isinstance(node, Generator | Loop):",
+        "isinstance(node, ir.Generator) or (isinstance(node, ir.Loop) and is_of_loop(routine, node.variable)):",
+        "isinstance(node, ir.Generator | ir.Loop):",
         tests=("checker/explicit/test_in_range",),
     ),
     Bug(

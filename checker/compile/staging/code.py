@@ -34,6 +34,16 @@ def _comparison(sign: str) -> Callable[[Value, Number], Value]:
     return lambda value, other: value.code.compared(sign, value, other)
 
 
+def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
+    """The method that calculates the next value of a variable."""
+
+    def assign(variable: Variable, other: Number) -> Variable:
+        variable.set(variable.code.calculated(operation, variable, other))
+        return variable
+
+    return assign
+
+
 class Value:
     """A number or a truth value of the function that is being built. `==` and the like are truth values too: Python
     must not ask them, which an error reports."""
@@ -121,25 +131,8 @@ class Variable(Value):
         """Give it another value."""
         self.code.builder.store(self.code.number(value), self._operand)
 
-    def __iadd__(self, other: Number) -> Variable:
-        self.set(self + other)
-        return self
-
-    def __isub__(self, other: Number) -> Variable:
-        self.set(self - other)
-        return self
-
-    def __iand__(self, other: Number) -> Variable:
-        self.set(self & other)
-        return self
-
-    def __ior__(self, other: Number) -> Variable:
-        self.set(self | other)
-        return self
-
-    def __ixor__(self, other: Number) -> Variable:
-        self.set(self ^ other)
-        return self
+    __iadd__, __isub__ = _assignment("add"), _assignment("sub")
+    __ior__, __ixor__ = _assignment("or_"), _assignment("xor")
 
 
 Number = Value | int

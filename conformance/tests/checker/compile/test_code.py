@@ -153,7 +153,7 @@ def bits_of_variables(code: Code, a: Value, b: Value) -> None:
     total = code.variable(a)
     total |= b
     total ^= 9
-    total &= 13
+    total -= 13
     code.return_(total)
 
 
@@ -219,7 +219,7 @@ def in_python(name: str, a: int, b: int) -> int:
                 total += 7
             return total
         case "bits_of_variables":
-            return ((a | b) ^ 9) & 13
+            return ((a | b) ^ 9) - 13
     assert name == "calls"
     return (b > 1) + (2 if a > 1 else 4)
 
