@@ -12,7 +12,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from isrcheck.models import registry
-from isrcheck.models.language.entries import Entry
+from isrcheck.models.language.declarations.entries import Entry
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import entry_of

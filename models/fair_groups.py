@@ -1,7 +1,8 @@
 """The steps to which a behaviour has to be fair before it can violate a liveness property.
 
 In:  an instance, a liveness property.
-Out: groups of steps, of each of which one is taken at last if one stays possible (models/language/fairness.py).
+Out: groups of steps, of each of which one is eventually taken if one stays possible
+     (models/language/declarations/fairness.py).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from isrcheck.models.language.fairness import Fairness, checked_of_action
+from isrcheck.models.language.declarations.fairness import Fairness, checked_of_action
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.declarations.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.language.starts import Cells, State
-from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
 __all__ = [

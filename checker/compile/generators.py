@@ -25,7 +25,6 @@ from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
 from isrcheck.checker.compile.staging.code import Apart, Code, Value
 from isrcheck.checker.compile.staging.instructions import failed, load_word, store_word
 from isrcheck.checker.compile.staging.module import Module, kinds_of
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
 
@@ -56,7 +55,7 @@ class GeneratorCode(KernelCode):
         """Build the functions of all generators."""
         ranges = self.instance.generator_ranges
         for number, (function, choices) in enumerate(zip(self.instance.model.generators, ranges, strict=True)):
-            build = partial(self.begin, routine_of(function), choices)
+            build = partial(self.begin, function.routine, choices)
             self.module.define(f"begin_{number}", kinds_of(build), build, is_exported=True)
 
     def begin(

@@ -30,12 +30,11 @@ from isrcheck.checker.compile.staging.instructions import READ, failed, load_wor
 from isrcheck.checker.compile.staging.module import Module
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_status, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.ir.nodes import Expression, Routine
-from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import ArgumentRange, Instance, Property
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 
 Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 """The loop over the argument with this number, inside the loops over the arguments before it."""
@@ -78,7 +77,7 @@ class KernelCode(Frame):
 
     def function(self, function: Function) -> Any:
         """The kernel's function for a property or a helper of the model."""
-        return self.routine(routine_of(function))
+        return self.routine(function.routine)
 
     def routine(self, routine: Routine) -> Any:
         """The same for a routine."""
@@ -134,7 +133,7 @@ class KernelCode(Frame):
                 if all(choice.count for choice in self.instance.argument_ranges[slot]):
                     for number, alternative in enumerate(action.alternatives):
                         with code.when(chosen == number):
-                            self.attempt(code, at, i, slot, routine_of(alternative))
+                            self.attempt(code, at, i, slot, alternative.routine)
             with code.when(
                 code.every(self.taken(at.count, results) == taken, partial(READ[1], active, self._deadlock))
             ):

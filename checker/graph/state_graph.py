@@ -36,7 +36,7 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
-from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import UsageError

@@ -18,9 +18,8 @@ from functools import cache
 
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import is_same, routines, visit
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
@@ -35,8 +34,8 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     if instance.model.constraints:
         return []
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
-    of_actions = list(routines(routine_of(function) for function in actions if function is not None))
-    of_claims = list(routines(routine_of(claim.function) for claim in claims))
+    of_actions = list(routines(function.routine for function in actions if function is not None))
+    of_claims = list(routines(claim.function.routine for claim in claims))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
     found = []

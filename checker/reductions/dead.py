@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.reads import Reads, Use
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 
 

@@ -26,7 +26,7 @@ from isrcheck.checker.reductions.sorts import Sort, Sorts
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.language.declare import WHOLE, Domain, Queue, Subset
+from isrcheck.models.language.declarations.declare import WHOLE, Domain, Queue, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, UsageError
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, assert_never
 
+from isrcheck.models.language.determined import Determined
+from isrcheck.models.language.interpreter import SIGNS
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.determined import Determined
-from isrcheck.models.language.ir.interpreter import SIGNS
 from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
@@ -76,7 +75,7 @@ class Reads:
     def actions(self) -> list[tuple[Use, ...]]:
         """The uses of cells in each action."""
         functions = map(self.instance.function, range(len(self.instance.model.actions)))
-        return [self.of(routine_of(function)) for function in functions if function is not None]
+        return [self.of(function.routine) for function in functions if function is not None]
 
     @property
     def judges(self) -> list[ir.Routine]:
@@ -84,7 +83,7 @@ class Reads:
         functions = [*self.instance.model.terminals, *self.instance.model.constraints]
         for prop in self.instance.properties:
             functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
-        return list(map(routine_of, functions))
+        return [one.routine for one in functions]
 
     @cached_property
     def predicates(self) -> list[tuple[Use, ...]]:

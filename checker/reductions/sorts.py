@@ -28,9 +28,8 @@ from typing import assert_never
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.reads import Reads
 from isrcheck.checker.reductions.values import Node, Value
-from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.declarations.declare import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import increase, operands
 from isrcheck.models.language.model import Instance
 
@@ -97,7 +96,7 @@ class Sorts:
             function = instance.function(index)
             if function is None:
                 continue
-            reading = self.routine(routine_of(function))
+            reading = self.routine(function.routine)
             for parameter, one in zip(reading.routine.arguments, action.parameters, strict=True):
                 for domain in (parameter.domain, one.domain):
                     if domain is not None and not issubclass(domain, Subset):

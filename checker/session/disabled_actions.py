@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isrcheck.models.language.interpreter import Interpreter
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.interpreter import Interpreter
 from isrcheck.models.language.ir.walking import variables, visit
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError
@@ -23,7 +22,7 @@ from isrcheck.models.run import Cells
 def disabled_actions(instance: Instance) -> frozenset[int]:
     """Return the positions in the model of the protocol's disabled actions."""
     chosen = {slot: instance.function(slot) for slot in range(len(instance.model.actions))}
-    actions = {slot: routine_of(function) for slot, function in chosen.items() if function is not None}
+    actions = {slot: function.routine for slot, function in chosen.items() if function is not None}
     never = {slot for slot in actions if any(choice.count == 0 for choice in instance.argument_ranges[slot])}
     shut = {
         slot: [_reads(guard) for guard in _false_from_the_start(instance, routine)] for slot, routine in actions.items()

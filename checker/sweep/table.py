@@ -24,7 +24,7 @@ from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, is_current
 from isrcheck.checker.sweep.results_file import CURE, ResultsFile
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError

@@ -18,14 +18,13 @@ from typing import Any, assert_never
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
-from isrcheck.models.language.core.views import Members
-from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.declarations.declare import Domain
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import increase
-from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Property, Step
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.views.sets_and_queues import Members
 
 OPERATIONS = {
     ir.Operation.TIMES: "multiply",
@@ -57,7 +56,7 @@ class Evaluator(SymbolicExecution):
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
         if function is not None:
-            self._call(routine_of(function), [state, *arguments], TRUE)
+            self._call(function.routine, [state, *arguments], TRUE)
         return self.alive, self.error, state.cells
 
     def ask(
@@ -72,7 +71,7 @@ class Evaluator(SymbolicExecution):
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
         if len(function.parameters) > len(arguments):
             arguments.append(taken or {})
-        return self.truth(self._call(routine_of(function), arguments, TRUE)), self.error
+        return self.truth(self._call(function.routine, arguments, TRUE)), self.error
 
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None

@@ -415,7 +415,7 @@ BUGS = (
     ),
     Bug(
         "or_of_settings_is_a_truth_value",
-        "models/language/ir/interpreter",
+        "models/language/interpreter",
         "`0 or 2` of settings is 1",
         "                break\n        return number",
         "                break\n        return int(bool(number))",

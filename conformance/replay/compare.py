@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

@@ -34,7 +34,7 @@ from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.system import StepRefusedError, UserSystem
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
-from isrcheck.models.language.declare import WHOLE
+from isrcheck.models.language.declarations.declare import WHOLE
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from isrcheck.certified_trace import Trace
 from isrcheck.loading import Value, values_of
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.entries import Entry
+from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations.entries import Entry
 from isrcheck.models.language.model import Instance, Model, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

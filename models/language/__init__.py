@@ -1,7 +1,6 @@
 """The modelling language: exports all its names; docs/language.md explains each."""
 
-from isrcheck.models.language.core.values import Flag
-from isrcheck.models.language.declare import (
+from isrcheck.models.language.declarations.declare import (
     NONE,
     Domain,
     Queue,
@@ -27,8 +26,9 @@ from isrcheck.models.language.declare import (
     sometimes,
     terminal,
 )
-from isrcheck.models.language.entries import bound, budget, setting, switch
-from isrcheck.models.language.fairness import any_action, weak_fairness
+from isrcheck.models.language.declarations.entries import bound, budget, setting, switch
+from isrcheck.models.language.declarations.fairness import any_action, weak_fairness
+from isrcheck.models.language.declarations.values import Flag
 
 __all__ = [
     "NONE",

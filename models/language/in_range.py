@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.models.language.declare import always, mark_of
+from isrcheck.models.language.declarations.declare import always, mark_of
 from isrcheck.models.language.model import Property
+from isrcheck.models.language.reading.function import Vocabulary
 from isrcheck.models.language.reading.reader import Reader
-from isrcheck.models.language.syntax import Vocabulary
 
 
 @always

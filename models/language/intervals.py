@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import floordiv, mul
 from typing import NoReturn, assert_never
 
-from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.declarations.declare import Domain
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import operands
 from isrcheck.models.messages.errors import LanguageError

@@ -22,8 +22,7 @@ from string import Formatter
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from isrcheck.models.language.core.views import Members
-from isrcheck.models.language.declare import (
+from isrcheck.models.language.declarations.declare import (
     PROPERTIES,
     WHOLE,
     Contents,
@@ -40,18 +39,18 @@ from isrcheck.models.language.declare import (
     Subset,
     mark_of,
 )
-from isrcheck.models.language.entries import Entry
-from isrcheck.models.language.fairness import Fairness, checked, checked_of_action, names_of
+from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations.fairness import Fairness, checked, checked_of_action, names_of
+from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element, spell_member
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.nodes import Role, Size, Variable
 from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.layouts import FieldLayout, spell_element, spell_member
+from isrcheck.models.language.reading.function import Function, Vocabulary
 from isrcheck.models.language.reading.reader import Reader, is_of_the_language
 from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
 from isrcheck.models.language.reading.sources import sources_of
 from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
-from isrcheck.models.language.syntax import Function, Vocabulary
 from isrcheck.models.language.text.plain import (
     CELL_HIGH,
     CELL_LOW,
@@ -62,6 +61,7 @@ from isrcheck.models.language.text.plain import (
     size_of,
 )
 from isrcheck.models.language.text.sealed import with_names
+from isrcheck.models.language.views.sets_and_queues import Members
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.messages.printable import escaped, escaped_lines
@@ -207,10 +207,10 @@ class Property:
     @property
     def meaning(self) -> list[Any]:
         """What of it counts in the digest of a model."""
-        asked = [None if one is None else digest.of_function(one) for one in (self.permitted, self.premise)]
+        asked = [None if one is None else digest.of_routine(one.routine) for one in (self.permitted, self.premise)]
         fair = None if self.fair is None else [[one.actions, one.each] for one in self.fair]
-        of_function = digest.of_function(self.function)
-        return [self.name, self.kind.value, of_function, asked, self.applies is not None, self.every_length, fair]
+        meaning = digest.of_routine(self.function.routine)
+        return [self.name, self.kind.value, meaning, asked, self.applies is not None, self.every_length, fair]
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,13 @@ class Action:
         """What of it counts in the digest of a model: traces show the names of its parameters."""
         fair = [False if one.mark is None else one.mark.fair for one in self.alternatives]
         each = [one if isinstance(one, bool) else list(map(str, names_of(one))) for one in fair]
-        return [self.name, self.shows, list(self.domains), list(map(digest.of_function, self.alternatives)), each]
+        return [
+            self.name,
+            self.shows,
+            list(self.domains),
+            [digest.of_routine(one.routine) for one in self.alternatives],
+            each,
+        ]
 
 
 @dataclass(frozen=True)
@@ -304,7 +310,7 @@ class Model:
             [action.meaning for action in self.actions],
             [[prop.meaning for prop in properties] for properties in (self.properties, self.lemmas)],
             [[one.name, sorted(one.switches.items()), one.alternatives] for one in self.protocols.values()],
-            [list(map(digest.of_function, functions)) for functions in predicates],
+            [[digest.of_routine(one.routine) for one in functions] for functions in predicates],
             [self.start is not None, len(self.contradictions)],
         ]
         if self._has_plain_python:

@@ -2,7 +2,7 @@
 
 In:  a `Function` that is an action.
 Out: its mutants, each a Function that every engine reads like the action itself. A mutant has no text that CPython
-     could compile; where plain Python is asked, its routine is executed (models/language/ir/interpreter.py).
+     could compile; where plain Python is asked, its routine is executed (models/language/interpreter.py).
 
 A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from isrcheck.models.language.interpreter import interpreted
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.interpreter import interpreted
 from isrcheck.models.language.ir.lowering import lowered
 from isrcheck.models.language.ir.walking import assignments, rewrite, visit
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.language.reading.spelling import respelled
-from isrcheck.models.language.syntax import Function
 
 
 @dataclass(frozen=True, eq=False)

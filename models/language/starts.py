@@ -19,11 +19,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol, overload
 
-from isrcheck.models.language.core.records import RecordView
-from isrcheck.models.language.core.views import QueueView, SetView
-from isrcheck.models.language.declare import NONE, Contents, Domain, Group
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.declare import NONE, Contents, Domain, Group
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.text.plain import plain, shown
+from isrcheck.models.language.views.records import RecordView
+from isrcheck.models.language.views.sets_and_queues import QueueView, SetView
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading.typed_expression import read_expression
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.format.spelling import spell_value
@@ -58,7 +57,7 @@ def parse_expression(instance: Instance, text: str) -> StateExpression:
         function = read_expression(instance, text)
     except UsageError as error:
         raise UsageError(f"--eval {error}") from None
-    (returned,) = routine_of(function).body
+    (returned,) = function.routine.body
     assert isinstance(returned, ir.Return)
     title = spell_expression(returned.value)
     return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))

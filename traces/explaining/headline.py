@@ -10,7 +10,7 @@ wrong is the loss of a record, as attribution.py finds it, or else the last step
 
 from __future__ import annotations
 
-from isrcheck.models.language.declare import LIVENESS, Kind
+from isrcheck.models.language.declarations.declare import LIVENESS, Kind
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Property
 from isrcheck.traces.explaining import kafka_headline

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import promises, readers
 from isrcheck.models.transactions.values import Outcome

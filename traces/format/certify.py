@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import INDUCTIVE, Kind
+from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError

@@ -19,11 +19,11 @@ from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry
-from isrcheck.models.language.core.values import Values
-from isrcheck.models.language.declare import Contents
+from isrcheck.models.language.declarations.declare import Contents
+from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
+from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
+from isrcheck.models.language.declarations.values import Values
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.layouts import FieldLayout, spell_element
-from isrcheck.models.language.layouts import spell_value as spelled_value
 from isrcheck.models.language.model import ArgumentRange, Instance, Model, Step, parse, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.models import registry, run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells

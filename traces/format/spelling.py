@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.layouts import FieldLayout, spell_element
-from isrcheck.models.language.layouts import spell_value as spelled_value
+from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
+from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells, State
 

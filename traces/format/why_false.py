@@ -4,7 +4,7 @@ In:  a property or an action of a model, and the states in which it is evaluated
 Out: a `Reason`: a tree of expressions of the model, down to expressions that only read cells; and its lines.
 
 The routine as it is written determines which expressions are examined, so sets and queues are explained as such. The
-interpreter (models/language/ir/interpreter.py) computes every value, and reads the cells.
+interpreter (models/language/interpreter.py) computes every value, and reads the cells.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.declarations.declare import Disabled
+from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.in_range import DEADLOCK
+from isrcheck.models.language.interpreter import Argument, Evaluation, Interpreter, arguments_of
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.interpreter import Argument, Evaluation, Interpreter, arguments_of
 from isrcheck.models.language.ir.walking import parts, variables, visit
-from isrcheck.models.language.layouts import spell_element
 from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.language.reading.spelling import respelled
-from isrcheck.models.language.syntax import Function
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import Trace

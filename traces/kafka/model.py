@@ -11,7 +11,7 @@ from collections.abc import Callable
 from isrcheck.models.kafka.properties import promises
 from isrcheck.models.kafka.state.broker import commit, epochs, log, min_isr
 from isrcheck.models.kafka.state.clients import readers
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 

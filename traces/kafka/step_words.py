@@ -17,8 +17,8 @@ from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import metadata
 from isrcheck.models.kafka.state.broker import assignment, requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState
-from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_entry, name_transaction

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.layouts import FieldLayout, spell_element
+from isrcheck.models.language.declarations.declare import Domain
+from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_part

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.lasso import back

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.language.core.values import Flag
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations.values import Flag
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.nearest import nearest
 from isrcheck.traces.format.trace import Trace

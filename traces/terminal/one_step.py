@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.models.language.declare import LIVENESS, Kind
+from isrcheck.models.language.declarations.declare import LIVENESS, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import INDUCTIVE, LIVENESS, Kind
+from isrcheck.models.language.declarations.declare import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.messages.printable import escaped

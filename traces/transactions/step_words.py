@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.layouts import spell_element
+from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
 from isrcheck.models.transactions import transaction_log

@@ -33,10 +33,10 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_outside,
 )
-from isrcheck.models.language.declare import WHOLE, Kind
+from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 
 
 @Staged

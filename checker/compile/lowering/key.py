@@ -17,7 +17,7 @@ from typing import Any
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.model import ArgumentRange, Instance
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 
 
 def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
@@ -45,7 +45,7 @@ def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) 
     """What these functions do, and where the cells and settings are that they use."""
     values = dict(instance.configuration.items())
     return (
-        [[one and digest.of_function(one) for one in several] for several in functions],
+        [[one and digest.of_routine(one.routine) for one in several] for several in functions],
         [(one.__name__, size) for one, size in zip(instance.model.domains, instance.sizes, strict=True)],
         [
             (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))

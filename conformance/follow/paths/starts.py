@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from isrcheck.models.language.layouts import FieldLayout
+from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Configuration, Instance
 from isrcheck.models.language.starts import Cells, Enumeration
 from isrcheck.models.run import State

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import Any
 
-from isrcheck.models.language.ir.interpreter import Evaluation
+from isrcheck.models.language.interpreter import Evaluation
 from isrcheck.models.language.ir.nodes import Call, Constant, Fold, Loop, Node, Role, Routine, Variable
 from isrcheck.models.language.ir.walking import rewrite
 

@@ -17,7 +17,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
 from isrcheck.models.coordinator.state import Service
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.messages.errors import UsageError
 
 Values = dict[str, int]

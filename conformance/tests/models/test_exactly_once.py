@@ -19,7 +19,7 @@ from isrcheck.models import exactly_once, registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once import broker, faults, producer, promises, state
 from isrcheck.models.exactly_once.values import Partitioner, Resend, Retries, Truth
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.model import Instance, Model, assemble
 from isrcheck.models.messages.errors import UsageError
 

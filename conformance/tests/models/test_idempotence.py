@@ -10,7 +10,7 @@ from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.clients.sequences import is_in_sequence, is_remembered, last_numbered
 from isrcheck.models.kafka.state.values import UnknownProducer
-from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.messages.errors import UsageError
 
 GENERATIONS = tuple(MODEL.protocols)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import get_args
 
 from isrcheck.models import language
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
 from isrcheck.models.language.ir.nodes import Node, Routine
 from isrcheck.models.language.ir.walking import routines, visit
@@ -56,4 +55,4 @@ def routines_of(model: Model) -> Iterator[Routine]:
     functions += [*model.generators, *model.terminals, *model.constraints]
     for prop in (*model.properties, *model.lemmas):
         functions += [one for one in (prop.function, prop.permitted, prop.premise) if one is not None]
-    return routines(map(routine_of, functions))
+    return routines(one.routine for one in functions)

@@ -18,11 +18,9 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from isrcheck.models.language.declare import Domain, Field, LastOf, Subset
-from isrcheck.models.language.entries import Entry
-from isrcheck.models.language.ir.building import routine_of
+from isrcheck.models.language.declarations.declare import Domain, Field, LastOf, Subset
+from isrcheck.models.language.declarations.entries import Entry
 from isrcheck.models.language.ir.nodes import Node, Routine, Variable
-from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.plain import members_of
 
 SEMANTICS = 1
@@ -40,11 +38,6 @@ def hashed(content: Any, data: bytes = b"") -> str:
 # ------------------------------------------------------------------------------------------------------------ functions
 
 _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
-
-
-def of_function(function: Function) -> str:
-    """The digest of what a function does; that of a mutant differs from that of the original."""
-    return of_routine(routine_of(function))
 
 
 def of_routine(routine: Routine) -> str:

@@ -7,7 +7,7 @@ Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, which an e
      filler. What a queue does not allow is an index outside the array: an element is read at
      `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
 
-What stands for something else is where that is written. models/language/core/views.py has the same operations for
+What stands for something else is where that is written. models/language/views has the same operations for
 CPython; the tests of the fuzzer compare both.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.declarations.declare import Domain
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import assigned, assignments, fold, rewrite, visit
 

@@ -6,7 +6,7 @@ Out: `Routine`, the representation of one function, and the classes of its nodes
 A name is resolved once: a variable is an object, and two variables of one name are two objects. Fields and entries are
 named by text, because a model has one state and one configuration. Nodes are compared by identity, so that an analysis
 can keep what it finds by node. The meaning of each node is that of the Python from which it is made
-(models/language/ir/interpreter.py has it in a few lines); expressions have no effect.
+(models/language/interpreter.py has it in a few lines); expressions have no effect.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
-from isrcheck.models.language.declare import Domain, Mark, Subset
+from isrcheck.models.language.declarations.declare import Domain, Mark, Subset
 from isrcheck.models.language.text.plain import shortened
 
 

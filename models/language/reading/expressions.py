@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from isrcheck.models.language.declare import Domain, Kind, Subset, mark_of, require
+from isrcheck.models.language.declarations.declare import Domain, Kind, Subset, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import EXPRESSIONS_ARE, NUMBERS
 from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.chains import alternatives, subscripts, summands
+from isrcheck.models.language.reading.function import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.reading.source_text import stored
 from isrcheck.models.language.reading.spelling import shown
-from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of, plain
 from isrcheck.models.messages.errors import LanguageError
 

@@ -1,7 +1,7 @@
 """The check that a function uses only the closed list of the modelling language's constructs, and its representation.
 
 In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
-Out: a `Function` (models/language/syntax.py), whose routine every engine reads; or a LanguageError with FILE:LINE and a
+Out: a `Function` (reading/function.py), whose routine every engine reads; or a LanguageError with FILE:LINE and a
      hint. A construct that is refused is refused here, for all engines.
 """
 
@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
+from isrcheck.models.language.declarations.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
 from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
+from isrcheck.models.language.reading.function import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
 from isrcheck.models.language.reading.source_text import statements_in, stored, written
 from isrcheck.models.language.reading.spelling import shown
-from isrcheck.models.language.syntax import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.sealed import sealed
 from isrcheck.models.messages.errors import LanguageError

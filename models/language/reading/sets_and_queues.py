@@ -4,7 +4,7 @@ In:  nodes of a function's syntax tree.
 Out: nodes of the representation as it is written: `IsIn`, `Length`, `SetLoop`, ..., which ir/lowering.py
      puts into the core; or a LanguageError with the cure.
 
-models/language/core/views.py has the same operations for CPython.
+models/language/views/sets_and_queues.py has the same operations for CPython.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import NoReturn
 
-from isrcheck.models.language.declare import Group
+from isrcheck.models.language.declarations.declare import Group
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import elements_of
 from isrcheck.models.language.reading.expressions import (

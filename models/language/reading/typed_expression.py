@@ -1,25 +1,21 @@
 """An expression about one state that a user typed, checked as if a property of the model returned it.
 
-In:  an instance, and the text of the expression, in which `s` is the state.
-Out: a `Function` of `s`; or a LanguageError that names the fault and its column. The expression can use the names that
-     the files of the model define; nothing outside the language is ever executed.
+In:  the text of the expression, in which `s` is the state, and the names that it can use.
+Out: a `Function` of `s`; or a LanguageError that names the fault and its column. Nothing outside the language is ever
+     executed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from enum import IntEnum
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.ir.constructs import DEPTH
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.reader import FunctionReader, Reader
 from isrcheck.models.language.reading.source_text import WrittenSource
-from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.nearest import nearest
 
@@ -29,13 +25,12 @@ MOST_TEXT = 1000
 NAME = "expression"
 
 
-def read_expression(instance: Instance, text: str) -> Function:
-    """Return the function of `s` that returns the expression `text`. Raises LanguageError."""
+def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[str]) -> Function:
+    """The function of `s` that returns the expression `text`, which can use these names of the model's files, but not
+    the `ambiguous` ones. Raises LanguageError."""
     definition = _parsed(text)
-    names, ambiguous = _names(instance)
     python = _compiled(definition, text, names)
-    model = instance.model
-    return _ExpressionReader(model.reader, python, definition, text, ambiguous).function()
+    return _ExpressionReader(reader, python, definition, text, ambiguous).function()
 
 
 def _parsed(text: str) -> ast.FunctionDef:
@@ -70,45 +65,6 @@ def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> 
         raise LanguageError(f"`{text.strip()}` cannot be compiled: {error}; simplify it") from None
     code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     return FunctionType(code, names, NAME)
-
-
-def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """The names that an expression can use, with their values: helpers, whole numbers, enumerations and domains of the
-    model's files. Also the names that it cannot use: the functions of the instance's protocol disagree on their values.
-    """
-    model = instance.model
-    used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
-    used += [prop.function for prop in (*model.properties, *model.lemmas)]
-    used += [*model.terminals, *model.constraints]
-    others = [function for action in model.actions for function in action.alternatives]
-    found: dict[str, Any] = {}
-    ambiguous: set[str] = set()
-    for name, value in _globals(instance, used):
-        if found.setdefault(name, value) is not value and found[name] != value:
-            ambiguous.add(name)
-    for name, value in _globals(instance, others):
-        found.setdefault(name, value)
-    return {name: value for name, value in found.items() if name not in ambiguous}, ambiguous
-
-
-def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
-    """The global names and values in the files of these functions and of the functions that they call."""
-    seen: set[int] = set()
-    for function in with_callees(functions):
-        names = function.names
-        if id(names) not in seen:
-            seen.add(id(names))
-            yield from ((name, value) for name, value in list(names.items()) if _is_offered(instance, value))
-
-
-def _is_offered(instance: Instance, value: object) -> bool:
-    if type(value) is FunctionType:
-        mark = mark_of(value)
-        is_declared = mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION)
-        return value.__code__.co_filename in instance.model.sources and not is_declared
-    if isinstance(value, type) and issubclass(value, Domain):
-        return value is not Domain
-    return isinstance(value, int) or (isinstance(value, type) and issubclass(value, IntEnum) and len(value) > 0)
 
 
 class _ExpressionReader(FunctionReader):

@@ -8,7 +8,6 @@ import pytest
 
 from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, placed
 from isrcheck.checker.compile.lowering.ranges import Ranges
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
@@ -57,7 +56,7 @@ def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
     text = MODEL.replace("{guards}", "\n".join(f"    require({guard})" for guard in guards))
     (folder / "house.py").write_text(text, encoding="utf-8")
     instance: Instance = load_file(folder / "house.py").instance()
-    routine, choices = routine_of(instance.model.actions[0].alternatives[0]), instance.argument_ranges[0]
+    routine, choices = instance.model.actions[0].alternatives[0].routine, instance.argument_ranges[0]
     ranges = Ranges(instance)
     waiting: list[Expression] = conjuncts(routine)
     limits = ranges.limits(routine, waiting, argument_limits(routine, choices))

@@ -41,7 +41,7 @@ from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.models import published, registry
-from isrcheck.models.language.declare import WHOLE
+from isrcheck.models.language.declarations.declare import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 

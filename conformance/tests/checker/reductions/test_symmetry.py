@@ -30,7 +30,7 @@ from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry, run
-from isrcheck.models.language.declare import LastOf
+from isrcheck.models.language.declarations.declare import LastOf
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.registry import load_file

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from isrcheck.models import registry
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.digest import of_function, of_routine
+from isrcheck.models.language.ir.digest import of_routine
 from isrcheck.models.language.ir.nodes import Store
 from isrcheck.models.language.model import Model
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 
 LIMITS = "LIMIT = 3\n"
 ROLES = "from enum import IntEnum\n\n\nclass Role(IntEnum):\n    FOLLOWER = 0\n    LEADER = 1\n    LAST = 2\n"
@@ -130,9 +129,9 @@ SAME = {
 @pytest.mark.parametrize("what", SAME)
 def test_what_is_written_in_another_way_keeps_the_digest(load: Load, what: str) -> None:
     before, after = load(), load(**SAME[what])
-    assert of_function(rise(before)) == of_function(rise(after))
+    assert of_routine(rise(before).routine) == of_routine(rise(after).routine)
     assert before.digest == after.digest
-    assert len(before.digest) == len(of_function(rise(before))) == 64
+    assert len(before.digest) == len(of_routine(rise(before).routine)) == 64
 
 
 # ------------------------------------------------------------------------------------------------------ what it means
@@ -173,7 +172,7 @@ OTHER = {
 @pytest.mark.parametrize("what", OTHER)
 def test_another_meaning_changes_the_digest(load: Load, what: str) -> None:
     before, after = load(), load(**OTHER[what])
-    assert of_function(rise(before)) != of_function(rise(after))
+    assert of_routine(rise(before).routine) != of_routine(rise(after).routine)
     assert before.digest != after.digest
 
 
@@ -195,7 +194,7 @@ def test_what_a_model_declares_changes_its_digest_alone(load: Load, old: str, ne
     more = TEXT.replace("@always\n", "def stays_low(s):\n    return s.low == 0\n\n\n@always\n")
     assert old in more
     before, after = load(model=more), load(model=more.replace(old, new))
-    assert of_function(rise(before)) == of_function(rise(after))
+    assert of_routine(rise(before).routine) == of_routine(rise(after).routine)
     assert before.digest != after.digest
 
 
@@ -206,7 +205,7 @@ def test_what_a_model_declares_changes_its_digest_alone(load: Load, old: str, ne
 def test_traces_spell_members(load: Load, old: str, new: str) -> None:
     """A member that no function names counts in the model, and not in the function."""
     before, after = load(), load(**changed("roles", (old, new)))
-    assert of_function(rise(before)) == of_function(rise(after))
+    assert of_routine(rise(before).routine) == of_routine(rise(after).routine)
     assert before.digest != after.digest
 
 
@@ -218,7 +217,7 @@ def test_constants_of_one_name_count_by_value(load: Load, value: int) -> None:
     text += "\n\n@always\ndef one(s):\n    return one_most(s)\n\n\n@always\ndef other(s):\n    return other_most(s)\n"
     model = load(model=text, first=helper.format(3), second=helper.format(value))
     one, other = (prop.function for prop in model.properties if prop.name in ("one", "other"))
-    assert (of_function(one) == of_function(other)) == (value == 3)
+    assert (of_routine(one.routine) == of_routine(other.routine)) == (value == 3)
 
 
 # ------------------------------------------------------------------------------------------------- other functions
@@ -226,15 +225,15 @@ def test_constants_of_one_name_count_by_value(load: Load, value: int) -> None:
 
 def test_a_mutant_has_another_digest() -> None:
     model = registry.load("published/kip_101")[0]
-    originals = {of_function(one) for action in model.actions for one in action.alternatives}
+    originals = {of_routine(one.routine) for action in model.actions for one in action.alternatives}
     made = [one for action in model.actions for alternative in action.alternatives for one in mutants(alternative)]
     assert len(made) > 50
-    assert not originals & {of_function(one.function) for one in made}
+    assert not originals & {of_routine(one.function.routine) for one in made}
 
 
 def test_a_routine_has_the_digest_of_its_body(load: Load) -> None:
     """A routine that is made of another one, as by a reduction."""
-    routine = routine_of(rise(load()))
+    routine = rise(load()).routine
     assert of_routine(replace(routine)) == of_routine(routine)
     *others, last = routine.body
     assert isinstance(last, Store)
@@ -250,7 +249,7 @@ def test_a_long_sum_and_a_deep_expression(load: Load) -> None:
     last = text.replace(" + 0\n", " - 0\n")
     first, middle = text.replace("= s.low + s.high", "= s.high + s.high"), text.replace("(1 + 1)", "(1 + 0)")
     assert last != text != first
-    assert len({of_function(rise(load(model=one))) for one in (text, last, first, middle)}) == 4
+    assert len({of_routine(rise(load(model=one)).routine) for one in (text, last, first, middle)}) == 4
 
 
 def test_a_long_chain_of_helpers(load: Load) -> None:
@@ -259,4 +258,4 @@ def test_a_long_chain_of_helpers(load: Load) -> None:
     text = TEXT.replace("@action\n", f"{helpers}@action\n").replace("s.at[node] = 0", "s.at[node] = h98(s)")
     first, other = (f"def h0(s):\n    return {value}\n\n\n" for value in (1, 2))
     models = [load(model=text.replace("def h1(", f"{one}def h1(")) for one in (first, other)]
-    assert of_function(rise(models[0])) != of_function(rise(models[1]))
+    assert of_routine(rise(models[0]).routine) != of_routine(rise(models[1]).routine)

@@ -23,10 +23,9 @@ from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry, run
 from isrcheck.models.language.intervals import LEAST, MOST, Interval, Intervals, Locals, hull
-from isrcheck.models.language.ir.building import routine_of
 from isrcheck.models.language.ir.nodes import Expression
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import with_callees
+from isrcheck.models.language.reading.function import with_callees
 from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW
 from isrcheck.models.messages.errors import LanguageError
 
@@ -249,7 +248,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
         named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
     intervals = Intervals(named, lambda domain: 0)
     for prop in (*model.properties, *model.lemmas):
-        intervals.of_call(routine_of(prop.function), [None] * len(prop.function.parameters))
+        intervals.of_call(prop.function.routine, [None] * len(prop.function.parameters))
     assert 1000 < intervals.work < 10_000
 
 
@@ -382,7 +381,7 @@ def watched(instance: Instance) -> int:
     named |= {"n": (2, 2), "many": (40, 40), "most": (0, 127)}
     recorded = Recorded(named)
     (prop,) = instance.properties
-    recorded.of_call(routine_of(prop.function), [None])
+    recorded.of_call(prop.function.routine, [None])
     names = dict(prop.function.names)
     seen = 0
 

@@ -18,8 +18,8 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.models import registry
+from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.run import Cells, State
 

@@ -12,9 +12,9 @@ from conformance.tests.models.language.test_sets import assert_refused_at_the_ma
 from conformance.tests.support.trace import trace
 from isrcheck.checker import cli
 from isrcheck.models import registry, run
+from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.reading.typed_expression import read_expression
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
 from isrcheck.traces.format.why_false import why_broken

@@ -13,9 +13,8 @@ import pytest
 
 from conformance.tests.support.compared.representation import representation_differs
 from isrcheck.models import registry, run
-from isrcheck.models.language.ir import interpreter
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.determined import Determined
+from isrcheck.models.language import interpreter
+from isrcheck.models.language.determined import Determined
 from isrcheck.models.language.ir.nodes import (
     Cell,
     Chain,
@@ -170,7 +169,7 @@ def scopes(tmp_path: Path) -> Instance:
 
 
 def routine(instance: Instance, name: str) -> Routine:
-    functions = [routine_of(instance.function(index)) for index in range(len(instance.model.actions))]
+    functions = [instance.function(index).routine for index in range(len(instance.model.actions))]
     found = [one for one in routines(functions) if one.name == name]
     assert len(found) == 1
     return found[0]
@@ -204,7 +203,7 @@ def test_each_number_of_a_chain_is_read_once(tmp_path: Path) -> None:
     text = SCOPES.replace("taken == step or", f"{nested} or taken == step or")
     (tmp_path / "nested.py").write_text(text, encoding="utf-8")
     (prop,) = (one for one in registry.load_file(tmp_path / "nested.py").properties if one.of_steps)
-    nodes = list(visit(routine_of(prop.function).body))
+    nodes = list(visit(prop.function.routine.body))
     assert [sum(isinstance(node, kind) for node in nodes) for kind in (Chain, Link, Cell)] == [12, 24, 3]
 
 
@@ -241,7 +240,7 @@ def test_a_part_that_decides_determines_a_condition_wherever_it_stands(tmp_path:
     claims = "".join(f"\n\n@always\ndef claim_{number}(s):\n    return {one}\n" for number, one in enumerate(TRUTHS))
     (tmp_path / "truths.py").write_text(SCOPES + claims, encoding="utf-8")
     instance = registry.load_file(tmp_path / "truths.py").instance("")
-    conditions = [routine_of(one.function).body[0] for one in instance.properties if one.name.startswith("claim")]
+    conditions = [one.function.routine.body[0] for one in instance.properties if one.name.startswith("claim")]
     determined = Determined(instance)
     assert [determined.truth(one.value) for one in conditions if isinstance(one, Return)] == list(TRUTHS.values())
 

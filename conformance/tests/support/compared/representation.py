@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.ir.building import routine_of
-from isrcheck.models.language.ir.interpreter import Argument, Interpreter, arguments_of
+from isrcheck.models.language.declarations.declare import Disabled
+from isrcheck.models.language.interpreter import Argument, Interpreter, arguments_of
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.messages.errors import ModelError
 
 OUT_OF_RANGE = "leaves a declared range"
@@ -57,7 +56,7 @@ def _questions(instance: Instance, cells: Sequence[int]) -> Iterator[Question]:
 
         def of_representation() -> int | None:
             arguments: list[Argument] = [list(one) for one in states]
-            return interpreter.call(routine_of(function), [*arguments, *(one.action for one in taken)])
+            return interpreter.call(function.routine, [*arguments, *(one.action for one in taken)])
 
         return function.name, of_python, of_representation
 
@@ -97,7 +96,7 @@ def _step(instance: Instance, interpreter: Interpreter, cells: Sequence[int], st
         if function is None:
             return None
         changed = list(cells)
-        interpreter.call(routine_of(function), [changed, *arguments])
+        interpreter.call(function.routine, [changed, *arguments])
         return tuple(changed)
 
     return instance.spell_step(step), of_python, of_representation

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from isrcheck.models import registry
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.format import folder

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, floordiv, ge, gt, le, lt, mod, mul, ne
 from typing import TypeAlias, assert_never
 
-from isrcheck.models.language.core.views import Members
-from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.declarations.declare import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.language.starts import Meanings, State, parts_of
+from isrcheck.models.language.views.sets_and_queues import Members
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
     ir.Sign.EQUAL: eq,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.declare import Contents, Domain, Group, Mark
+from isrcheck.models.language.declarations.declare import Contents, Domain, Group, Mark
 from isrcheck.models.language.ir.nodes import Routine, Variable
 
 STATE_NAMES = ("s", "before", "after")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
-from isrcheck.models.language.core.values import Values
-from isrcheck.models.language.declare import NONE, Field
+from isrcheck.models.language.declarations.declare import NONE, Field
+from isrcheck.models.language.declarations.values import Values
 from isrcheck.models.language.text.plain import bytes_of
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped

@@ -17,8 +17,8 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
-from isrcheck.models.language.core.contents import QueueCells, SetCells
-from isrcheck.models.language.core.values import Flag, Size, Values
+from isrcheck.models.language.declarations.contents import QueueCells, SetCells
+from isrcheck.models.language.declarations.values import Flag, Size, Values
 from isrcheck.models.language.text.plain import (
     VALUES,
     DeclarationError,
@@ -360,7 +360,7 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
     liveness properties assume that a step of the action is taken at last if one stays possible (weak fairness); `fair`
-    may also name parameters, for each of whose values this is assumed (models/language/fairness.py).
+    may also name parameters, for each of whose values this is assumed (models/language/declarations/fairness.py).
     """
     mark = _marking(Mark(Kind.ACTION, shows=shows, fair=fair))
     return mark if function is None else mark(function)
@@ -421,7 +421,7 @@ def _liveness(kind: Kind) -> Callable[..., Any]:
 eventually = _liveness(Kind.EVENTUALLY)
 """A state that every behaviour reaches: <>P in the notation of TLA+.
 
-Behaviours are endless, may stutter, and are weakly fair to some steps (models/language/fairness.py): `fair` lists them;
+Behaviours are endless, may stutter, and are weakly fair to some steps (fairness.py): `fair` lists them;
 without it, those of the actions declared with `@action(fair=...)` count. The counterexample is a path from which a
 behaviour never reaches the state: it ends in a loop, or in a state where it stays. `permitted` is asked in the states
 of the loop in which the property is false.

@@ -6,8 +6,8 @@ Out: the number or the truth value that the expression always has; None if it de
 
 from __future__ import annotations
 
+from isrcheck.models.language.interpreter import Interpreter, UnknownVariableError
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.interpreter import Interpreter, UnknownVariableError
 from isrcheck.models.language.model import Instance
 
 
