@@ -13,7 +13,8 @@ from dataclasses import fields
 from functools import partial
 from typing import get_args
 
-from isrcheck.models.language.ir import constructs, interpreter, nodes
+from isrcheck.models.language import interpreter
+from isrcheck.models.language.ir import constructs, nodes
 
 PART = re.compile(r"(<!-- made of: (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -94,7 +94,7 @@ def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
         # The index of a fold is in its range.
         (
             ["all(s.count[other] < 2 for other in range(len(Guest)))"],
-            [["all((s.count[other] < 2 for other in range(len(Guest))))"], [], []],
+            [["all(s.count[other] < 2 for other in range(len(Guest)))"], [], []],
         ),
     ],
 )

@@ -16,7 +16,7 @@ from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.compile import native
-from isrcheck.checker.compile.careful import CarefulCode
+from isrcheck.checker.compile.lower import CarefulCode
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
