@@ -45,11 +45,7 @@ SIGNS = {
     ast.Gt: ir.Sign.GREATER,
     ast.GtE: ir.Sign.AT_LEAST,
 }
-OPERATIONS = {
-    ast.Mult: ir.Operation.TIMES,
-    ast.FloorDiv: ir.Operation.DIVIDED_BY,
-    ast.Mod: ir.Operation.MODULO,
-}
+OPERATIONS = {ast.Mult: ir.Operation.TIMES, ast.FloorDiv: ir.Operation.DIVIDED_BY, ast.Mod: ir.Operation.MODULO}
 MEMBERSHIP = (ast.In, ast.NotIn)
 
 PASSED_ON = {
@@ -143,11 +139,10 @@ class ExpressionReader(ABC):
                     terms.append(ir.Term(self.expression(term), isinstance(sign, ast.Sub), span=self.span(term)))
                 return ir.Sum(tuple(terms), span=span)
             case ast.BinOp(left=left, op=operator, right=right):
-                if type(operator) not in OPERATIONS:
+                operation = OPERATIONS.get(type(operator))
+                if operation is None:
                     raise self.error(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
-                return ir.Arithmetic(
-                    self.expression(left), OPERATIONS[type(operator)], self.expression(right), span=span
-                )
+                return ir.Arithmetic(self.expression(left), operation, self.expression(right), span=span)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ir.Not(self.expression(operand), span=span)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -239,10 +234,11 @@ class ExpressionReader(ABC):
 
     def domain(self, node: ast.expr) -> type[Domain] | None:
         """The domain that a name means, if it means one."""
-        meaning = self.names.get(node.id) if isinstance(node, ast.Name) and node.id not in self.own else None
+        if not isinstance(node, ast.Name) or node.id in self.own:
+            return None
+        meaning = self.names.get(node.id)
         if not isinstance(meaning, type) or not issubclass(meaning, Domain) or meaning is Domain:
             return None
-        assert isinstance(node, ast.Name)
         self.domains[node.id] = meaning
         return meaning
 
@@ -349,9 +345,8 @@ class ExpressionReader(ABC):
         """`taken == action`."""
         left, right = node.left, node.comparators[0]
         if TAKEN not in self.own:
-            raise self.error(
-                node, "`taken` has no value here", "add it as third parameter of a property of transitions"
-            )
+            cure = "add it as third parameter of a property of transitions"
+            raise self.error(node, "`taken` has no value here", cure)
         is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             raise self.error(node, f"`{shown(node)}`", "write taken == action, with the action's name")
