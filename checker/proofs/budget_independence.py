@@ -20,7 +20,7 @@ from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import is_same, routines, visit
+from isrcheck.models.language.ir.walking import increase, routines, visit
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 
@@ -36,13 +36,13 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
     of_actions = list(routines(function.routine for function in actions if function is not None))
     of_claims = list(routines(claim.function.routine for claim in claims))
+    settings = frozenset[str]().union(*map(_settings, (*of_actions, *of_claims)))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        is_read = any(name in _settings(routine) for routine in (*of_actions, *of_claims))
-        if fields is None or is_read or fields & asked:
+        if fields is None or name in settings or fields & asked:
             continue
         if all(_only_counts_down(routine, field) for routine in of_actions for field in fields):
             found.append(name)
@@ -108,18 +108,14 @@ def _only_counts_down(routine: ir.Routine, field: str) -> bool:
     for statement in routine.body:
         match statement:
             case ir.Require():
-                allowed.update(cell for node in visit([statement]) if (cell := _asked_above_0(node)) is not None)
-            case ir.Store(ir.Cell(indices=()) as cell, ir.Sum((ir.Term(old), ir.Term(ir.Constant(1), True)))) if (
-                is_action and is_same(old, cell)
-            ):
-                allowed.update((cell, old))
+                for node in visit([statement]):
+                    match node:
+                        case ir.Compare(ir.Cell(indices=()) as cell, ir.Sign.GREATER, ir.Constant(0)):
+                            allowed.add(cell)
+            case ir.Store(ir.Cell(indices=()) as cell) if is_action and (total := increase(statement)) is not None:
+                match total.terms:
+                    case (ir.Term(old), ir.Term(ir.Constant(1), True)):
+                        allowed.update((cell, old))
     uses = [node for node in visit(routine.body) if isinstance(node, ir.Cell) and node.field == field]
     stores = [node for node in visit(routine.body) if isinstance(node, ir.Store) and node.cell.field == field]
     return len(stores) <= 1 and allowed.issuperset(uses)
-
-
-def _asked_above_0(node: ir.Node) -> ir.Cell | None:
-    match node:
-        case ir.Compare(ir.Cell(indices=()) as cell, ir.Sign.GREATER, ir.Constant(0)):
-            return cell
-    return None

@@ -352,8 +352,8 @@ BUGS = (
         "budget_asked_about",
         "checker/proofs/budget_independence",
         "a budget that a claim reads may be unlimited",
-        "is_read or fields & asked:",
-        "is_read:",
+        "name in settings or fields & asked:",
+        "name in settings:",
         tests=("checker/proofs/test_proof_cache", *PROOFS),
     ),
     Bug(

@@ -841,6 +841,10 @@ class Instance:
         changed += [f"{action} of {other}" for action, other in self.swaps.items()]
         return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
+    def _repr_pretty_(self, printer: Any, _is_cycle: bool) -> None:
+        """What Hypothesis prints of it in a failing example."""
+        printer.text(repr(self))
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over the model's meaning and the configuration's effect on it, as 64 hexadecimal digits."""

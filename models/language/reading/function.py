@@ -30,7 +30,7 @@ class Function:
     """The function that CPython calls: compiled from the text, and sealed (models/language/text/sealed.py)."""
     path: str
     line: int
-    routine: Routine = field(repr=False)
+    routine: Routine
     """What every engine reads."""
     functions: Mapping[str, Function]
     """The functions that it calls, by the names that it uses."""
