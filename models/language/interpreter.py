@@ -232,7 +232,7 @@ class Evaluation:
         """The cells of a state, and the position of a cell in them."""
         cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)
-        return cells, layout.position([self.value(index) for index in cell.indices])
+        return cells, layout.position([self.value(index) for index in cell.indices], cells)
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:

@@ -44,12 +44,28 @@ class FieldLayout:
         """Every index of the field, in the order of the cells."""
         return itertools.product(*(range(size) for size in self.sizes))
 
-    def position(self, index: Sequence[int]) -> int:
-        """The position in a state of the cell with this index. Raises ModelError if there is none."""
+    def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
+        """The position in a state of the cell with this index. Raises ModelError if there is none; given the cells of
+        the state, the message says how long a queue is."""
         offset = 0
         for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
+            if one == size and cells and depth + 1 == len(self.sizes):
+                start = self.offset + offset * size
+                self._refuse_place([cells[position] for position in range(start, start + size)])
             offset = offset * size + self.index(depth, one)
         return self.offset + offset
+
+    def _refuse_place(self, row: list[int]) -> None:
+        """Raise ModelError if this row is a queue: the core looks behind its last place for what a queue lacks."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return
+        length = len(row) - row.count(contents.filler)
+        if length == len(row):
+            cure = "guard the step with len(...), or give it a larger most="
+            raise ModelError(f"{self.name} is full with {length} elements; {cure}")
+        what = f"{self.name}, whose length is {length}, has no such element"
+        raise ModelError(f"{what}; test it with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
         """This index, the one after `depth` others, as a number. Raises ModelError if it is outside its domain."""

@@ -14,6 +14,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.mutants import mutants
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.traces import cli as traces
 
@@ -293,6 +294,23 @@ def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
     for code, violations in asked.items():
         found = searched(instance_of(tmp_path, action(f"require({code})", "s.owner = 0")), None).findings
         assert (found["in_range"].found.count if "in_range" in found else 0) == violations
+
+
+MUTANTS = {
+    "s.turns.popleft()": "turns, whose length is 0, has no such element; test it with len(...) before it is used",
+    "s.owner = s.turns[0]": "turns, whose length is 0, has no such element",
+    "s.owner = s.turns[4]": "index 4 of turns is outside 0..2",
+    "for x in range(4):\n        s.turns.append(0)": "turns is full with 3 elements; guard the step with len(...), or",
+    "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field",
+}
+
+
+@pytest.mark.parametrize("code", MUTANTS)
+def test_a_mutant_says_what_a_queue_does_not_allow(tmp_path: Path, code: str) -> None:
+    instance = instance_of(tmp_path, action("require(node == 0)", *code.split("\n    ")))
+    (mutant,) = mutants(instance.model.actions[0].alternatives[0])
+    with pytest.raises(ModelError, match=re.escape(MUTANTS[code])):
+        mutant.function.python(run.State(instance, instance.initial_states[0]), 0)
 
 
 def test_the_index_of_a_queue_is_read_whatever_is_looked_for(tmp_path: Path) -> None:
