@@ -70,7 +70,7 @@ def test_a_folder_may_have_its_own_module_models(load, tmp_path):
 
 def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
     monkeypatch.syspath_prepend(PROJECT)
-    from models.language import declare as second  # what a checkout on the path makes possible
+    from models.language.declarations import declare as second  # what a checkout on the path makes possible
 
     assert second is not declare
     model = load("from models.log import has_entry\nfrom models import language as the_language\n" + FORMER)
