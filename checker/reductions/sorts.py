@@ -8,7 +8,7 @@ Every value gets a sort by unification: an index has the sort of the axis, the s
 has the sort of its arguments. Numbers that are computed have none. Domains whose elements meet this way share one sort.
 A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, if every operation on
 values of the sort is one of: ==, !=, use as an index, assignment, a call, a fold or a loop over the whole domain; and
-the order of a loop's iterations does not matter (checker/reductions/loops.py). By induction over the syntax tree, each
+the order of a loop's iterations does not matter (checker/reductions/loops.py). By induction over the nodes, each
 expression then has in the permuted state the permuted value. Settings are known, so a branch that they exclude is not
 read. A comparison with a constant restricts the permutations to those that keep the constant; NONE is always kept.
 

@@ -43,18 +43,18 @@ def _shallow(node: ast.AST) -> ast.AST:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
             # Text that is written beside a one-letter name gets brackets if it needs them.
-            text = ast.unparse(ast.BinOp(_part(first), ast.Add(), ast.Name("_")))[: -len(" + _")]
+            text = spelled(ast.BinOp(first, ast.Add(), ast.Name("_")))[: -len(" + _")]
             for operator, term in rest[:-1]:
-                text += ast.unparse(ast.BinOp(ast.Name("_"), operator, _part(term)))[1:]
+                text += spelled(ast.BinOp(ast.Name("_"), operator, term))[1:]
             return ast.BinOp(ast.Name(text), node.op, _part(node.right))
         case ast.IfExp(orelse=ast.IfExp() as following):
             pairs, last = alternatives(following)
-            found = _part(last)
+            otherwise = _part(last)
             for test, value in reversed(pairs):
-                found = ast.Name(ast.unparse(ast.IfExp(_part(test), _part(value), found)))
-            return ast.IfExp(_part(node.test), _part(node.body), found)
+                otherwise = ast.Name(spelled(ast.IfExp(test, value, otherwise)))
+            return ast.IfExp(_part(node.test), _part(node.body), otherwise)
         case ast.Call(func=function, args=[ast.GeneratorExp() as generator], keywords=[]):
-            text = ast.unparse(_part(generator))[1:-1]  # `ast.unparse` would put it into brackets of its own
+            text = spelled(generator)[1:-1]  # `ast.unparse` would put it into brackets of its own
             return ast.Call(function, [ast.Name(text)], [])
     fields = {
         name: [_shallow(one) if isinstance(one, ast.AST) else one for one in value]
