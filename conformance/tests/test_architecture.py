@@ -87,7 +87,7 @@ COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 
 MOST_LINES = 500
 MOST_LINES_OF_THE_CLUSTER = 300
-LONGER = {f"models/language/{name}.py" for name in ("model", "ir/nodes", "reading/expressions")}
+LONGER = {"models/language/model.py", "models/language/ir/nodes.py"}
 """Files over the limit that are known of: this set may shrink, not grow."""
 
 MODELLING_LANGUAGE = (

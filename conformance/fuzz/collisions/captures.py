@@ -229,7 +229,7 @@ def fresh_is_shared(correct: Method) -> Method:
     return wrong
 
 
-INTERPRETER, EVALUATOR = "models/language/ir/interpreter:Interpreter", "checker/symbolic/evaluator:Evaluator"
+INTERPRETER, EVALUATOR = "models/language/interpreter:Interpreter", "checker/symbolic/evaluator:Evaluator"
 SORTS, PAIRS = "checker/reductions/sorts:Sorts", "checker/reductions/pairs:_Normalization"
 READER, LOWERING = "models/language/reading/expressions:ExpressionReader", "models/language/ir/lowering:_Lowering"
 

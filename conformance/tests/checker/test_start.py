@@ -43,14 +43,14 @@ COMPILING = """
 import os, signal, sys
 from isrcheck.checker.compile import kernels
 
-def compiling(*arguments):
+def compiling(*arguments, **keywords):
     class Callback:
         def __del__(self):
             os.kill(os.getpid(), signal.SIGINT)
             for _ in range(1000):
                 pass
     Callback()
-    return kernel_of(*arguments)
+    return kernel_of(*arguments, **keywords)
 
 kernel_of, kernels.kernel_of = kernels.kernel_of, compiling
 from isrcheck.checker.__main__ import main

@@ -252,6 +252,7 @@ def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
             waiting += graph()[file]
     assert {file for file in files if f"isrcheck/{file}" not in hashed} == {
         *("checker/resources/cache.py", "checker/resources/engine_digest.py"),  # what keeps the code
-        *("models/messages/errors.py", "models/messages/printable.py"),  # what becomes of mistakes in a model
+        # What becomes of mistakes in a model.
+        *(f"models/messages/{name}.py" for name in ("errors", "nearest", "printable")),
         "models/run.py",  # the type of a state
     }
