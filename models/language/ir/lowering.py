@@ -25,11 +25,6 @@ from isrcheck.models.language.ir.walking import assigned, assignments, fold, rew
 N = TypeVar("N", bound=ir.Node)
 
 
-def is_in_the_core(written: Iterable[ir.Statement]) -> bool:
-    """Whether there are no sets and queues in statements."""
-    return not any(isinstance(node, ir.CollectiveExpression | ir.CollectiveStatement) for node in visit(written))
-
-
 def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
     """The statements of a function in the core."""
     return _Lowering(parameters, written).block(written)

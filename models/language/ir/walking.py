@@ -44,6 +44,19 @@ def visit(nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
         waiting += list(parts(node))[::-1]
 
 
+def statements_in(statements: Iterable[ir.Statement]) -> Iterator[ir.Statement]:
+    """These statements and all statements in them, each before its parts."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case ir.Branch(cases, otherwise):
+                for case in cases:
+                    yield from statements_in(case.body)
+                yield from statements_in(otherwise)
+            case ir.Loop(body=body) | ir.SetLoop(body=body):
+                yield from statements_in(body)
+
+
 def with_depth(nodes: Iterable[ir.Node]) -> Iterator[tuple[ir.Node, int]]:
     """These nodes and all nodes in them, each with its depth: 1 for the given ones."""
     waiting = [(node, 1) for node in nodes]
@@ -96,7 +109,8 @@ def assigned(statements: Iterable[ir.Statement]) -> set[ir.Variable]:
 def assignments(statements: Iterable[ir.Statement]) -> Counter[ir.Variable]:
     """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
     queue."""
-    nodes = (node for node in visit(statements) if isinstance(node, ir.Assign | ir.Loop | ir.SetLoop | ir.TakeFirst))
+    assigning = (ir.Assign, ir.Loop, ir.SetLoop, ir.TakeFirst)
+    nodes = (one for one in statements_in(statements) if isinstance(one, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)
 
 

@@ -83,6 +83,7 @@ class ExpressionReader(ABC):
     def __init__(self) -> None:
         self.pending: set[str] = set()
         """The variables of generators that have no value yet."""
+        self.has_collections = False  # whether something is said about sets, queues or domains, which the core lacks
         self.reads: set[str] = set()
         self.constants: dict[str, int | bool] = {}
         self.functions: dict[str, Function] = {}
@@ -336,6 +337,7 @@ class ExpressionReader(ABC):
         (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
         domain = self.domain(right)
         if domain is not None:
+            self.has_collections = True
             return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
         if not isinstance(right, ast.Tuple):
             raise self.error(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")

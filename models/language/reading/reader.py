@@ -16,13 +16,13 @@ from typing import Any
 from isrcheck.models.language.declarations.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
-from isrcheck.models.language.ir.lowering import is_in_the_core, lowered, size_of_core
+from isrcheck.models.language.ir.lowering import lowered, size_of_core
 from isrcheck.models.language.ir.walking import assignments, with_depth
 from isrcheck.models.language.reading.chains import branches
 from isrcheck.models.language.reading.function import STATE_NAMES, TAKEN, Function, Vocabulary
 from isrcheck.models.language.reading.nesting import Nesting
 from isrcheck.models.language.reading.sets_and_queues import CollectionReader
-from isrcheck.models.language.reading.source_text import statements_in, stored, written
+from isrcheck.models.language.reading.source_text import assigned_names, statements_in, written
 from isrcheck.models.language.reading.spelling import shown
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.sealed import sealed
@@ -120,7 +120,8 @@ class FunctionReader(CollectionReader):
         self.depth = self.nesting.deepest
         if len(definition.args.args) > PARAMETERS.most:
             raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)
-        returns_value = any(isinstance(node, ast.Return) for node in statements_in(definition))
+        statements = list(statements_in(definition))
+        returns_value = any(isinstance(statement, ast.Return) for statement in statements)
         for decorator in definition.decorator_list:
             if not is_of_the_language(decorator, self.names):
                 raise self.error(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
@@ -129,11 +130,11 @@ class FunctionReader(CollectionReader):
         self.subsets = {one.name: one.domain for one in parameters if one.domain and issubclass(one.domain, Subset)}
         self.assigned = {one.name for one in parameters if one.role is ir.Role.NUMBER}
         # As in Python: a name that is assigned anywhere in a function is one variable everywhere in it.
-        locals_ = {name: ir.Variable(name) for statement in body for name in stored(statement)}
+        locals_ = {name: ir.Variable(name) for statement in statements for name in assigned_names(statement)}
         self.own = {**locals_, **{one.name: one for one in parameters}}
         as_written = self._block(body)
         self._check_ends(returns_value, as_written)
-        core = as_written if is_in_the_core(as_written) else self._core(parameters, as_written)
+        core = self._core(parameters, as_written) if self.has_collections else as_written
         routine = ir.Routine(
             self.name,
             ir.Span(self.source, definition.lineno, 0, definition.lineno, 0),

@@ -68,6 +68,7 @@ class CollectionReader(ExpressionReader):
             subset = self.subsets.get(node.id)
             if subset is None:
                 return ()
+            self.has_collections = True
             return (ir.Collection(self.own[node.id], "", (), subset.of, span=self.span(node)),)
         place = self.place(node)
         if place is None:
@@ -91,6 +92,7 @@ class CollectionReader(ExpressionReader):
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
+        self.has_collections = True
         return ir.Collection(
             state, place.name, self.several(place.indices), contents.axis, contents.filler, span=self.span(node)
         )

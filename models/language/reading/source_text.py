@@ -128,17 +128,19 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
         yield from level
 
 
-def stored(node: ast.AST) -> list[str]:
-    """The names that a statement assigns, once per assignment; variables of generators are not included."""
-    names = []
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            names.append(part.id)
-        if not isinstance(part, ast.comprehension):
-            waiting += ast.iter_child_nodes(part)
-    return names
+def assigned_names(statement: ast.AST) -> list[str]:
+    """The names that a statement assigns, not those inside it; nor the variables of generators."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return [name for target in targets for name in stored(target)]
+        case ast.AugAssign(target=target) | ast.For(target=target):
+            return stored(target)
+    return []
+
+
+def stored(target: ast.expr) -> list[str]:
+    """The names to which a target assigns."""
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 def _words(tree: ast.AST) -> str:
