@@ -82,6 +82,10 @@ LINE = HEAD.count("\n") + 6
             "s.up[n] = any(s.knows[a][b] for a in range(s.nodes) for b in range(s.nodes) if a < b)",
             "`a < b` orders elements",
         ),
+        (  # `2 and 1` is 1, and `1 and 2` is 2
+            "s.up[n] = any((s.level[a] and s.level[b]) == 2 for a in range(3) for b in range(3) if a < b)",
+            "`a < b` orders elements",
+        ),
     ],
 )
 def test_what_tells_elements_apart_is_named(statement: str, reason: str, tmp_path: Path) -> None:
@@ -112,6 +116,7 @@ def test_what_tells_elements_apart_is_named(statement: str, reason: str, tmp_pat
         ("s.total = max(s.level[x] for x in Node) + min((s.level[x] for x in Node if s.up[x]), default=1)", []),
         ("s.total = s.total + 1", []),
         ("s.up[n] = all(s.level[a] == s.level[b] for a in range(3) for b in range(3) if a < b)", []),
+        ("s.up[n] = any(not (s.level[a] and s.level[b]) for a in range(3) for b in range(3) if a < b)", []),
         ("if s.pick == 1:\n        s.owner = first_up(s)", []),
         ("s.owner = first_up(s) if s.pick == 1 and s.up[n] else n", []),
     ],
