@@ -195,7 +195,7 @@ def compare(instance: Instance, sorts: list[Sort], chance: random.Random) -> Non
     blocks = tuple(Block(number, one.name, tuple(set(range(one.size)) - one.fixed)) for number, one in enumerate(sorts))
     known = symmetry_of(instance)
     assert known is not None
-    symmetry = Symmetry(blocks, known.sizes, known.cells, known.arguments, frozenset())
+    symmetry = Symmetry(blocks, known.sizes, known.cells, known.arguments, frozenset(), frozenset())
     layouts = [layout for layout in instance.layouts.values() for _ in range(layout.count)]
     for _ in range(8):
         state = tuple(chance.randint(layout.low, layout.high) for layout in layouts)
