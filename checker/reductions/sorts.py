@@ -118,7 +118,7 @@ class Sorts:
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
         for routine in self.reads.judges:
-            self.routine(routine)
+            self.routine(routine).result.root().fixed.add(0)  # only the truth of the result counts, and 0 is false
 
     def _judge(self) -> None:
         for node in {id(one.root()): one.root() for one in self.domains.values()}.values():

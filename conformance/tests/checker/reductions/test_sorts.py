@@ -127,6 +127,21 @@ def test_what_treats_elements_alike_is_symmetric(statement: str, fixed: list[int
     assert [(one.name, one.size, sorted(one.fixed)) for one in sorts.symmetric] == [("Node", 3, fixed), ("Key", 2, [])]
 
 
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "@always\ndef judge(s):\n    return s.owner\n",
+        "@always\ndef judge(s):\n    return s.owner if s.up[1] else NONE\n",
+        "@always(permitted=allowed)\ndef judge(s):\n    return s.total == 0\n",
+    ],
+)
+def test_what_judges_a_state_tells_element_0_from_the_others(judge: str, tmp_path: Path) -> None:
+    """Only the truth of its result counts, and 0 is false: element 0 breaks `return s.owner`, said to hold."""
+    allowed = "\n\ndef allowed(s):\n    return s.owner\n"
+    sorts = sorts_of(tmp_path, ACT.format("s.owner = n") + allowed + "\n\n" + judge)
+    assert [0 in one.fixed for one in sorts.symmetric if one.name == "Node"] == [True]
+
+
 def test_the_value_of_an_or_is_the_number_that_decides(tmp_path: Path) -> None:
     """`s.pick or 2` names element 2, not 1: with 1 kept in its place, one of two different steps was left out."""
     text = "\n\n@action\ndef rises(s, n: Node):\n    require(s.total == 0)\n    s.total = 1\n    s.up[n] = True\n"
