@@ -138,9 +138,8 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
         reasons = f" ({reasons})" if reasons else ""
         raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
     arguments, sources = tuple(_arguments(instance, chosen)), instance.model.sources
-    places = (
-        frozenset(place_in(sources, one) for one in nodes) for nodes in (sorts.unordered, sorts.over_configured_ranges)
-    )
+    several = sorts.unordered, sorts.over_configured_ranges(chosen)
+    places = (frozenset(place_in(sources, one) for one in nodes) for nodes in several)
     return Symmetry(tuple(blocks), found.sizes, found.cells, arguments, *places)
 
 

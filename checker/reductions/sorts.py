@@ -85,10 +85,10 @@ class Sorts:
         """The node of a domain."""
         return self.domains.setdefault(domain, Node({domain}))
 
-    @property
-    def over_configured_ranges(self) -> list[ir.Generator]:
-        """The generators over elements whose range is determined, but not by the text and the bounds alone."""
-        return [one for one, node in self.generators.items() if node.root().domains]
+    def over_configured_ranges(self, chosen: Iterable[Sort]) -> list[ir.Generator]:
+        """The generators over elements of these sorts whose range the text and the bounds alone do not determine."""
+        domains = {domain for one in chosen for domain in one.domains}
+        return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
         """Whether the text and the bounds alone determine an end of a range, and show it."""
