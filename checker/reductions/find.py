@@ -23,7 +23,7 @@ from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts
-from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
+from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry, place_in
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declarations.declare import WHOLE, Domain, Queue, Subset
@@ -125,7 +125,9 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
                 " them only with == and !="
             )
     chosen = [one for one in sorts.symmetric if not declared or any(domain.symmetric for domain in one.domains)]
-    found = Symmetry((), tuple(one.size for one in chosen), tuple(_cells(instance, chosen)), (), frozenset())
+    found = Symmetry(
+        (), tuple(one.size for one in chosen), tuple(_cells(instance, chosen)), (), frozenset(), frozenset()
+    )
     blocks = _small([block for number, one in enumerate(chosen) for block in _blocks(instance, found, number, one)])
     if not blocks:
         if declared:
@@ -135,12 +137,10 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
         reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in told.items())
         reasons = f" ({reasons})" if reasons else ""
         raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
-    sources = instance.model.sources
-    places = frozenset(
-        (sources.get(one.span.source.path, one.span.source.path), one.span.line, one.span.column)
-        for one in sorts.unordered
-    )
-    return Symmetry(tuple(blocks), found.sizes, found.cells, tuple(_arguments(instance, chosen)), places)
+    arguments, sources = tuple(_arguments(instance, chosen)), instance.model.sources
+    several = sorts.unordered, sorts.over_configured_ranges(chosen)
+    places = (frozenset(place_in(sources, one) for one in nodes) for nodes in several)
+    return Symmetry(tuple(blocks), found.sizes, found.cells, arguments, *places)
 
 
 def _number(domain: type[Domain], chosen: Sequence[Sort]) -> int | None:

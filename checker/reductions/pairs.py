@@ -5,8 +5,9 @@ Out: the comparisons `a < b` that only spare the second look at each pair, becau
      both variables exchanged. A reduced kernel evaluates them as `a != b`.
 
 The rest is compared in a normal form. A helper that is one expression is put in place of its call; the operands of
-`and`, `or`, `==` and `!=` are sorted; a variable of the fold is its number in it, so that two folds that differ only in
-the names of their variables have one form.
+`==` and `!=` are sorted, and those of `and` and `or` where only the truth of the result counts (`2 and 3` is 3, and
+`3 and 2` is 2); a variable of the fold is its number in it, so that two folds that differ only in the names of their
+variables have one form.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class _Normalization:
         """The number of variables of folds around a node."""
         self.left = MOST_NODES
 
-    def form(self, node: ir.Node, forms: Forms) -> Any:
-        """The normal form of a node."""
+    def form(self, node: ir.Node, forms: Forms, *, as_truth: bool = False) -> Any:
+        """The normal form of a node, of whose value perhaps only the truth counts."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
@@ -75,7 +76,9 @@ class _Normalization:
             case ir.Fold():
                 return self.fold(node, dict(forms))
             case ir.And(parts) | ir.Or(parts):
-                return self.several(type(node), parts, forms)
+                return self.several(type(node), parts, forms, as_truth=as_truth)
+            case ir.Not(operand):
+                return ir.Not.__name__, self.form(operand, forms, as_truth=True)
             case ir.Compare(left, sign, right):
                 return None if node is self.order else _compared(self.form(left, forms), sign, self.form(right, forms))
             case ir.Chain(first, links):
@@ -86,7 +89,7 @@ class _Normalization:
                 passed = [self.form(argument, forms) for argument in arguments]
                 match routine.body:
                     case [ir.Return(value)]:
-                        return self.form(value, dict(zip(routine.parameters, passed, strict=True)))
+                        return self.form(value, dict(zip(routine.parameters, passed, strict=True)), as_truth=as_truth)
                 return "call", id(routine), *passed
         return type(node).__name__, *(self.part(one, forms) for one in vars(node).values())
 
@@ -112,19 +115,23 @@ class _Normalization:
             ranges.append(self.form(generator.range, forms))
             forms.setdefault(generator.variable, ("variable", self.depth))
             self.depth += 1
-        conditions = self.several(ir.And, [one for part in fold.generators for one in part.conditions], forms)
-        rest = self.part((fold.body, fold.default), forms)
+        tests = [one for part in fold.generators for one in part.conditions]
+        conditions = self.several(ir.And, tests, forms, as_truth=True)
+        is_truth = fold.gathering in (ir.Gathering.ALL, ir.Gathering.ANY)
+        rest = self.form(fold.body, forms, as_truth=is_truth), self.part(fold.default, forms)
         self.depth = depth
         return fold.gathering, ranges, conditions, rest
 
-    def several(self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms) -> tuple[Any, ...]:
+    def several(
+        self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
+    ) -> tuple[Any, ...]:
         """The normal form of a conjunction or disjunction; operands of the same operator are flattened, also where a
-        helper is put in place."""
+        helper is put in place. Their order decides which of them is the value, but not whether it is true."""
         found: list[Any] = []
         for part in parts:
-            form = self.form(part, forms)
+            form = self.form(part, forms, as_truth=as_truth)
             found += form[1:] if isinstance(form, tuple) and form and form[0] == kind.__name__ else [form]
-        return kind.__name__, *sorted(found, key=repr)
+        return kind.__name__, *(sorted(found, key=repr) if as_truth else found)
 
 
 def _compared(left: Any, sign: ir.Sign, right: Any) -> Any:

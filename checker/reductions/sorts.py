@@ -62,6 +62,8 @@ class Sorts:
         self.routines: dict[ir.Routine, _Reading] = {}
         self.unordered: set[ir.Compare] = set()
         """The comparisons of elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
+        self.generators: dict[ir.Generator, Node] = {}
+        """The generators whose range is determined, but not by the text and the bounds alone."""
         for name, declared in instance.model.fields.items():
             for domain in declared.over:
                 self.domain(domain)
@@ -82,6 +84,18 @@ class Sorts:
     def domain(self, domain: type[Domain]) -> Node:
         """The node of a domain."""
         return self.domains.setdefault(domain, Node({domain}))
+
+    def over_configured_ranges(self, chosen: Iterable[Sort]) -> list[ir.Generator]:
+        """The generators over elements of these sorts whose range the text and the bounds alone do not determine."""
+        domains = {domain for one in chosen for domain in one.domains}
+        return [one for one, node in self.generators.items() if node.root().domains & domains]
+
+    def is_written(self, end: ir.Expression) -> bool:
+        """Whether the text and the bounds alone determine an end of a range, and show it."""
+        match end:
+            case ir.Setting(entry):
+                return self.instance.model.entries[entry].is_bound
+        return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
         """What is known of a routine, which is read once."""
@@ -104,7 +118,7 @@ class Sorts:
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
         for routine in self.reads.judges:
-            self.routine(routine)
+            self.routine(routine).result.root().fixed.add(0)  # only the truth of the result counts, and 0 is false
 
     def _judge(self) -> None:
         for node in {id(one.root()): one.root() for one in self.domains.values()}.values():
@@ -317,7 +331,10 @@ class _Reading:
         if fold.gathering is not ir.Gathering.SUM:
             self.sorts.unordered |= set(pairs.symmetric_orders(fold))
         for generator in fold.generators:
-            self.locals[generator.variable] = self.iterated(generator.range, generator.span)
+            node = self.locals[generator.variable] = self.iterated(generator.range, generator.span)
+            numbers = generator.range
+            if node.ranges and not all(map(self.sorts.is_written, (numbers.first, numbers.end))):
+                self.sorts.generators[generator] = node
             for condition in generator.conditions:
                 self.truth(condition)
         match fold.gathering:

@@ -9,7 +9,7 @@ The group is a product: one symmetric group for each block.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import factorial, prod
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
@@ -52,13 +53,15 @@ class Block:
 class Symmetry:
     """The permutations: those of each block, combined. `sizes` are the sizes of the sorts; `arguments` holds for each
     action, for each parameter, the sort of its values and whether they are subsets; `unordered` are the comparisons of
-    two elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
+    two elements that only spare the second look at a pair (checker/reductions/pairs.py); `configured` are the
+    generators over all elements whose range a kernel does not know, because the configuration determines it."""
 
     blocks: tuple[Block, ...]
     sizes: tuple[int, ...]
     cells: tuple[Cell, ...]
     arguments: tuple[tuple[tuple[int | None, bool], ...], ...]
     unordered: frozenset[Place]
+    configured: frozenset[Place]
 
     @property
     def order(self) -> int:
@@ -161,6 +164,12 @@ class Symmetry:
             else:
                 ordinals.append(images[sort][ordinal])
         return instance.number(step.action, ordinals)
+
+
+def place_in(sources: Mapping[str, str], node: ir.Node) -> Place:
+    """The place of a node in a model with these files."""
+    span = node.span
+    return sources.get(span.source.path, span.source.path), span.line, span.column
 
 
 def inverse(images: Permutation) -> Permutation:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from isrcheck.checker.compile.lowering.ranges import Limits, Ranges
-from isrcheck.checker.reductions.symmetry import Symmetry
+from isrcheck.checker.reductions.symmetry import Symmetry, place_in
 from isrcheck.models.language.ir import nodes as ir
 
 
@@ -36,12 +36,13 @@ class Elements:
         return goes_on
 
     def _is_over_elements(self, generator: ir.Generator) -> bool:
+        if self.symmetry is None:
+            return False
         ends = self.ranges.number(generator.range.first), self.ranges.number(generator.range.end)
-        return self.symmetry is not None and ends[0] == 0 and ends[1] in self.symmetry.sizes
+        is_whole = ends[0] == 0 and ends[1] in self.symmetry.sizes
+        return is_whole or place_in(self.sources, generator) in self.symmetry.configured
 
     def sign(self, comparison: ir.Compare) -> str:
         """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
-        span = comparison.span
-        place = self.sources.get(span.source.path, span.source.path), span.line, span.column
-        is_unordered = self.symmetry is not None and place in self.symmetry.unordered
+        is_unordered = self.symmetry is not None and place_in(self.sources, comparison) in self.symmetry.unordered
         return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value

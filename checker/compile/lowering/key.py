@@ -67,4 +67,11 @@ def _reduction(reduction: Reduction | None) -> Any:
     if reduction is None or reduction.symmetry is None:
         return reduction
     symmetry = reduction.symmetry
-    return symmetry.blocks, symmetry.sizes, symmetry.cells, sorted(symmetry.unordered), reduction.dead
+    return (
+        symmetry.blocks,
+        symmetry.sizes,
+        symmetry.cells,
+        sorted(symmetry.unordered),
+        sorted(symmetry.configured),
+        reduction.dead,
+    )

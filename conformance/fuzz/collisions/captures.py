@@ -178,8 +178,8 @@ def domains_by_name(correct: Method) -> Method:
 def constants_by_text(correct: Method) -> Method:
     """The normal form of a node, where constants that are written alike are one, whatever their modules."""
 
-    def wrong(self: Any, node: Node, *around: Any) -> Any:
-        return ("constant", node.span.text) if isinstance(node, Constant) else correct(self, node, *around)
+    def wrong(self: Any, node: Node, *around: Any, **context: Any) -> Any:
+        return ("constant", node.span.text) if isinstance(node, Constant) else correct(self, node, *around, **context)
 
     return wrong
 

@@ -82,6 +82,10 @@ LINE = HEAD.count("\n") + 6
             "s.up[n] = any(s.knows[a][b] for a in range(s.nodes) for b in range(s.nodes) if a < b)",
             "`a < b` orders elements",
         ),
+        (  # `2 and 1` is 1, and `1 and 2` is 2
+            "s.up[n] = any((s.level[a] and s.level[b]) == 2 for a in range(3) for b in range(3) if a < b)",
+            "`a < b` orders elements",
+        ),
     ],
 )
 def test_what_tells_elements_apart_is_named(statement: str, reason: str, tmp_path: Path) -> None:
@@ -112,6 +116,7 @@ def test_what_tells_elements_apart_is_named(statement: str, reason: str, tmp_pat
         ("s.total = max(s.level[x] for x in Node) + min((s.level[x] for x in Node if s.up[x]), default=1)", []),
         ("s.total = s.total + 1", []),
         ("s.up[n] = all(s.level[a] == s.level[b] for a in range(3) for b in range(3) if a < b)", []),
+        ("s.up[n] = any(not (s.level[a] and s.level[b]) for a in range(3) for b in range(3) if a < b)", []),
         ("if s.pick == 1:\n        s.owner = first_up(s)", []),
         ("s.owner = first_up(s) if s.pick == 1 and s.up[n] else n", []),
     ],
@@ -120,6 +125,21 @@ def test_what_treats_elements_alike_is_symmetric(statement: str, fixed: list[int
     sorts = sorts_of(tmp_path, ACT.format(statement))
     assert sorts.asymmetric == {}
     assert [(one.name, one.size, sorted(one.fixed)) for one in sorts.symmetric] == [("Node", 3, fixed), ("Key", 2, [])]
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "@always\ndef judge(s):\n    return s.owner\n",
+        "@always\ndef judge(s):\n    return s.owner if s.up[1] else NONE\n",
+        "@always(permitted=allowed)\ndef judge(s):\n    return s.total == 0\n",
+    ],
+)
+def test_what_judges_a_state_tells_element_0_from_the_others(judge: str, tmp_path: Path) -> None:
+    """Only the truth of its result counts, and 0 is false: element 0 breaks `return s.owner`, said to hold."""
+    allowed = "\n\ndef allowed(s):\n    return s.owner\n"
+    sorts = sorts_of(tmp_path, ACT.format("s.owner = n") + allowed + "\n\n" + judge)
+    assert [0 in one.fixed for one in sorts.symmetric if one.name == "Node"] == [True]
 
 
 def test_the_value_of_an_or_is_the_number_that_decides(tmp_path: Path) -> None:
@@ -190,7 +210,7 @@ def compare(instance: Instance, sorts: list[Sort], chance: random.Random) -> Non
     blocks = tuple(Block(number, one.name, tuple(set(range(one.size)) - one.fixed)) for number, one in enumerate(sorts))
     known = symmetry_of(instance)
     assert known is not None
-    symmetry = Symmetry(blocks, known.sizes, known.cells, known.arguments, frozenset())
+    symmetry = Symmetry(blocks, known.sizes, known.cells, known.arguments, frozenset(), frozenset())
     layouts = [layout for layout in instance.layouts.values() for _ in range(layout.count)]
     for _ in range(8):
         state = tuple(chance.randint(layout.low, layout.high) for layout in layouts)

@@ -269,10 +269,12 @@ def fine(s):
 
 
 @pytest.mark.parametrize("level", ["s.level[x]", "1 - s.level[x]"])
-def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["s.nodes", "s.nodes + s.pick", "max(s.nodes, 1)"])
+def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: str, level: str, tmp_path: Path) -> None:
     """There is one key, and no node has it: the fold is decided by the first node that is looked at, if its level is a
     key. If it is not, the range is left. So one permutation of a state leaves it, and another one does not."""
-    instance = load_file(written(tmp_path, LEAVES.replace("LEVEL", level))).instance()
+    text = LEAVES.replace("[LEVEL] for x in range(s.nodes)", f"[{level}] for x in range({end})")
+    instance = load_file(written(tmp_path, text)).instance()
     reduction, _ = reduction_of(instance, symmetry=True, dead=False)
     assert reduction is not None
     whole, reduced = searched(instance, None), searched(instance, reduction)
