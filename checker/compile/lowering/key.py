@@ -44,9 +44,11 @@ def generators_key(instance: Instance) -> str:
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
     """What these functions do, and where the cells and settings are that they use."""
     values = dict(instance.configuration.items())
+    domains = [str(digest.domain(one)) for one in instance.model.domains]
+    is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
     return (
         [[one and digest.of_routine(one.routine) for one in several] for several in functions],
-        [(one.__name__, size) for one, size in zip(instance.model.domains, instance.sizes, strict=True)],
+        [*zip(domains, instance.sizes, strict=True), is_ambiguous and instance.model.digest],
         [
             (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))
             for name, one in instance.model.entries.items()

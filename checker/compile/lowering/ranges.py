@@ -44,13 +44,19 @@ class Ranges:
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
         """The limits of the variables in nodes of a routine, given limits of its parameters. A variable has one if it
-        never changes but as the variable of one loop, outside of which no model reads it."""
+        never changes but as the variable of one loop, outside of which no model reads it. Where several generators have
+        one variable, because a helper stands in several guards (checker/compile/lowering/guards.py), it is that of all.
+        """
         known = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
+        unknown: set[ir.Variable] = set()
         for node in visit(nodes):
             if isinstance(node, ir.Generator) or (isinstance(node, ir.Loop) and is_of_loop(routine, node.variable)):
                 limit = self._limit(node.range, known)
-                if limit is not None:
-                    known[node.variable] = limit
+                if limit is None:
+                    unknown.add(node.variable)
+                    known.pop(node.variable, None)
+                elif node.variable not in unknown:
+                    known[node.variable] = max(limit, known.get(node.variable, 0))
         return known
 
     def _limit(self, numbers: ir.Range, limits: Limits) -> int | None:

@@ -8,6 +8,8 @@ import pytest
 
 from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, placed
 from isrcheck.checker.compile.lowering.ranges import Ranges
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.ir.nodes import Expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
@@ -100,3 +102,46 @@ def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
 )
 def test_guards_have_their_places(tmp_path: Path, guards: list[str], expected: list[list[str]]) -> None:
     assert placed_guards(tmp_path, *guards) == expected
+
+
+TWO_RANGES = '''
+"""Guests and rooms."""
+
+from isrcheck.language import Domain, action, always, between, field, require
+
+
+class Guest(Domain, size=2):
+    pass
+
+
+class Room(Domain, size=5):
+    pass
+
+
+class State:
+    count = field(Guest, values=between(0, 3))
+
+
+def few_before(s, end):
+    return sum(s.count[guest] for guest in range(end)) <= 2
+
+
+@action
+def goes(s, guest: Guest, room: Room):
+    require(few_before(s, room))
+    require(few_before(s, guest))
+    s.count[guest] += 1
+
+
+@always
+def small(s):
+    return s.count[0] < 3
+'''
+
+
+def test_a_fold_of_two_guards_has_the_range_of_both(tmp_path: Path) -> None:
+    """One helper with two arguments: the fold leaves its range for one of them only, a room after the third."""
+    (tmp_path / "house.py").write_text(TWO_RANGES, encoding="utf-8")
+    instance = load_file(tmp_path / "house.py").instance()
+    found = explore(instance, Limits(depth=1), count_all=True)
+    assert (found.fired, found.findings["in_range"].found.count) == ([6], 4)

@@ -175,6 +175,59 @@ def test_whether_a_setting_is_a_truth_value_changes_the_key(tmp_path: Path) -> N
     assert kernel_key(one, None) != kernel_key(other, None)
 
 
+TWO_DOMAINS = """
+from {library} import Guest as Visitor
+
+from isrcheck.language import Domain, action, always, between, bound, field
+
+
+class Configuration:
+    guests = bound(2, "guests", least=1, most=4)
+    visitors = bound(3, "visitors", least=1, most=4)
+
+
+class Guest(Domain, size=lambda configuration: configuration.guests):
+    pass
+
+
+class State:
+    count = field(values=between(0, 9))
+
+
+@action
+def grow(s):
+    s.count = len(Guest) + len(Visitor)
+
+
+@always
+def small(s):
+    return s.count < len({domain})
+"""
+
+LIBRARY = """
+from isrcheck.language import Domain
+
+
+class Guest(Domain, size=lambda configuration: configuration.visitors):
+    pass
+"""
+
+
+def test_two_domains_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their sizes are functions, of which a digest says only that they are functions."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "visitors_of_a_house.py").write_text(LIBRARY, encoding="utf-8")
+    instances = []
+    for domain in ("Guest", "Visitor"):
+        (tmp_path / f"{domain}.py").write_text(
+            TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain), encoding="utf-8"
+        )
+        instances.append(load_file(tmp_path / f"{domain}.py").instance())
+    assert [instance.sizes for instance in instances] == [(2, 3), (2, 3)]
+    assert len(set(map(code_of, instances))) == 2
+    assert len({kernel_key(instance, None) for instance in instances}) == 2
+
+
 @pytest.mark.parametrize("name", SAME)
 def test_what_does_not_change_the_code_keeps_the_key(tmp_path: Path, name: str) -> None:
     one, other = instance_of(tmp_path / "one"), instance_of(tmp_path / "other", *SAME[name])
