@@ -454,7 +454,7 @@ class ExpressionReader(ABC):
         python = self.meaning(call.func)
         if type(python) is not types.FunctionType or python is require:
             raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
-        if python.__module__.startswith("isrcheck.models.language."):
+        if str(python.__module__).startswith("isrcheck.models.language."):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
             raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)

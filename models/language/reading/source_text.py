@@ -236,6 +236,19 @@ def _names_bound(line: ast.stmt) -> set[str]:
     return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
 
 
+def _is_private(name: str) -> bool:
+    """Whether Python puts the name of the class before a name in it: `__x`, which is `_Class__x` there."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
+    """The names of variables, parameters and attributes in a function."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+
+
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
     """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python runs
     other code."""
@@ -263,6 +276,9 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         raise LanguageError(
             f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
         )
+    renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
+    if renamed:
+        raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
         raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")

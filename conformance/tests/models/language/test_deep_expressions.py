@@ -155,6 +155,10 @@ TOO_MUCH = {
     ),
     "400 elif": (asked("x < 3", *elifs(400)), "in asked: a chain of 400 conditions; at most 200;"),
     "500 not": (asked(nested(500, "not ", "s.f", "")), "in asked: it is nested more than 60 deep; move a part of it"),
+    "900 minus signs in an annotation": (
+        f"@action\ndef act(s, a: {'-' * 900}1):\n    s.a = a\n",
+        "in act: it is nested more than 60 deep; move a part of it",
+    ),
     "100 brackets": (asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
     "100 calls": (asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
     "70 helpers": (
