@@ -189,6 +189,21 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
+def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two codes are equal. Python's own comparison takes twice as long for each generator in another one."""
+    nested = [
+        {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (one, other)
+    ]
+    if not any(nested):
+        return one == other
+    flat = [
+        code.replace(co_consts=tuple(None if i in parts else part for i, part in enumerate(code.co_consts)))
+        for code, parts in zip((one, other), nested, strict=True)
+    ]
+    is_same_outside = flat[0] == flat[1] and nested[0].keys() == nested[1].keys()
+    return is_same_outside and all(_is_same(part, nested[1][i]) for i, part in nested[0].items())
+
+
 def text_of(path: str) -> Text:
     """The current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
     try:
@@ -272,7 +287,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         raise LanguageError(
             f"{here} is not written as a plain `def` in this file; write it out, without a lambda or a factory"
         )
-    if text.code(place, code.co_flags & FUTURE) != code:
+    if not _is_same(text.code(place, code.co_flags & FUTURE), code):
         raise LanguageError(
             f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
         )
