@@ -88,7 +88,7 @@ class _Lowering:
                 return _cell(collection, element, span)
             case ir.IsIn(element, collection):
                 place = self.fresh("place")
-                same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, _copied(element), span=span)
+                same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, copied(element), span=span)
                 is_element = ir.Compare(element, ir.Sign.NOT_EQUAL, _filler(collection, span), span=span)
                 # The queue is read first: its indices are checked whatever is looked for, as in CPython.
                 return ir.And((_fold(ir.Gathering.ANY, place, collection, same, span), is_element), span=span)
@@ -229,7 +229,7 @@ class _Lowering:
     def _appended(self, queue: ir.Collection, value: ir.Expression, span: ir.Span) -> ir.Statement:
         is_element = ir.Compare(value, ir.Sign.NOT_EQUAL, _filler(queue, span), span=span)
         option = ir.Option(is_element, self._length(queue, span), span=span)
-        return _store(queue, ir.Choose((option,), ir.Size(queue.domain, span=span), span=span), _copied(value), span)
+        return _store(queue, ir.Choose((option,), ir.Size(queue.domain, span=span), span=span), copied(value), span)
 
     def _first_taken(self, queue: ir.Collection, variable: ir.Variable | None, span: ir.Span) -> list[ir.Statement]:
         first = _used_place(queue, ir.Constant(0, span=span), span)
@@ -240,7 +240,7 @@ class _Lowering:
         following = _next_to(ir.Local(here, span=span), False, span)
         shift = _store(queue, ir.Local(here, span=span), _cell(queue, following, span), span)
         loop = ir.Loop(here, ir.Range(ir.Constant(0, span=span), last, span=span), (shift,), span=span)
-        return [taken, loop, _store(queue, _copied(last), _filler(queue, span), span)]
+        return [taken, loop, _store(queue, copied(last), _filler(queue, span), span)]
 
 
 def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
@@ -249,7 +249,7 @@ def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
     return ir.Sum((ir.Term(number, False, span=span), one), span=span)
 
 
-def _copied(node: N) -> N:
+def copied(node: N) -> N:
     """A copy of a node and of the nodes in it: each node of a function is at one place."""
     return rewrite(node, replace)
 
@@ -259,7 +259,7 @@ def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span:
     index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
     if not collection.field:
         return ir.Element(collection.holder, index, span=span)
-    indices = *map(_copied, collection.indices), index
+    indices = *map(copied, collection.indices), index
     return ir.Cell(collection.holder, collection.field, indices, span=span)
 
 
@@ -296,5 +296,5 @@ def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
     """The place, or an index outside the array if the queue has no element there."""
-    option = ir.Option(_is_used(queue, place, span), _copied(place), span=place.span)
+    option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

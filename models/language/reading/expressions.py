@@ -390,10 +390,11 @@ class ExpressionReader(ABC):
             defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
             if len(defaults) < len(call.keywords):
                 raise self.error(call, f"{name} with another keyword than `default`", "leave it out")
-            if any(part.ifs for part in generators[0].generators) and not defaults:
-                what = f"{name} of a generator with `if`, which may have no element"
+            fold = self._fold(call, name, generators[0], *self.several(defaults))
+            if fold.default is None and any(part.conditions for part in fold.generators):
+                what = f"{name} of a generator with `if` or over a set, which may have no element"
                 raise self.error(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
-            return self._fold(call, name, generators[0], *self.several(defaults))
+            return fold
         if generators:
             raise self.error(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
         if call.keywords:
@@ -419,8 +420,7 @@ class ExpressionReader(ABC):
         """One `for` of a generator."""
         name = self.loop_variable(part.target)
         numbers = self.range(part.iter)
-        variable = self.begin(name)
-        return ir.Generator(variable, numbers, self.several(part.ifs), span=self.span(part.target))
+        return ir.Generator(self.begin(name), numbers, self.several(part.ifs), span=self.span(part.target))
 
     def begin(self, name: str) -> ir.Variable:
         """The variable of a `for` of a generator, which has a value from here on; each `for` has one of its own."""
@@ -454,7 +454,7 @@ class ExpressionReader(ABC):
         python = self.meaning(call.func)
         if type(python) is not types.FunctionType or python is require:
             raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
-        if python.__module__.startswith("isrcheck.models.language."):
+        if str(python.__module__).startswith("isrcheck.models.language."):
             what = f"`{name}(...)` is a declaration, which has no value in a function"
             raise self.error(call, what, "write it outside of functions, as a declaration of its own")
         mark = mark_of(python)

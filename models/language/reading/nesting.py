@@ -1,6 +1,6 @@
 """Limits the nesting of a function and the length of its chains, so that recursive code can process the function.
 
-In:  the body of a function, with any content.
+In:  the body of a function, or its decorators and annotations, with any content.
 Out: the nesting depth of each call in the body, and the first position that exceeds a limit.
 
 Long sums and chains of `elif` and `else` count as one level (chains.py). The numbers of `and`,
@@ -19,7 +19,7 @@ from isrcheck.models.language.reading.chains import alternatives, branches, summ
 class Nesting:
     """The nesting of a function. `fault` is the first position beyond a limit, with a description and the cure."""
 
-    def __init__(self, body: Iterable[ast.stmt]) -> None:
+    def __init__(self, body: Iterable[ast.stmt | ast.expr]) -> None:
         self.calls: dict[int, int] = {}
         self.deepest = 0
         self.fault: tuple[ast.AST, str, str] | None = None

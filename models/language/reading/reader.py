@@ -115,8 +115,10 @@ class FunctionReader(CollectionReader):
         if documentation is not None:
             body = body[1:]
         self.nesting = Nesting(body)
-        if self.nesting.fault is not None:
-            raise self.error(*self.nesting.fault)
+        annotations = [one.annotation for one in definition.args.args if one.annotation is not None]
+        for fault in (Nesting([*definition.decorator_list, *annotations]).fault, self.nesting.fault):
+            if fault is not None:
+                raise self.error(*fault)
         self.depth = self.nesting.deepest
         if len(definition.args.args) > PARAMETERS.most:
             raise self.error(definition, f"{len(definition.args.args)} parameters", PARAMETERS.cure)

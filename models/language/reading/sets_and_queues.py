@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from isrcheck.models.language.declarations.declare import Group
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.lowering import elements_of
+from isrcheck.models.language.ir.lowering import copied, elements_of
 from isrcheck.models.language.reading.expressions import (
     MEMBERSHIP,
     SIGNS,
@@ -75,8 +75,9 @@ class CollectionReader(ExpressionReader):
             return ()
         group = self.vocabulary.groups.get(place.name)
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
-            parts = [Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts]
-            return tuple(self._collection(node, part) for part in parts)
+            first, *others = (Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts)
+            queue = self._collection(node, first)
+            return queue, *(self._collection(node, one, queue) for one in others)
         if place.name not in self.vocabulary.contents:
             return ()
         self.refuse_slices(node, place.indices)
@@ -88,14 +89,15 @@ class CollectionReader(ExpressionReader):
             raise self.error(node, what, READ[contents.word].format(f"s.{place.name}{'[...]' * rank}"))
         return (self._collection(node, place),)
 
-    def _collection(self, node: ast.expr, place: Place) -> ir.Collection:
+    def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
+        """The set or the queue at a place; perhaps with the indices of another one, so that nested indices are read
+        once, not once for each part of each record."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
         self.has_collections = True
-        return ir.Collection(
-            state, place.name, self.several(place.indices), contents.axis, contents.filler, span=self.span(node)
-        )
+        indices = self.several(place.indices) if same is None else tuple(map(copied, same.indices))
+        return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
 
     def _is_element(self, place: Place) -> bool:
         """Whether a place is an element of a queue: it has one index more than the queue."""
@@ -182,6 +184,8 @@ class CollectionReader(ExpressionReader):
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
         """One `for` of a generator; one over a set goes through the domain, and asks the set for each element."""
+        if part.is_async:
+            raise self.error(part.target, "`async for`", "write a plain `for`")
         collection = self.set_of(part.iter)
         if collection is None:
             return super().generator(part)

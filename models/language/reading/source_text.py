@@ -189,6 +189,21 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
+def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two codes are equal. Python's own comparison takes twice as long for each generator in another one."""
+    nested = [
+        {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (one, other)
+    ]
+    if not any(nested):
+        return one == other
+    flat = [
+        code.replace(co_consts=tuple(None if i in parts else part for i, part in enumerate(code.co_consts)))
+        for code, parts in zip((one, other), nested, strict=True)
+    ]
+    is_same_outside = flat[0] == flat[1] and nested[0].keys() == nested[1].keys()
+    return is_same_outside and all(_is_same(part, nested[1][i]) for i, part in nested[0].items())
+
+
 def text_of(path: str) -> Text:
     """The current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
     try:
@@ -236,6 +251,19 @@ def _names_bound(line: ast.stmt) -> set[str]:
     return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
 
 
+def _is_private(name: str) -> bool:
+    """Whether Python puts the name of the class before a name in it: `__x`, which is `_Class__x` there."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
+    """The names of variables, parameters and attributes in a function."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+
+
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
     """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python runs
     other code."""
@@ -259,10 +287,13 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         raise LanguageError(
             f"{here} is not written as a plain `def` in this file; write it out, without a lambda or a factory"
         )
-    if text.code(place, code.co_flags & FUTURE) != code:
+    if not _is_same(text.code(place, code.co_flags & FUTURE), code):
         raise LanguageError(
             f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
         )
+    renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
+    if renamed:
+        raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
         raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")

@@ -206,7 +206,7 @@ IN_AN_ACTION = [
     ("a = min(1)  # <-", "min with fewer than two numbers; write min(a, b)"),
     (
         "a = max(s.y[i] for i in range(2) if s.f)  # <-",
-        "max of a generator with `if`, which may have no element; say what it is then: max((... for x in",
+        "max of a generator with `if` or over a set, which may have no element; say what it is then: max((",
     ),
     ("a = max((s.y[i] for i in range(2)), key=3)  # <-", "max with another keyword than `default`; leave it out"),
     (

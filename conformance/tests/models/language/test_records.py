@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,18 @@ def test_a_trace_names_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[s
 )
 def test_what_is_no_use_of_a_record_is_refused(tmp_path: Path, code: str, says: str) -> None:
     assert_refused_at_the_mark(write(tmp_path, action(code)), says)
+
+
+def test_queues_of_records_in_each_other_are_read_once(tmp_path: Path) -> None:
+    """Each part of a record has the indices of the queue: 2 parts read 20 times in each other were a million reads."""
+    index = "r"
+    for _ in range(20):
+        index = f"len(s.inbox[{index}])"
+    path = write(tmp_path, action(f"s.clock.time = {index}"))
+    start = time.process_time()
+    with pytest.raises(LanguageError, match="its sets and queues are nested"):
+        registry.load_file(path)
+    assert time.process_time() - start < 5
 
 
 def test_a_queue_of_records_with_one_part_has_no_elements_that_are_numbers(tmp_path: Path) -> None:

@@ -227,6 +227,8 @@ def assert_refused_at_the_mark(path: Path, says: str) -> None:
         ("require(s.caught_up.issubset(chosen))  # <-", "`s.caught_up.issubset(...)`; write s.caught_up <= ..."),
         ("require(s.seen.add(0) == 1)  # <-", "`s.seen.add(...)` is used as a value; write it as a statement"),
         ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, which has no"),
+        ("require(all(p in s.caught_up async for p in s.caught_up))  # <-", "`async for`; write a plain `for`"),
+        ("s.rounds = max(p for p in s.caught_up)  # <-", "over a set, which may have no element; say what it is then"),
         ("s.rounds = len(s.isr)  # <-", "the set `isr` takes 1 index, not 0"),
         (
             "s.rounds = len(s.isr[0:1])  # <-",

@@ -251,6 +251,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "    def below",
         "below uses limit of the function around it; define it at the top of the module",
     ),
+    "a name that Python changes in a class": (
+        TEXT + "\n\n__MORE = 1\n\n\nclass Holder:\n    def below(s, limit):\n        _Holder__MORE = 2\n"
+        "        return s.count < limit + __MORE\n\n\nbelow = Holder.below\n",
+        "    def below",
+        "below is in a class, where Python renames __MORE; define it at the top of the module",
+    ),
     "all is any": (
         TEXT.replace("def below", "all = any\n\n\ndef below").replace("below(s, LIMIT)", "all(True for i in range(2))"),
         "    require(all",
