@@ -35,7 +35,12 @@ def size_of_core(written: Iterable[ir.Statement]) -> int:
     twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
-        return 1 + sum(sizes) if not isinstance(node, ir.CollectiveExpression) else 10 + 2 * sum(sizes)
+        match node:
+            case ir.InDomain() | ir.IsIn(collection=ir.Collection(filler=None)):  # its operands stand once
+                return 1 + sum(sizes)
+            case ir.CollectiveExpression():
+                return 10 + 2 * sum(sizes)
+        return 1 + sum(sizes)
 
     return sum(fold(statement, size) for statement in written)
 

@@ -8,6 +8,7 @@ Out: a `Function` of `s`; or a LanguageError that names the fault and its column
 from __future__ import annotations
 
 import ast
+import warnings
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -28,8 +29,10 @@ NAME = "expression"
 def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[str]) -> Function:
     """The function of `s` that returns the expression `text`, which can use these names of the model's files, but not
     the `ambiguous` ones. Raises LanguageError."""
-    definition = _parsed(text)
-    python = _compiled(definition, text, names)
+    with warnings.catch_warnings():  # Python's doubts about the text, as in `s.epoch is 1`, which the reader refuses
+        warnings.simplefilter("ignore", SyntaxWarning)
+        definition = _parsed(text)
+        python = _compiled(definition, text, names)
     return _ExpressionReader(reader, python, definition, text, ambiguous).function()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -1389,6 +1390,18 @@ def test_a_typed_expression_goes_through_domains(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, ""))
     function = read_expression(instance, "max(s.x[i] + len(Place) for i in Node) * 2 + (7 in Node)")
     assert instance.python(function)(State(instance, instance.initial_states[0])) == 6
+
+
+@pytest.mark.parametrize("text", ["s.x[0] is 1", "1(2)"])
+def test_python_adds_no_warning_to_the_refusal_of_a_typed_expression(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(PRELUDE)
+    instance = registry.load_file(path).instance()
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        with pytest.raises(LanguageError, match="column 1: "):
+            read_expression(instance, text)
+    assert not printed
 
 
 def test_a_function_that_was_refused_is_refused_again_for_the_same_reason(tmp_path: Path) -> None:

@@ -242,6 +242,14 @@ def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str
     assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
+@pytest.mark.parametrize("holder", ["s.caught_up", "Replica"])
+def test_memberships_in_each_other_stay_one_read_each(tmp_path: Path, holder: str) -> None:
+    element = "r"
+    for _ in range(20):
+        element = f"({element} in {holder})"
+    registry.load_file(write(tmp_path, action(f"require{element}")))
+
+
 ELEMENTS = "give a domain or an IntEnum, as in: class Number(Domain, size=4)"
 
 
