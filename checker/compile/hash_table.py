@@ -11,6 +11,9 @@ index plus 1; 0 is a free slot. The slot is given by the top bits of the hash.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
 from isrcheck.checker.compile.staging.code import Code, Value
 from isrcheck.checker.compile.staging.instructions import (
@@ -61,6 +64,36 @@ def copy_state(code: Code, source: Words, target: Words, words: Value) -> None:
     """Copy a state."""
     with code.loop(0, words) as word:
         target[word] = source[word]
+
+
+def held(store: Value, words: Value, entry: Value) -> Value:
+    """The state of an entry."""
+    return store + 8 * words * ((entry & LOW) - 1)
+
+
+@contextmanager
+def looked_ahead(
+    code: Code,
+    table: Words,
+    home: Callable[[Value], Value],
+    store: Value,
+    words: Value,
+    hashes: Words,
+    first: Value,
+    last: Value,
+) -> Iterator[Value]:
+    """The loop over successors first..last-1, which prefetches the slots that their hashes choose (`home`), and then
+    the states in these slots."""
+    with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
+        prefetch(table + 8 * home(hashes[k]))
+    with code.loop(first, last) as k:
+        with code.when(k + AHEAD < last):
+            prefetch(table + 8 * home(hashes[k + AHEAD]))
+        with code.when(k + STATE_AHEAD < last):
+            entry = table[home(hashes[k + STATE_AHEAD])]
+            with code.when(entry != 0):
+                prefetch(held(store, words, entry))
+        yield k
 
 
 @Staged
@@ -120,19 +153,15 @@ def merge(
     count, slot = code.variable(load_word(counted)), code.variable()
     shift = 64 - bits
     mask = unsigned_shift(-1, shift)
-    with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
-        prefetch(table + 8 * unsigned_shift(hashes[k], shift))
-    with code.loop(first, last) as k:
-        with code.when(k + AHEAD < last):
-            prefetch(table + 8 * unsigned_shift(hashes[k + AHEAD], shift))
-        with code.when(k + STATE_AHEAD < last):
-            entry = table[unsigned_shift(hashes[k + STATE_AHEAD], shift)]
-            with code.when(entry != 0):
-                prefetch(store + 8 * words * ((entry & LOW) - 1))
+
+    def home(mixed: Value) -> Value:
+        return unsigned_shift(mixed, shift)
+
+    with looked_ahead(code, table, home, store, words, hashes, first, last) as k:
         i = kept[k]
         state = states + 8 * words * i
         mixed = hashes[k]
-        slot.set(unsigned_shift(mixed, shift))
+        slot.set(home(mixed))
         with code.repeat():
             entry = table[slot]
             with code.when(entry == 0):
@@ -148,8 +177,8 @@ def merge(
                 count += 1
                 table[slot] = mixed & TAG | count
                 code.leave()
-            held = store + 8 * words * ((entry & LOW) - 1)
-            with code.when(code.every((entry ^ mixed) & TAG == 0, lambda: is_same(held, state, words))):
+            other = held(store, words, entry)
+            with code.when(code.every((entry ^ mixed) & TAG == 0, lambda: is_same(other, state, words))):
                 code.leave()
             slot.set((slot + 1) & mask)
     store_word(counted, count)

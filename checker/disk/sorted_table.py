@@ -19,11 +19,12 @@ from __future__ import annotations
 from isrcheck.checker.compile.hash_table import (
     AHEAD,
     LOW,
-    STATE_AHEAD,
     TAG,
     copy_state,
     hash_of,
+    held,
     is_same,
+    looked_ahead,
 )
 from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
 from isrcheck.checker.compile.staging.code import Code, Value
@@ -82,20 +83,16 @@ def absorb(
     the state that gets the index i, from_states + offset and by_steps go to the places i of `parents` and `steps`.
     """
     count, slot = code.variable(load_word(counted)), code.variable()
-    with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
-        prefetch(table + 8 * _home(hashes[k], base, scale))
-    with code.loop(first, last) as k:
-        with code.when(k + AHEAD < last):
-            prefetch(table + 8 * _home(hashes[k + AHEAD], base, scale))
-        with code.when(k + STATE_AHEAD < last):
-            entry = table[_home(hashes[k + STATE_AHEAD], base, scale)]
-            with code.when(entry != 0):
-                prefetch(store + 8 * words * ((entry & LOW) - 1))
+
+    def home(mixed: Value) -> Value:
+        return _home(mixed, base, scale)
+
+    with looked_ahead(code, table, home, store, words, hashes, first, last) as k:
         i = kept[k]
         state = states + 8 * words * i
         mixed = hashes[k]
         tag = mixed * UPWARD
-        slot.set(_home(mixed, base, scale))
+        slot.set(home(mixed))
         with code.repeat():
             entry = table[slot]
             with code.when(entry == 0):
@@ -108,8 +105,8 @@ def absorb(
                 count += 1
                 table[slot] = tag | count
                 code.leave()
-            held = store + 8 * words * ((entry & LOW) - 1)
-            with code.when(code.every((entry ^ tag) & TAG == 0, lambda: is_same(held, state, words))):
+            other = held(store, words, entry)
+            with code.when(code.every((entry ^ tag) & TAG == 0, lambda: is_same(other, state, words))):
                 code.leave()
             slot += 1
     store_word(counted, count)
@@ -163,7 +160,7 @@ def drain(
         with code.repeat(lambda: table[after] != 0):
             later = table[after + SLOTS_AHEAD]
             with code.when(later != 0):
-                prefetch(store + 8 * words * ((later & LOW) - 1))
+                prefetch(held(store, words, later))
             after += 1
         with code.when(count + after - slot > room):
             code.leave()

@@ -81,6 +81,4 @@ def _inside(value: ir.Expression, passed: Mapping[ir.Variable, ir.Variable]) -> 
         }
         return replace(node, **changes) if changes else node
 
-    changed = rewrite(value, change)
-    assert isinstance(changed, ir.Expression)
-    return changed
+    return rewrite(value, change)

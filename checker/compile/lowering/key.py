@@ -24,7 +24,7 @@ def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
     """All that the code of a kernel depends on."""
     model = instance.model
     functions = [
-        *((action.alternatives) for action in model.actions),
+        *(action.alternatives for action in model.actions),
         *((one.function, one.permitted, one.premise) for one in model.properties),
         model.terminals,
         model.constraints,

@@ -418,8 +418,8 @@ def _evaluated(operand: Operand) -> Number:
 
 
 class Operation:
-    """An operation that is built where it is used. `build` gets LLVM's builder and numbers of LLVM; what it returns is
-    the value, 0 if that is None."""
+    """An operation that is built where it is used. `build` gets LLVM's builder and numbers of LLVM, and returns the
+    value; an operation without a value returns None, and counts as 0."""
 
     def __init__(self, build: Callable[..., Any]) -> None:
         self.build = build

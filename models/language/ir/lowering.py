@@ -110,8 +110,7 @@ class _Lowering:
 
     def _length(self, queue: ir.Collection, span: ir.Span) -> ir.Expression:
         place = self.fresh("place")
-        generator = ir.Generator(place, elements_of(queue.domain, span), (_is_used(queue, place, span),), span=span)
-        return ir.Fold(ir.Gathering.SUM, (generator,), ir.Constant(1, span=span), span=span)
+        return _fold(ir.Gathering.SUM, place, queue, ir.Constant(1, span=span), span, _is_used(queue, place, span))
 
     def _compared(self, left: ir.Collection, sign: ir.Sign, right: ir.Collection, span: ir.Span) -> ir.Expression:
         if sign in (ir.Sign.GREATER, ir.Sign.AT_LEAST):
@@ -281,12 +280,16 @@ def _loop(collection: ir.Collection, variable: ir.Variable, value: ir.Expression
 
 
 def _fold(
-    gathering: ir.Gathering, variable: ir.Variable, collection: ir.Collection, body: ir.Expression, span: ir.Span
+    gathering: ir.Gathering,
+    variable: ir.Variable,
+    collection: ir.Collection,
+    body: ir.Expression,
+    span: ir.Span,
+    *conditions: ir.Expression,
 ) -> ir.Fold:
-    """A fold over the elements of the domain."""
-    return ir.Fold(
-        gathering, (ir.Generator(variable, elements_of(collection.domain, span), (), span=span),), body, span=span
-    )
+    """A fold over the elements of the domain for which the conditions are true."""
+    generator = ir.Generator(variable, elements_of(collection.domain, span), conditions, span=span)
+    return ir.Fold(gathering, (generator,), body, span=span)
 
 
 def _filler(collection: ir.Collection, span: ir.Span) -> ir.Constant:

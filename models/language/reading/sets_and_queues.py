@@ -71,8 +71,9 @@ class CollectionReader(ExpressionReader):
             self.has_collections = True
             return (ir.Collection(self.own[node.id], "", (), subset.of, span=self.span(node)),)
         place = self.place(node)
-        if place is None:
-            return ()
+        return () if place is None else self._collections_at(node, place)
+
+    def _collections_at(self, node: ast.expr, place: Place) -> tuple[ir.Collection, ...]:
         group = self.vocabulary.groups.get(place.name)
         if group is not None and group.queue is not None and len(place.indices) == len(group.over):
             first, *others = (Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts)
@@ -130,11 +131,13 @@ class CollectionReader(ExpressionReader):
     def _element(self, node: ast.expr) -> ir.Expression | None:
         """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""
         place = self.place(node)
-        if place is not None and self._is_element(place):
+        if place is None:
+            return None
+        if self._is_element(place):
             self.refuse_slices(node, place.indices)
             queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
             return ir.QueueElement(queue, self.expression(place.indices[-1]), span=self.span(node))
-        collections = self.collections(node)
+        collections = self._collections_at(node, place)
         if collections:
             text, word = shown(node), _word(collections[0])
             raise self.error(node, f"the {word} `{text}` is used as a value", READ[word].format(text))
@@ -267,7 +270,7 @@ class CollectionReader(ExpressionReader):
         place = self.place(target)
         if place is None:
             return None
-        is_element, collections = self._is_element(place), self.collections(target)
+        is_element, collections = self._is_element(place), self._collections_at(target, place)
         if is_element or (collections and _word(collections[0]) == "queue"):
             inner = target.value if isinstance(target, ast.Attribute) and is_element else target
             text = shown(inner.value if isinstance(inner, ast.Subscript) and is_element else inner)

@@ -285,7 +285,7 @@ def exchange_apart(code: Code, before: Apart, s: Apart, place: Value) -> None:
 
 @pytest.mark.parametrize("build", [exchange, exchange_apart])
 def test_buffers_are_pointers_that_may_be_declared_apart(build: Build) -> None:
-    """A buffer is like any other address; only LLVM is told more."""
+    """A buffer behaves like any other address: its kind only tells LLVM what it may assume."""
     with staging.module() as module:
         module.function(build, is_exported=True)
         assembly = module.assembly()
