@@ -6,23 +6,22 @@ Out: a list of batches; what cannot be read is one entry with the reason and its
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.conformance.compression import CompressionError, decompressed
-from isrcheck.conformance.wire.format.reading import Cursor, MalformedError
+from isrcheck.conformance.kafka_format.record_batches import (
+    HEADER,
+    LENGTH_FROM,
+    MAGIC,
+    CompressionError,
+    Header,
+    MalformedRecordsError,
+    records_of,
+)
+from isrcheck.conformance.wire.format.reading import Cursor
 
-START = struct.Struct(">qiib")
-"""Base offset, length of the rest, leader epoch, magic."""
-
-REST = struct.Struct(">IhiqqqhiI")
-"""Checksum, attributes, last offset delta, two timestamps, producer id and epoch, base sequence, number of records."""
-
-BEFORE_LENGTH = 12
-MAGIC = 2
-TRANSACTIONAL, CONTROL = 0x10, 0x20
-MOST_VARLONG_BYTES = 10
+MOST_BYTES = 16 << 20
+"""The most bytes that the records of one batch may have: a few bytes can be those of a very large batch."""
 
 
 def batches_of(data: bytes, cursor: Cursor) -> list[dict[str, Any]]:
@@ -34,54 +33,40 @@ def _batches(data: bytes, counter: Cursor) -> Iterator[dict[str, Any]]:
     at = 0
     while at < len(data):
         counter.count(1)
-        left = len(data) - at
-        if left < START.size:
-            yield {"undecoded": "a batch that is cut off", "size": left}
+        size = len(data) - at
+        if size < HEADER.size:
+            yield {"undecoded": "a batch that is cut off", "size": size}
             return
-        base_offset, length, leader_epoch, magic = START.unpack_from(data, at)
-        end = at + BEFORE_LENGTH + length
-        if magic != MAGIC or length < START.size + REST.size - BEFORE_LENGTH:
-            yield {"undecoded": f"no batch of magic {MAGIC}", "size": left}
+        header = Header.of(data, at)
+        if header.magic != MAGIC or header.length < HEADER.size - LENGTH_FROM:
+            yield {"undecoded": f"no batch of magic {MAGIC}", "size": size}
             return
-        if end > len(data):
-            yield {"undecoded": "a batch that is cut off", "size": left}
+        if header.size > size:
+            yield {"undecoded": "a batch that is cut off", "size": size}
             return
-        yield _batch(base_offset, leader_epoch, data[at + START.size : end], counter)
-        at = end
+        yield _batch(header, data[at + HEADER.size : at + header.size], counter)
+        at += header.size
 
 
-def _batch(base_offset: int, leader_epoch: int, data: bytes, counter: Cursor) -> dict[str, Any]:
-    _, attributes, _, _, _, producer_id, producer_epoch, base_sequence, count = REST.unpack_from(data)
-    found: dict[str, Any] = {
-        "base_offset": base_offset,
-        "leader_epoch": leader_epoch,
-        "producer_id": producer_id,
-        "producer_epoch": producer_epoch,
-        "base_sequence": base_sequence,
-        "transactional": bool(attributes & TRANSACTIONAL),
-        "control": bool(attributes & CONTROL),
+def _batch(header: Header, body: bytes, counter: Cursor) -> dict[str, Any]:
+    batch: dict[str, Any] = {
+        "base_offset": header.base_offset,
+        "leader_epoch": header.leader_epoch,
+        "producer_id": header.producer_id,
+        "producer_epoch": header.producer_epoch,
+        "base_sequence": header.base_sequence,
+        "transactional": header.is_transactional,
+        "control": header.is_control,
     }
-    counter.count(count)
+    counter.count(max(header.record_count, 0))
     try:
-        cursor = Cursor(decompressed(attributes, data[REST.size :]))
-        return {**found, "records": [_record(cursor, base_offset) for _ in range(count)]}
-    except (CompressionError, MalformedError) as error:
-        return {**found, "undecoded": str(error), "size": len(data)}
-
-
-def _record(cursor: Cursor, base_offset: int) -> dict[str, Any]:
-    inner = Cursor(cursor.take(_varlong(cursor)))
-    inner.take(1)  # attributes
-    _varlong(inner)  # timestamp
-    offset = base_offset + _varlong(inner)
-    key, value = (None if length < 0 else inner.take(length) for length in _lengths(inner))
-    return {"offset": offset, "key": text_of(key), "value": text_of(value)}
-
-
-def _lengths(cursor: Cursor) -> Iterator[int]:
-    """The length of the key, and after it is taken that of the value."""
-    yield _varlong(cursor)
-    yield _varlong(cursor)
+        records = [
+            {"offset": record.offset, "key": text_of(record.key), "value": text_of(record.value)}
+            for record in records_of(header, body, MOST_BYTES)
+        ]
+    except (CompressionError, MalformedRecordsError) as error:
+        return {**batch, "undecoded": str(error) or "its records cannot be read", "size": HEADER.size + len(body)}
+    return {**batch, "records": records}
 
 
 def text_of(data: bytes | None) -> Any:
@@ -89,18 +74,7 @@ def text_of(data: bytes | None) -> Any:
     if data is None:
         return None
     try:
-        found = data.decode()
+        text = data.decode()
     except UnicodeDecodeError:
         return {"hex": data.hex()}
-    return found if found.isprintable() else {"hex": data.hex()}
-
-
-def _varlong(cursor: Cursor) -> int:
-    """A signed integer of variable length, in zigzag."""
-    found = 0
-    for index in range(MOST_VARLONG_BYTES):
-        (byte,) = cursor.take(1)
-        found |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return (found >> 1) ^ -(found & 1)
-    raise MalformedError(f"an integer of more than {MOST_VARLONG_BYTES} bytes")
+    return text if text.isprintable() else {"hex": data.hex()}
