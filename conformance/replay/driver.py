@@ -15,15 +15,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.conformance.cluster import acts
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, DeleteRecordsResponse, Isolation, LeaderAndIsr
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    DeleteRecordsResponse,
+    Isolation,
+    LeaderAndIsr,
+)
 from isrcheck.conformance.cluster.network.records import Control, Record
-from isrcheck.conformance.cluster.views import BrokerView
+from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of, system_of
 from isrcheck.conformance.replay.kraft.projection import has_kraft
 from isrcheck.conformance.replay.kraft.steps import KraftSteps

@@ -13,13 +13,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.fetch_state import Mode
-from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.cluster import PRODUCER
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    FetchResponse,
+    Isolation,
+)
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.replay.kraft.projection import KraftProjection, has_kraft
 from isrcheck.models.kafka.state import configuration
 from isrcheck.models.kafka.state.fields import BUDGETS

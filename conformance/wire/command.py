@@ -13,9 +13,8 @@ import socket
 from pathlib import Path
 
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS, USUAL, generation
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USUAL, SwitchError, Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
 from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
 from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent

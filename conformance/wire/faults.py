@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.driving.pump import Pump
 

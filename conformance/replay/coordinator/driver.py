@@ -14,14 +14,11 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.cluster import acts
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.coordinator.group import RecordKind
-from isrcheck.conformance.cluster.coordinator.runtime import EventKind
+from isrcheck.conformance.cluster.coordinator.coordinator import EventKind, RecordKind
 from isrcheck.conformance.cluster.coordinator.system import CoordinatedCluster
-from isrcheck.conformance.cluster.network.messages import FetchResponse
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.network.messages import FetchResponse, MetadataImage
 from isrcheck.conformance.replay.coordinator.projection import name_of, project
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.traces.format.trace import Trace

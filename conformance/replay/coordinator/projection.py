@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.conformance.cluster.coordinator.group import GroupRecord, RecordKind
-from isrcheck.conformance.cluster.coordinator.views import CoordinatedView, CoordinatorView
+from isrcheck.conformance.cluster.coordinator.coordinator import CoordinatorView, GroupRecord, RecordKind
+from isrcheck.conformance.cluster.coordinator.system import CoordinatedView
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.views import BrokerView
+from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.models.coordinator.state import Answer, Kind
 from isrcheck.models.language import NONE
 

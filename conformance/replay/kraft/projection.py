@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors, FetchRequest
-from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    FetchRequest,
+    PartitionRegistration,
+)
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.models.kafka.state import configuration
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Stop
 from isrcheck.models.language import NONE

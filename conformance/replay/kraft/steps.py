@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.network.messages import FetchRequest
-from isrcheck.conformance.cluster.network.metadata_messages import BrokerHeartbeatResponse, MetadataImage
+from isrcheck.conformance.cluster.network.messages import BrokerHeartbeatResponse, FetchRequest, MetadataImage
 from isrcheck.conformance.cluster.network.network import Message
 
 

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isrcheck.conformance.cluster.configuration.protocol import Switches, UnknownProducer, Verification
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer, Verification
-from isrcheck.conformance.cluster.network.messages import Errors, ProduceRequest, ProduceResponse
-from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
+    Errors,
     InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
 )
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID, TransactionalCluster
 from isrcheck.conformance.replay.transactions.projection import (
     Observations,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from isrcheck.conformance.cluster.network.transaction_messages import AddPartitionsToTxnRequest
+from isrcheck.conformance.cluster.network.messages import AddPartitionsToTxnRequest
 from isrcheck.conformance.replay.transactions.acts import Acts
 from isrcheck.conformance.replay.transactions.answers import LEARNS
 from isrcheck.conformance.replay.transactions.projection import begun_in, entries_of, number_of, project

@@ -14,7 +14,7 @@ from conformance.tests.support import golden as golden_support
 from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
-from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.cluster.log.storage import FileStorage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.support.replay import trace_of
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest
+from isrcheck.conformance.cluster.network.messages import AlterIsrRequest
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay import compare, driver, projection, timing
 from isrcheck.conformance.replay.compare import replay

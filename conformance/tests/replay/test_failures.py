@@ -16,7 +16,7 @@ import pytest
 from conformance.tests.support.golden import steps_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.implemented import BUGS
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver, cells_of

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from isrcheck.conformance.cluster.clients.outside import Answered, ConsumerRequest
+from isrcheck.conformance.cluster.clients.clients import Answered, ConsumerRequest
 from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import (

@@ -17,11 +17,8 @@ from functools import partial
 
 from confluent_kafka import KafkaException
 
-from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.clients.numbered import Identity
-from isrcheck.conformance.cluster.clients.producer import REFUSED_SEQUENCES
-from isrcheck.conformance.cluster.clients.sent import Sent
-from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.clients.producer import REFUSED_SEQUENCES, Identity, Sent
+from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
 from isrcheck.conformance.implemented import ACKS

@@ -1,26 +1,26 @@
-"""The protocol of the brokers: one switch per change of Kafka's replication.
+"""The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
 In:  nothing.
-Out: `Switches` for every class that behaves differently from release to release (generations.py has them by name).
+Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS`, `generation`.
 
-Section 0.2 of the fact sheet explains the names and values. HW_WAIT of the fact sheet is not implemented. CONTROLLER,
-LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (section 4.3) and RESTART_BEFORE_FENCING (KAFKA-18106) have the names of
-the model.
-LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
-CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
-5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; READ_REPLICA_IN_ISR (KAFKA-14372, 3.4)
-is described in section 7. They have the model's names. So have
-those of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1) and
-REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
-DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS and
-UNREGISTERED_LEAVES_ELR. Only the cluster has FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and
-REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665). The model's names have also
-those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
-EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
-MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
-PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and TXN_VERIFY (KIP-890); and those of the group coordinator, which only
-coordinator/ reads: LISTENS_AS_FOLLOWER (KAFKA-20634), FLUSHES_EMPTY_BATCH (KAFKA-20845) and APPENDS_IN_ITS_EPOCH, a
-repair that no release has.
+Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. All switches
+but these have the model's names and are described there:
+
+- FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665) are the
+  cluster's alone. LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
+- CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3), RESTART_BEFORE_FENCING (KAFKA-18106),
+  CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED (KAFKA-7738) and READ_REPLICA_IN_ISR
+  (KAFKA-14372, 3.4) have the model's names, and sections 5.3, 7 and 8.22 describe what concerns brokers.
+- Of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1),
+  REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
+  DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS,
+  UNREGISTERED_LEAVES_ELR.
+- Of transactions (sections 6.1, 6.2, 6.5, 8.23), read by transactions/ and the state of producers:
+  EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
+  MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
+  PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144), TXN_VERIFY (KIP-890).
+- Of the group coordinator, read by coordinator/: LISTENS_AS_FOLLOWER (KAFKA-20634), FLUSHES_EMPTY_BATCH (KAFKA-20845)
+  and APPENDS_IN_ITS_EPOCH, a repair that no release has.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum, IntEnum
+from types import MappingProxyType
 from typing import Any
 
 MOST_BATCHES = 5
@@ -244,3 +245,111 @@ def _values_of(value: bool | int | Enum) -> Mapping[str, bool | int | Enum]:
     if isinstance(value, bool):
         return {"on": True, "off": False}
     return {str(number): number for number in range(1, MOST_BATCHES + 1)}
+
+
+_GENERATION_2_1 = Switches(
+    TRUNC=Truncation.KIP320,
+    EPOCH_AT_BECOME_LEADER=True,
+    EPOCH_CACHE_ASSIGN=EpochCacheAssign.REPLACE_CONFLICTING,
+    EPOCH_BELOW_FIRST_ENTRY=EpochBelowFirstEntry.FIRST_START_OFFSET,
+    EXPAND_EPOCH_START=True,
+    FOLLOWER_SKIP=FollowerSkip.SAME_LEADER_AND_EPOCH,
+    OUT_OF_RANGE_HALTS=False,
+    SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
+)
+
+_GENERATION_2_4 = replace(
+    _GENERATION_2_1,
+    HW_CLAMPED_AT_TRUNCATION=True,
+    LATEST_OFFSET_AWAITS_EPOCH_START=True,
+    POSITION_CHECK=PositionCheck.END_OFFSET,
+    STALE_METADATA_IGNORED=True,
+)
+
+_GENERATION_2_8 = replace(
+    _GENERATION_2_4,
+    TRUNC=Truncation.ON_FETCH,
+    ISR_CHANNEL=IsrChannel.ALTER_PARTITION,
+    CLIENT_BUMPS_EPOCH=True,
+    EPOCH_ENTRY_AT_END_DROPPED=True,
+    HW_FROM_DIVERGING_RESP=True,
+    PRODUCER_STATE_KEPT=True,
+    UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE,
+)
+
+_GENERATION_3_3 = replace(
+    _GENERATION_2_8,
+    BROKER_STATE_CHECK=BrokerStateCheck.FENCED,
+    CONTROLLER=ControllerKind.KRAFT,
+    EPOCH_BUMP_ON_SHRINK=True,
+    EQUAL_PARTITION_EPOCH_REPLACES=True,
+    LATE_FETCH_COUNTS=True,
+    REASSIGNED_WITHOUT_THE_OTHERS=True,
+    RESTART_BEFORE_FENCING=True,
+)
+
+_GENERATION_3_5 = replace(
+    _GENERATION_3_3,
+    BROKER_STATE_CHECK=BrokerStateCheck.BROKER_EPOCH,
+    HW_FROM_DIVERGING_RESP=False,
+    READ_REPLICA_IN_ISR=True,
+)
+
+_GENERATION_3_7 = replace(_GENERATION_3_5, EPOCH_BUMP_ON_SHRINK=False, HW_MINISR_GATE=True, LATE_FETCH_COUNTS=False)
+
+_GENERATION_4_0 = replace(
+    _GENERATION_3_7,
+    ASSIGNED_DIRECTORY_ERASES_ELR=True,
+    LAST_KNOWN_LEADER_IS_ACTIVE=False,
+    REASSIGNED_WITHOUT_THE_OTHERS=False,
+    RESPONSE_EPOCH_MATCHED=True,
+    RESTART_BEFORE_FENCING=False,
+)
+
+_GENERATION_4_1 = replace(
+    _GENERATION_4_0, ELR=True, FAIL_OVER_GIVES_FENCED_SESSIONS=False, LAST_KNOWN_LEADER_IS_ACTIVE=True
+)
+
+_GENERATION_4_3 = replace(
+    _GENERATION_4_1,
+    ASSIGNED_DIRECTORY_ERASES_ELR=False,
+    REASSIGNED_ONCE_ADDED=True,
+)
+
+GENERATIONS: Mapping[str, Switches] = MappingProxyType(
+    {
+        "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
+        "0.10": Switches(),
+        "0.11": Switches(
+            TRUNC=Truncation.KIP101, IDEMPOTENT_CACHE=1, UNKNOWN_PID_POLICY=UnknownProducer.ZERO_OR_OUT_OF_ORDER
+        ),
+        "2.0": Switches(TRUNC=Truncation.KIP279),
+        "2.1": _GENERATION_2_1,
+        "2.4": _GENERATION_2_4,
+        "2.8": _GENERATION_2_8,
+        "3.3": _GENERATION_3_3,
+        "3.5": _GENERATION_3_5,
+        "3.7": _GENERATION_3_7,
+        "4.0": _GENERATION_4_0,
+        "4.1": _GENERATION_4_1,
+        "4.3": _GENERATION_4_3,
+    }
+)
+"""The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786, and "2.8" is
+2.8.1, which has the repair of KAFKA-13141. "4.0" is 4.0.1, which has KAFKA-18991, with the feature level that a new
+cluster has: without eligible leader replicas, which ELR=on adds. "4.1" stands for 4.2 as well, and "4.3" for 4.4 and
+4.5.
+"""
+
+USUAL = "2.4"
+"""The release that is taken if none is given: the newest of which every command knows all."""
+
+
+def generation(name: str) -> Switches:
+    """The switches of a named generation.
+
+    Errors: `SwitchError` for an unknown name; the message lists the known ones.
+    """
+    if name not in GENERATIONS:
+        raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")
+    return GENERATIONS[name]
