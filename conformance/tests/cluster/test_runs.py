@@ -25,23 +25,13 @@ DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/cluster/test_histor
 OPEN_TO_DRIVERS = {
     "broker": {"TimerKind"},
     "controller": {"Election"},
-    "fetch_state": {"Mode"},
+    "fetcher": {"Mode"},
     "network": {"Message"},
     "bugs": {"Bug"},
     "storage": {"StorageError"},
 }
 """Of these modules, a driver may use these names only; of the others, all."""
-INSIDE = {
-    "fetcher",
-    "log",
-    "partition",
-    "replica_manager",
-    "producer",
-    "consumer",
-    "clients",
-    "delete_records",
-    "transactions",
-}
+INSIDE = {"log", "partition", "kraft", "replica_manager", "producer", "consumer", "clients", "transactions"}
 
 ROUGH = Chances(
     crash_interval=4_000,

@@ -258,7 +258,7 @@ def test_coverage_is_reported(conform):
     assert lines[2].startswith("  kafka/0.10: ")
     assert "broker_loses_disk" in lines[2]
     assert re.fullmatch(r"lines of the cluster that never ran: \d+ of \d+", lines[3])
-    assert any(line.startswith("  broker/delete_records.py: ") for line in lines[4:])
+    assert any(line.startswith("  broker/replica_manager.py: ") for line in lines[4:])
 
 
 def test_every_bug_can_be_named(conform):

@@ -289,8 +289,8 @@ def test_coverage_names_unexercised_actions_and_lines():
     lines = {path.name: (set(one), count) for path, (one, count) in coverage.untouched_lines().items()}
     text = {path.name: path.read_text().splitlines() for path in coverage.untouched_lines()}
     ran = {name: {line for number, line in enumerate(text[name], 1) if number not in lines[name][0]} for name in lines}
-    assert "        offset = request.offset" not in ran["delete_records.py"]
-    assert lines["delete_records.py"][0]
+    assert "        offset = request.offset" not in ran["replica_manager.py"]
+    assert lines["replica_manager.py"][0]
     assert lines["consumer.py"][0]
     assert len(lines["broker.py"][0]) < lines["broker.py"][1]
     before = sum(len(one) for one, _ in lines.values())
