@@ -19,9 +19,10 @@ from isrcheck.conformance.cluster.network.messages import Acks
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.implemented import BUGS
 from isrcheck.conformance.replay.compare import replay
-from isrcheck.conformance.replay.driver import Driver, cells_of
+from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.projection import payload_of
+from isrcheck.conformance.replay.steps import cells_of
 from isrcheck.conformance.replay.walks import with_step
 from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.models.run import State

@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
 from isrcheck.conformance.cluster.transactions.producer import Phase, Transaction, TransactionalProducer
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID
 from isrcheck.conformance.follow.recorder.transactions.plan import ModelGap, TransactionsPlan
-from isrcheck.conformance.replay.transactions.acts import Acts, switches_of
+from isrcheck.conformance.replay.transactions.driver import Acts, switches_of
 from isrcheck.conformance.replay.transactions.projection import begun_in, entries_of, number_of, replicated_entries_of
 
 Step = tuple[str, tuple[int, ...]]
