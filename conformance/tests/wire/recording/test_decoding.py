@@ -20,9 +20,9 @@ from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
 from conformance.tests.audit.building import GZIP
 from conformance.tests.audit.building import batch as built
-from isrcheck.conformance.wire.recording import batches, decoding
-from isrcheck.conformance.wire.recording.batches import batches_of
-from isrcheck.conformance.wire.recording.decoding import SECRET, Bounded, UndecodedError, body_of, name_of
+from isrcheck.conformance.wire.recording import decoding
+from isrcheck.conformance.wire.recording import decoding as batches
+from isrcheck.conformance.wire.recording.decoding import SECRET, Bounded, UndecodedError, batches_of, body_of, name_of
 
 LATEST = [
     (kind, key, max(schema_name_map[name]))

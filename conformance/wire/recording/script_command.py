@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from isrcheck.conformance.console import DONE, NOTHING, say
-from isrcheck.conformance.wire.recording.from_trace.plan import CONTROLLER, KAFKA, Names, script_of
+from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
