@@ -17,9 +17,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import Followed
-from isrcheck.conformance.follow.online.stream import stream_of
-from isrcheck.conformance.follow.recorder.observed_run import ObservedRun
+from isrcheck.conformance.follow.online.follow import Followed
+from isrcheck.conformance.follow.online.follow import stream_of
+from isrcheck.conformance.follow.recorder.record import ObservedRun
 from isrcheck.conformance.follow.recorder.plan import Plan
 
 GENERATION = "2.4"

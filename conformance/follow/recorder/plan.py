@@ -19,7 +19,7 @@ from isrcheck.conformance.cluster.configuration.generations import USUAL
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.follow.format.writing import LeftOut
+from isrcheck.conformance.follow.format.events import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell

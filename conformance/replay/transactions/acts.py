@@ -5,7 +5,7 @@ Out: the system after the act. Each act has the name of the step that it brings 
 
 An act does only what is possible from outside: calls of the application, messages, timers, fail-overs and the progress
 of replication. It never writes a field of a node. `driver.py` takes the steps of a trace with these acts, and
-follow/recorder/transactions takes random ones.
+follow/recorder/transactions.py takes random ones.
 """
 
 from __future__ import annotations

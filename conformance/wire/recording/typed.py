@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from isrcheck.conformance.follow.recorded.lines import FaultKind
-from isrcheck.conformance.follow.recorded.recording import ALLOWED, BECOMES
-from isrcheck.conformance.follow.wire.lines.notes import fault_in, may_be_fault
+from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind, fault_in, may_be_fault
 from isrcheck.conformance.wire.recording.holding import ACTS, Holding
 from isrcheck.conformance.wire.recording.messages import Broker
 from isrcheck.conformance.wire.recording.recorder import Sink
