@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView
 from isrcheck.conformance.replay.kraft.projection import KraftProjection, has_kraft
-from isrcheck.models.kafka.state import configuration
+from isrcheck.models.kafka.state import fields as configuration
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE

@@ -13,7 +13,7 @@ from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequ
 from isrcheck.conformance.cluster.network.messages import Errors, FetchRequest
 from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView
-from isrcheck.models.kafka.state import configuration
+from isrcheck.models.kafka.state import fields as configuration
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Stop
 from isrcheck.models.language import NONE
 

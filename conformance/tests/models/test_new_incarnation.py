@@ -12,7 +12,8 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state import clusters, fields
+from isrcheck.models.kafka.state import clusters as contradictions
 from isrcheck.models.kafka.state.values import Failure
 from isrcheck.models.language.model import assemble
 

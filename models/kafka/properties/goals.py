@@ -2,11 +2,11 @@
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
-from isrcheck.models.kafka.actions.clients.producer import producer_is_refused
+from isrcheck.models.kafka.actions.clients import producer_is_refused
+from isrcheck.models.kafka.actions.faults import broker_restarts
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
-from isrcheck.models.kafka.actions.restarts import broker_restarts
-from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.clients.readers import is_read, last_stable_offset
+from isrcheck.models.kafka.state.broker import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.clients import is_read, last_stable_offset
 from isrcheck.models.kafka.state.values import Controller, ShrinkRule
 from isrcheck.models.language import NONE, sometimes
 
