@@ -15,7 +15,7 @@ from enum import IntEnum
 from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import readers
+from isrcheck.models.transactions import log as readers
 from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import StepRow

@@ -15,7 +15,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
-from isrcheck.models.transactions import transaction_log
+from isrcheck.models.transactions import log as transaction_log
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import arguments_of
 from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, REQUEST, RESPONSE, Arrow, Mark

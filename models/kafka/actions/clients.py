@@ -348,9 +348,7 @@ def leader_appends_marker(s, leader: Replica, transaction: Transaction):
     advance_high_watermark(s, leader)
 
 
-# ------------------------------------------------------------------------------------------------------------ positions
-#
-# Positions of consumers: whether a leader has them, and where a consumer continues if it does not.
+# --------------------- positions of consumers: whether a leader has them, and where a consumer continues if it does not
 
 
 def is_in_range(s, consumer, r):

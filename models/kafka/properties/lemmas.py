@@ -1,8 +1,8 @@
 """Lemmas: invariants that Kafka promises to nobody, but that the proofs of its promises need.
 
 Each lemma says in Kafka's terms why a promise holds. Together with the promises they are inductive: true initially, and
-preserved by every step (checker/proofs/prove.py). First come those about offsets in logs of any length, then those about
-roles, elections and the ISR, which the record of a KRaft controller replaces, then logs, then commits.
+preserved by every step (checker/proofs/prove.py). First come those about offsets in logs of any length, then those
+about roles, elections and the ISR, which the record of a KRaft controller replaces, then logs, then commits.
 """
 
 from isrcheck.models.client_settings import Acks

@@ -40,9 +40,7 @@ from isrcheck.models.kafka.state.values import (
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
-# ---------------------------------------------------------------------------------------------------------- a partition
-#
-# Kafka's promises for a partition.
+# ------------------------------------------------------------------------------------- Kafka's promises for a partition
 
 
 # --------------------------------------------------------------------------------------------- when nothing is promised
@@ -442,9 +440,7 @@ def high_watermark_monotonic(before, after):
     )
 
 
-# ------------------------------------------------------------------------------------------------------------ consumers
-#
-# Kafka's promises to a consumer: what it reads, what it skips, and how far it believes to be behind.
+# ------------------- Kafka's promises to a consumer: what it reads, what it skips, and how far it believes to be behind
 
 
 def has_consumers(configuration):

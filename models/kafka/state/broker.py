@@ -484,9 +484,7 @@ def propose_expansion(s, leader, follower):
     send_proposal(s, leader)
 
 
-# ------------------------------------------------------------------------------------------------------- start and stop
-#
-# What a broker forgets when its process ends, and what it knows when it starts.
+# ---------------------------------------- what a broker forgets when its process ends, and what it knows when it starts
 
 
 def stop_broker(s, broker):

@@ -5,9 +5,7 @@ from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState,
 from isrcheck.models.language import NONE
 from isrcheck.models.log import has_entry
 
-# -------------------------------------------------------------------------------------------------------------- readers
-#
-# What readers of a partition can see and have seen: high watermark, last stable offset, aborted records.
+# --------------- what readers of a partition can see and have seen: high watermark, last stable offset, aborted records
 
 
 def is_record(s, entry):

@@ -20,7 +20,7 @@ from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.tier import MODEL
-from isrcheck.models.tier.values import Seeding
+from isrcheck.models.tier.state import Seeding
 
 Values = dict[str, int]
 

@@ -42,9 +42,7 @@ from isrcheck.models.kafka.state.log import begin_to_follow, note_flush, start_l
 from isrcheck.models.kafka.state.values import BrokerEpoch, Stop
 from isrcheck.models.language import NONE, action, require
 
-# ----------------------------------------------------------------------------------------------------- the metadata log
-#
-# How a broker reads the metadata log: each record of the partition in order, or several as one change.
+# ----------------- how a broker reads the metadata log: each record of the partition in order, or several as one change
 
 
 def adopt_isr(s, broker, partition_epoch):

@@ -1,13 +1,12 @@
-"""Elections, in `raft` and `kraft`: time-outs, votes, and the news of a leader and of an epoch.
-
-A request and its answer are one step. That leaves nothing out but late requests for votes, which only bind a voter to
-somebody who has gone on: an answer that comes late is a later step of the one who waits for it, and a request of a
-leader says what was true in the leader's epoch, whose entries stay where they are.
-"""
+"""The actions that `raft` and `kraft` have in common: elections, and what comes from outside."""
 
 from isrcheck.models.language import NONE, action, require
-from isrcheck.models.quorum.fields import LeaderEpoch, Replica, Voter
-from isrcheck.models.quorum.roles import (
+from isrcheck.models.log import append_entry
+from isrcheck.models.quorum.state import (
+    LeaderEpoch,
+    Replica,
+    Role,
+    Voter,
     become_candidate,
     become_follower,
     become_leader,
@@ -19,7 +18,14 @@ from isrcheck.models.quorum.roles import (
     is_majority,
     may_get_vote_of,
 )
-from isrcheck.models.quorum.values import Role
+
+# ------------------------------------------------------------------------------------------------------------ elections
+#
+# Elections, in `raft` and `kraft`: time-outs, votes, and the news of a leader and of an epoch.
+#
+# A request and its answer are one step. That leaves nothing out but late requests for votes, which only bind a voter to
+# somebody who has gone on: an answer that comes late is a later step of the one who waits for it, and a request of a
+# leader says what was true in the leader's epoch, whose entries stay where they are.
 
 
 @action
@@ -130,3 +136,47 @@ def leader_resigns(s, leader: Voter):
     require(is_leader(s, leader))
     require(not s.TIMEOUTS_NEED_SILENCE or not is_answered_by_majority(s, leader))
     become_follower(s, leader, s.epoch[leader], NONE)
+
+
+# --------------------------------------------------------------------------------------------------- clients and faults
+#
+# What comes from outside: records of clients; and faults, each with a budget: replicas restart, links break.
+#
+# A disk keeps what it has.
+
+
+@action
+def leader_appends(s, leader: Voter):
+    """With entries of its own ahead, a leader leaves room for them: bounds must not stop an election."""
+    require(is_leader(s, leader))
+    require(s.next_record < s.records)
+    require(s.log_end_offset[leader] + (s.elections - s.epoch[leader] if s.LEADER_CHANGE_RECORD else 0) < s.log_size)
+    append_entry(s, leader, s.next_record, s.epoch[leader])
+    s.next_record += 1
+
+
+@action
+def replica_restarts(s, replica: Replica):
+    """A crash and a restart. To be down is to take no step, which every replica may do for as long as it likes."""
+    require(s.restarts_so_far < s.restarts)
+    become_follower(s, replica, s.epoch[replica], NONE)
+    s.high_watermark[replica] = 0
+    if not s.VOTE_IS_DURABLE:
+        s.voted_for[replica] = NONE
+    s.restarts_so_far += 1
+
+
+@action(shows="between {one} and {other}")
+def link_breaks(s, one: Replica, other: Replica):
+    require(one < other)
+    require(not s.is_cut[one][other])
+    require(s.cuts_so_far < s.cuts)
+    s.is_cut[one][other] = True
+    s.cuts_so_far += 1
+
+
+@action(shows="between {one} and {other}")
+def link_is_repaired(s, one: Replica, other: Replica):
+    require(one < other)
+    require(s.is_cut[one][other])
+    s.is_cut[one][other] = False

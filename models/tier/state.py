@@ -14,8 +14,50 @@ is the high watermark), a lagging topic of remote log metadata, future logs, rem
 uploads and of deletions, and several leaders at a time.
 """
 
-from isrcheck.models.language import NONE, Domain, Flag, between, bound, budget, field, optional, setting, switch
-from isrcheck.models.tier.values import Seeding, Truth
+from enum import IntEnum
+
+from isrcheck.models.language import (
+    NONE,
+    Domain,
+    Flag,
+    between,
+    bound,
+    budget,
+    contradiction,
+    field,
+    optional,
+    setting,
+    switch,
+    terminal,
+)
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+class Truth(IntEnum):
+    """A Boolean key of Kafka's."""
+
+    FALSE = 0
+    TRUE = 1
+
+    @property
+    def spelling(self):
+        return self.name.lower()
+
+
+class Seeding(IntEnum):
+    """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it counts.
+
+    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: it asks the remote log metadata
+    if the value is -1 (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
+    """
+
+    NEVER = 0
+    IF_UNKNOWN = 1
+    ALWAYS = 2
+
+
+# ---------------------------------------------------------------------------------------------- configuration and state
 
 
 class Configuration:
@@ -114,3 +156,113 @@ class State:
     remote_failures_so_far = field(values=up_to_budget("remote_failures"))
     crashes_so_far = field(values=up_to_budget("crashes"))
     deleted_records_so_far = field(values=up_to_budget("deleted_records"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- start
+#
+# The beginning: empty logs, and replica 0 leads. Configurations that make no sense, and where behaviours may end.
+
+
+@terminal
+def bounds_are_used_up(s):
+    """Records, elections and faults are numbered, so that a behaviour may end anywhere."""
+    return True
+
+
+@contradiction
+def no_segment_is_ever_full(configuration):
+    """No segment is ever full, and so nothing is uploaded: raise --log-size to --segment-size or more."""
+    return configuration.log_size < configuration.segment_size
+
+
+@contradiction
+def too_few_replicas(configuration):
+    """min.insync.replicas is larger than the number of replicas, and so nothing is committed: raise --brokers."""
+    return configuration.min_insync_replicas > configuration.brokers
+
+
+# -------------------- a replica's log: its offsets, and its leader epoch cache. Kafka: UnifiedLog, LeaderEpochFileCache
+
+
+def segment_of(s, offset):
+    return offset // s.segment_size
+
+
+def end_of(s, segment):
+    """The offset after the last record of a segment."""
+    return (segment + 1) * s.segment_size
+
+
+def first_known_offset(s, replica):
+    """The start offset of the earliest entry of the epoch cache, or the log end offset if the cache has none."""
+    return min(
+        (offset for offset in range(s.log_size) if s.epoch_cache[replica][offset] != NONE),
+        default=s.log_end_offset[replica],
+    )
+
+
+def is_covered(s, replica):
+    """The epoch cache reaches the log start offset."""
+    return first_known_offset(s, replica) <= s.log_start_offset[replica]
+
+
+def has_epoch(s, replica, epoch):
+    """The epoch cache has an entry of this epoch."""
+    return any(s.epoch_cache[replica][offset] == epoch for offset in range(s.log_size))
+
+
+def first_difference(s, replica, leader):
+    """The offset to which a follower has to truncate: its log end offset if the logs agree.
+
+    Kafka needs several rounds if several epochs differ (KIP-595); here one is enough.
+    """
+    return min(
+        (
+            offset
+            for offset in range(s.log_size)
+            if offset < s.log_end_offset[replica]
+            and (
+                offset >= s.log_end_offset[leader]
+                or (
+                    s.epoch_cache[replica][offset] != NONE
+                    and s.epoch_cache[leader][offset] != NONE
+                    and s.epoch_cache[replica][offset] != s.epoch_cache[leader][offset]
+                )
+            )
+        ),
+        default=s.log_end_offset[replica],
+    )
+
+
+def truncate_to(s, replica, offset):
+    """UnifiedLog.truncateTo."""
+    for later in range(s.log_size):
+        if later >= offset:
+            s.epoch_cache[replica][later] = NONE
+    s.log_end_offset[replica] = offset
+    s.local_log_start_offset[replica] = min(s.local_log_start_offset[replica], offset)
+    s.log_start_offset[replica] = min(s.log_start_offset[replica], offset)
+    s.producer_state_from[replica] = min(s.producer_state_from[replica], offset)
+    s.high_watermark[replica] = min(s.high_watermark[replica], offset)
+
+
+def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
+    """UnifiedLog.truncateFullyAndStartAt: the log is empty, and so are the epoch cache and the producer state."""
+    for any_offset in range(s.log_size):
+        s.epoch_cache[replica][any_offset] = NONE
+    s.log_start_offset[replica] = log_start_offset
+    s.local_log_start_offset[replica] = offset
+    s.log_end_offset[replica] = offset
+    s.high_watermark[replica] = offset
+    s.producer_state_from[replica] = offset
+
+
+def increment_log_start_offset(s, replica, offset):
+    """UnifiedLog.maybeIncrementLogStartOffset, which also cuts the epoch cache."""
+    if offset > s.log_start_offset[replica]:
+        s.log_start_offset[replica] = offset
+        s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
+        s.producer_state_from[replica] = max(s.producer_state_from[replica], offset)
+        for earlier in range(s.log_size):
+            if earlier < offset:
+                s.epoch_cache[replica][earlier] = NONE
