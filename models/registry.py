@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.models import language
-from isrcheck.models.language.text.former_names import former_names
-from isrcheck.models.language.text.plain import DeclarationError
-from isrcheck.models.messages.errors import LanguageError, UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import DeclarationError
+from isrcheck.models.language.reading.files import former_names
+from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
     from isrcheck.models.language.model import Model

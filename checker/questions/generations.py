@@ -22,7 +22,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, failur
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 VIOLATED = "VIOLATED"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from isrcheck.conformance.audit.format.files import FileError, opened
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, only, parsed
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LONGEST_LINE = 1 << 20
 MOST_RECORDS = 1_000_000

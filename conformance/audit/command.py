@@ -22,8 +22,7 @@ from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.format.batches import Batch
 from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
 from isrcheck.conformance.console import USAGE, complain, gravest, say
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 MOST_BYTES = "64M"
 SECONDS_BETWEEN = 0.5

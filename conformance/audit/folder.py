@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from isrcheck.conformance.audit.format.checkpoints import leader_epochs_of, offsets_of, topic_id_of
 from isrcheck.conformance.audit.format.files import FileError, names_in
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Value = TypeVar("Value")
 

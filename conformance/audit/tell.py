@@ -11,7 +11,7 @@ from isrcheck.conformance.audit.audit_partition import PartitionReport
 from isrcheck.conformance.audit.copy_log import CopyLog
 from isrcheck.conformance.audit.findings import Finding, Grade
 from isrcheck.conformance.compression import READ
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 COLUMNS = ("broker", "log start", "log end", "high watermark", "recovery point", "last epoch")
 MOST_WITHOUT_FINDINGS = 10

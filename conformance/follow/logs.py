@@ -12,7 +12,7 @@ from pathlib import Path
 
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.lines.messages import FILE as WIRE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SUFFIX = ".ndjson"
 """The suffix of the logs in a folder."""

@@ -20,8 +20,7 @@ from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import parse_document, read_trace
 

@@ -22,8 +22,7 @@ from isrcheck.conformance.follow.runs.follow import MOST_STATES
 from isrcheck.conformance.follow.runs.watch import TimeOverError
 from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, told
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from isrcheck.conformance.replay.followed import why_not_followed
 from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.words import listed
 

@@ -17,8 +17,8 @@ from isrcheck.models.kafka.actions import (
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import late_fetches, operators
-from isrcheck.models.kafka.properties import goals, lemmas, promises
-from isrcheck.models.kafka.state import clusters, fields
+from isrcheck.models.kafka.properties import lemmas, promises
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.values import (
     BrokerStateCheck,
     Controller,
@@ -144,7 +144,7 @@ GENERATIONS = {
 
 MODEL = assemble(
     "kafka",
-    [fields, clusters, promises, goals, lemmas],
+    [fields, promises, lemmas],
     GENERATIONS,
     STAND_INS,
 )

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from isrcheck.models.kafka.actions import before_3_1
 from isrcheck.models.kafka.actions.alter_partition import diverges
-from isrcheck.models.kafka.state import clusters, fields
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.broker import (
     can_ask,
     clear_fetch,
@@ -215,7 +215,7 @@ def _generations():
 MODEL = _without_losses(
     assemble(
         "kafka_liveness",
-        [fields, clusters, sys.modules[__name__]],
+        [fields, sys.modules[__name__]],
         dict(_generations()),
         {
             name: says if name in ("2.7", "3.0") else says.replace("2.8 stands", "3.1 stands")

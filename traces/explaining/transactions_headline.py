@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import log as readers
 from isrcheck.models.transactions import promises

@@ -14,8 +14,8 @@ from isrcheck.models.kafka.state import broker as min_isr
 from isrcheck.models.kafka.state import clients as readers
 from isrcheck.models.kafka.state import log
 from isrcheck.models.kafka.state import log as epochs
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import State
 
 FIELDS = (

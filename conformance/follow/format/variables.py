@@ -15,9 +15,9 @@ from math import prod
 from isrcheck.conformance.follow.format.events import Value
 from isrcheck.conformance.follow.format.ndjson import UnreadableError
 from isrcheck.models.language import NONE
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import nearest
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, Cells], ...]

@@ -11,7 +11,7 @@ from random import Random
 from typing import TextIO
 
 from isrcheck.conformance.follow.format.events import Event, Header, line_of_event, line_of_header
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @dataclass(frozen=True)

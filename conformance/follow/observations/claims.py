@@ -32,7 +32,7 @@ from isrcheck.conformance.follow.recorded.lines import (
 )
 from isrcheck.conformance.follow.recorded.reassigning import requests_in, shown_by
 from isrcheck.models.kafka.state.values import AlterPartition
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 Told = Callable[[Sequence[int]], str]
 

@@ -35,8 +35,7 @@ from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unkno
 from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 

@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.observations.script import Script
 from isrcheck.conformance.follow.observations.sightings import Known, Sightings
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Words
 from isrcheck.conformance.follow.recorded.lines import Acked
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 WORD_BITS = 64
 NEVER = -1

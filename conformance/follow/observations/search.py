@@ -34,7 +34,7 @@ from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.conformance.follow.paths.waiting import Waiting
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 

@@ -23,7 +23,7 @@ from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),

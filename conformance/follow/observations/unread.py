@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from isrcheck.conformance.follow.observations.script import NOBODY, Script, has_kraft
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Variable, Words
 from isrcheck.conformance.follow.recorded.lines import AlterRequest, Disk, Fault, FaultKind, HighWatermark, Line
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 FETCH = {
     **dict.fromkeys(("fetch", "fetch_offset", "response_high_watermark", "response_log_start_offset"), 0),

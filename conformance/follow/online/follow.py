@@ -41,7 +41,7 @@ from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectReques
 from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, unused_in
 from isrcheck.conformance.follow.report.losses import PROMISE
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_LINES = 40
 """The most lines of a chunk."""

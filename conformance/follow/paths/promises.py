@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isrcheck.conformance.follow.recorded.recording import Recording
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Property
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace

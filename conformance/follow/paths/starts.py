@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Configuration, Instance
-from isrcheck.models.language.starts import Cells, Enumeration
+from isrcheck.models.language.states import Cells, Enumeration, FieldLayout
 from isrcheck.models.run import State
 
 ONE_OF_EACH = {"records": 1, "log_size": 1}

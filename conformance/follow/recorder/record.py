@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.recorded_run import RecordedRun
 from isrcheck.conformance.follow.recorder.transactions.plan import TransactionsPlan
 from isrcheck.conformance.follow.recorder.transactions.recorded_run import TransactionsRun
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def record(

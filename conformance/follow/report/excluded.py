@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.recorded.lines import Line, Metadata
 from isrcheck.conformance.follow.report.forbidden import forbidden
 from isrcheck.conformance.follow.report.rules_of_lines import rules_of
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells, State
 
 MOST_STATES = 12

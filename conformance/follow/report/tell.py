@@ -42,8 +42,8 @@ from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.report.excluded import excluded
 from isrcheck.conformance.follow.report.losses import losses
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from isrcheck.conformance.compression import CompressionError, decompressed
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.wire.sessions import spelled
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length of the rest, leader epoch, magic, checksum, attributes, last offset delta, first and last

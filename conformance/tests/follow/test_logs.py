@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.runs import reading
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.outcome import Verdict
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 

@@ -21,7 +21,7 @@ from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs import follow
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 

@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.recorded.lines import Disk
 from isrcheck.conformance.follow.recorded.recording import Recording, read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:

@@ -19,9 +19,9 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries, Truth
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MODEL = registry.load("exactly_once")[0]
 IDEMPOTENT = {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE, "retries": Retries.MOST}

@@ -19,7 +19,7 @@ from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import unmet
 from isrcheck.models.coordinator.generations import MODEL
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 

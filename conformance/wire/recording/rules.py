@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.conformance.wire.recording.messages import NAMES, Broker, Message
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 MOST_BYTES = 64 << 10
 MOST_RULES = 100

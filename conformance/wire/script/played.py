@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from isrcheck.conformance.replay.compare import Divergence
 from isrcheck.conformance.wire.script.real_consumer import Reading
 from isrcheck.conformance.wire.script.real_producer import Told
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class ClientError(UsageError):

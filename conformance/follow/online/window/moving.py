@@ -11,7 +11,7 @@ import numpy as np
 from isrcheck.conformance.follow.online.window.settled import Move, has_request
 from isrcheck.conformance.follow.online.window.table import Cube, Table
 from isrcheck.models.kafka.state.values import Controller, Fetch
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 OFFSETS = (
     *("log_end_offset", "high_watermark", "epoch_start_offset", "remote_log_end_offset", "fetch_offset"),

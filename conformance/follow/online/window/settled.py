@@ -23,7 +23,7 @@ import numpy as np
 from isrcheck.conformance.follow.online.window.table import Table
 from isrcheck.conformance.follow.paths.cells import Truths
 from isrcheck.models.kafka.state.values import AlterPartition, Controller, Fetch, Truncation
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 
 @dataclass(frozen=True)

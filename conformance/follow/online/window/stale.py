@@ -16,7 +16,7 @@ import numpy as np
 from isrcheck.conformance.follow.online.window.settled import least_position
 from isrcheck.conformance.follow.online.window.table import Table
 from isrcheck.models.kafka.state.values import AlterPartition, Controller, Fetch
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 Request = tuple[int, int, int]
 """A leader's request to change the ISR: the replica, and the leader epoch and partition epoch that it names."""

@@ -21,7 +21,7 @@ from isrcheck.conformance.follow.wire.first_pass.assignments import Assignments
 from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending, shuts_down
 from isrcheck.conformance.follow.wire.lines.messages import Happening, Message, listed, numbers
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 INTERNAL = "__"
 """The names of Kafka's own topics begin so."""

@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.online.outcome import UndecidedOnline
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.trace import VIOLATED
 

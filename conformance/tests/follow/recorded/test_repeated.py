@@ -14,7 +14,7 @@ from isrcheck.conformance.follow.recorded.lines import Acked, Sent
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.conformance.follow.wire.produced import Produced
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 

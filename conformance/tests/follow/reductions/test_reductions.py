@@ -33,7 +33,7 @@ from isrcheck.conformance.follow.observations.unread import Unread
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 
 BROKERS = (1, 2)

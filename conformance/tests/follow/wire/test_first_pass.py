@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.wire.first_pass.elections import Elections
 from isrcheck.conformance.follow.wire.first_pass.ending import Ending
 from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
 from isrcheck.conformance.follow.wire.lines.notes import fault_in, may_be_fault
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LATER = RECORDINGS / "kafka-4.5" / "leader_killed"

@@ -17,7 +17,7 @@ from isrcheck.conformance.follow.observations.explain import Explained, follow_r
 from isrcheck.conformance.follow.wire import convert, disks
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.lines import messages
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LINES = (STEADY / "wire.ndjson").read_text().splitlines()

@@ -16,9 +16,9 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run, tier
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.tier import MODEL
 from isrcheck.models.tier.state import Seeding
 

@@ -1,31 +1,131 @@
-"""The initial states of an instance: read one by one as the model yields them, and stored as bytes.
+"""States: where the fields of a model lie in their cells, what the functions of a model see of them in CPython, and how
+a model yields its initial states.
 
-In:  the fields of a model, and the dictionaries that its `@initial` function yields, or the functions that make initial
-     states of the default state (generators).
-Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them; and `State`,
-     the object that a model's functions see.
-
-A dictionary of the usual form (numbers, and nested lists of numbers) is read by functions that are built once for the
-fields. Any other dictionary is read cell by cell, which also reports its faults. Each dictionary is read before the
-next one is requested, so a model may change a dictionary and yield it again.
+In:  the fields of a model, and the configuration of an instance (models/language/model.py).
+Out: a `FieldLayout` for each field; `State`s; `InitialStates`, packed.
 """
 
 from __future__ import annotations
 
+import itertools
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from itertools import groupby
+from math import prod
 from operator import itemgetter
 from typing import Any, Protocol, overload
 
-from isrcheck.models.language.declarations.declare import NONE, Contents, Domain, Group
-from isrcheck.models.language.declarations.layouts import FieldLayout
-from isrcheck.models.language.text.plain import plain, shown
-from isrcheck.models.language.views.records import RecordView
-from isrcheck.models.language.views.sets_and_queues import QueueView, SetView
-from isrcheck.models.messages.errors import ModelError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import NONE, Contents, Domain, Field, Group, Values, bytes_of, plain, shown
+from isrcheck.models.messages import ModelError, escaped
+
+# -------------------------------------------------------------------------------------------------------------- layouts
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """The position of a field in the cells of a state, and the range of its cells."""
+
+    name: str
+    offset: int
+    sizes: tuple[int, ...]
+    low: int
+    high: int
+    field: Field
+
+    @property
+    def count(self) -> int:
+        """The number of cells of the field."""
+        return prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
+        return bytes_of(self.low, self.high)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """Every index of the field, in the order of the cells."""
+        return itertools.product(*(range(size) for size in self.sizes))
+
+    def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
+        """The position in a state of the cell with this index. Raises ModelError if there is none; given the cells of
+        the state, the message says how long a queue is."""
+        offset = 0
+        for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
+            if one == size and cells and depth + 1 == len(self.sizes):
+                start = self.offset + offset * size
+                self._refuse_place([cells[position] for position in range(start, start + size)])
+            offset = offset * size + self.index(depth, one)
+        return self.offset + offset
+
+    def _refuse_place(self, row: list[int]) -> None:
+        """Raise ModelError if this row is a queue: the core looks behind its last place for what a queue lacks."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return
+        length = len(row) - row.count(contents.filler)
+        if length == len(row):
+            cure = "guard the step with len(...), or give it a larger most="
+            raise ModelError(f"{self.name} is full with {length} elements; {cure}")
+        what = f"{self.name}, whose length is {length}, has no such element"
+        raise ModelError(f"{what}; test it with len(...) before it is used")
+
+    def index(self, depth: int, index: int) -> int:
+        """This index, the one after `depth` others, as a number. Raises ModelError if it is outside its domain."""
+        if not 0 <= index < self.sizes[depth]:
+            raise ModelError(
+                f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
+                " test the index before it is used"
+            )
+        return int(index)
+
+    def cell(self, value: int) -> int:
+        """What a cell holds to which this value is written. Raises ModelError if it is outside the field's range."""
+        if not self.low <= value <= self.high:
+            raise ModelError(
+                f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
+                " guard the step, or widen the field"
+            )
+        return int(value)
+
+    def spell(self, value: int) -> str:
+        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return spell_value(self.field.values, value)
+        return "-" if value == contents.filler else spell_value(contents.element, value)
+
+
+def spell_value(values: Values, value: int) -> str:
+    """Return a value as text: true/false, a member's name, a letter, none, or digits."""
+    if values.is_flag:
+        return "true" if value else "false"
+    if values.names is not None:
+        return spell_member(values.names(value))
+    if values.none and value == NONE:
+        return "none"
+    return spell_element(value) if values.letters else str(value)
+
+
+def spell_element(number: int) -> str:
+    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
+    return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
+
+
+def spell_member(member: IntEnum) -> str:
+    """Return the spelling of an enumeration's member, or its name, without control characters."""
+    return escaped(str(getattr(member, "spelling", member.name)))
+
+
+# ------------------------------------------------------------------------------------------------------- initial states
+#
+# They are read one by one as the model yields them, and stored as bytes. A dictionary of the usual form (numbers, and
+# nested lists of numbers) is read by functions that are built once for the fields. Any other dictionary is read cell by
+# cell, which also reports its faults. Each dictionary is read before the next one is requested, so a model may change a
+# dictionary and yield it again.
+
 
 Cells = tuple[int, ...]
 """One state: the cells of all fields, in order of declaration."""
@@ -419,3 +519,206 @@ def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any
 def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
     value = cells[offset]
     return bool(value) if layout.field.values.is_flag else value
+
+
+# ------------------------------------------------------------------------------------------------------ sets and queues
+#
+# A `SetView` behaves like Python's own set, and a `QueueView` like a deque. Both have a row of cells: `row[i]` reads
+# one, `row[i] = value` writes one, with all checks of ranges. A `Members` is a subset that is a parameter. The
+# operations are those of models/language/ir/lowering.py, in the same order: an iteration reads each cell when it comes
+# to it.
+
+
+class SetView:
+    """A set of the numbers 0..size-1; cell i of its row says whether it contains i."""
+
+    __slots__ = ("row", "size")
+    row: Any
+    size: int
+
+    def __init__(self, row: Any, size: int) -> None:
+        self.row = row
+        self.size = size
+
+    def __getitem__(self, element: int) -> Any:
+        return self.row[element]
+
+    def __contains__(self, element: int) -> bool:
+        return bool(self[element])
+
+    def __iter__(self) -> Iterator[int]:
+        return (element for element in range(self.size) if self[element])
+
+    def __len__(self) -> int:
+        return sum(1 for element in range(self.size) if self[element])
+
+    def __le__(self, other: SetView) -> bool:
+        return _is_part(self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetView) and all(self[element] == other[element] for element in range(self.size))
+
+    def __lt__(self, other: SetView) -> bool:
+        return _is_part(self, other) and self != other
+
+    def __ge__(self, other: SetView) -> bool:
+        return _is_part(other, self)
+
+    def __gt__(self, other: SetView) -> bool:
+        return _is_part(other, self) and self != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, element: int) -> None:
+        """Put an element into the set."""
+        self.row[element] = True
+
+    def discard(self, element: int) -> None:
+        """Take an element out of the set, if it is in it."""
+        self.row[element] = False
+
+    def clear(self) -> None:
+        """Take all elements out of the set."""
+        self.become(())
+
+    def become(self, given: Iterable[int]) -> None:
+        """Take over the elements of another set."""
+        if isinstance(given, SetView):
+            for element in range(self.size):
+                self.row[element] = given[element]
+            return
+        for element in range(self.size):
+            self.row[element] = False
+        for element in given:
+            self.row[element] = True
+
+
+class QueueView:
+    """A queue of at most `size` numbers; the cells behind its last element hold the filler, which is below them all."""
+
+    __slots__ = ("filler", "name", "row", "size")
+
+    def __init__(self, row: Any, size: int, filler: int, name: str) -> None:
+        self.row = row
+        self.size = size
+        self.filler = filler
+        self.name = name
+
+    def __len__(self) -> int:
+        return sum(1 for place in range(self.size) if self.row[place] != self.filler)
+
+    def __getitem__(self, place: int) -> Any:
+        if not 0 <= place < self.size or self.row[place] == self.filler:
+            raise ModelError(
+                f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
+                f" test it with len(...) before it is used"
+            )
+        return self.row[place]
+
+    def __contains__(self, element: int) -> bool:
+        return element != self.filler and any(self.row[place] == element for place in range(self.size))
+
+    def append(self, element: int) -> None:
+        """Put an element behind the last one."""
+        length = len(self)
+        if length == self.size:
+            raise ModelError(
+                f"append to {self.name}, which is full with {length} elements; guard the step with len(...), or give"
+                " it a larger most="
+            )
+        if element == self.filler:
+            raise ModelError(f"{int(element)} is appended to {self.name}, which has greater elements; guard the step")
+        self.row[length] = element
+
+    def popleft(self) -> Any:
+        """Take the first element out of the queue, and return it."""
+        if self.row[0] == self.filler:
+            raise ModelError(f"popleft of {self.name}, which is empty; guard the step with len(...)")
+        first = self.row[0]
+        for place in range(self.size - 1):
+            self.row[place] = self.row[place + 1]
+        self.row[self.size - 1] = self.filler
+        return first
+
+    def clear(self) -> None:
+        """Take all elements out of the queue."""
+        for place in range(self.size):
+            self.row[place] = self.filler
+
+
+def _is_part(one: SetView, other: SetView) -> bool:
+    """Whether all elements of one set are in the other."""
+    return all(one[element] <= other[element] for element in range(one.size))
+
+
+class Members(SetView):
+    """A subset that is a parameter: `chosen[element]` says whether it contains an element, as `in` does."""
+
+    __slots__ = ()
+
+    def __init__(self, flags: Iterable[bool]) -> None:
+        row = tuple(flags)
+        super().__init__(row, len(row))
+
+    def __getitem__(self, element: Any) -> Any:
+        if not 0 <= element < self.size:
+            raise ModelError(f"index {element} of a subset is outside 0..{self.size - 1}; test it before it is used")
+        return self.row[element]
+
+
+# -------------------------------------------------------------------------------------------------------------- records
+#
+# The attribute `broker.role` of a state is the part `role` of the records `broker`: `s.broker[r].role` is
+# `s.broker.role[r]`. A queue of records changes the queues of all parts at once.
+
+
+class RecordView:
+    """Records with some of their indices; `parts` are the names of their parts."""
+
+    __slots__ = ("_indices", "_name", "_parts", "_state")
+    _state: Any
+    _name: str
+    _parts: Sequence[str]
+    _indices: tuple[int, ...]
+
+    def __init__(self, state: Any, name: str, parts: Sequence[str], indices: tuple[int, ...] = ()) -> None:
+        for attribute, value in (("_state", state), ("_name", name), ("_parts", parts), ("_indices", indices)):
+            object.__setattr__(self, attribute, value)
+
+    def __getitem__(self, index: int) -> RecordView:
+        return RecordView(self._state, self._name, self._parts, (*self._indices, index))
+
+    def __getattr__(self, part: str) -> Any:
+        value = getattr(self._state, f"{self._name}.{part}")
+        for index in self._indices:
+            value = value[index]
+        return value
+
+    def __setattr__(self, part: str, value: Any) -> None:
+        if not self._indices:
+            setattr(self._state, f"{self._name}.{part}", value)
+            return
+        place = getattr(self._state, f"{self._name}.{part}")
+        for index in self._indices[:-1]:
+            place = place[index]
+        place[self._indices[-1]] = value
+
+    # ------------------------------------------------------------------------------------------------ a queue of them
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._parts[0]))
+
+    def append(self, record: Any) -> None:
+        """Put a record behind the last one."""
+        for part in self._parts:
+            getattr(self, part).append(getattr(record, part))
+
+    def popleft(self) -> None:
+        """Take the first record out of the queue."""
+        for part in self._parts:
+            getattr(self, part).popleft()
+
+    def clear(self) -> None:
+        """Take all records out of the queue."""
+        for part in self._parts:
+            getattr(self, part).clear()

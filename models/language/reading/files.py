@@ -1,11 +1,5 @@
-"""The text of a function, and the check that Python runs exactly this text.
-
-In:  a Python function.
-Out: its definition in the syntax tree of its file, and the code to which this text compiles; or a LanguageError, with
-     FILE:LINE and the cure, if the function differs from its text.
-
-The engines read the text, and the reference semantics runs the code. So a function is accepted only if its code is the
-compiled text, without a wrapper, a closure, or defaults that were set afterwards.
+"""The files of a model: the text of a function, which Python has to run exactly as it stands there; and what a file
+imports.
 """
 
 from __future__ import annotations
@@ -13,19 +7,34 @@ import __future__
 
 import ast
 import hashlib
+import importlib
+import importlib.machinery
 import inspect
 import io
+import os
+import pkgutil
 import re
+import site
+import sys
+import sysconfig
 import tokenize
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from isrcheck.models.language.ir.nodes import Source, Span
-from isrcheck.models.language.reading.spelling import respelled
-from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.language.reading.syntax import respelled
+from isrcheck.models.messages import LanguageError
+
+# -------------------------------------------------------------------------------------------------------- text and code
+#
+# The engines read the text, and the reference semantics runs the code. So a function is accepted only if its code is
+# the compiled text, without a wrapper, a closure, or defaults that were set afterwards.
+
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 """The flags of code compiled with `from __future__ import ...`."""
@@ -298,3 +307,200 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
         raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
     return definition, text.code(place, code.co_flags & FUTURE), text
+
+
+# --------------------------------------------------------------------------------------------------------- former names
+#
+# Models used to import the modelling language as `models.language` and `models.log`. A former name always means the
+# language of this program, even if a project has a package `models` of its own, or if Python could load the language a
+# second time from a checkout of this project.
+
+
+FORMER = ("models.language", "models.log")
+PACKAGE = "isrcheck."
+"""The prefix that turns a former name into the current one."""
+
+
+def name_today(name: str) -> str:
+    """Return the current name of a module. If `name` is not a former name, it is returned unchanged."""
+    return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
+
+
+@contextmanager
+def former_names() -> Iterator[None]:
+    """Within this context, imports by the former names find the current modules; later imports are as before."""
+    kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
+    named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
+    if not _has_package_of_its_own():
+        kept |= {name: module for name, module in sys.modules.items() if name == "models"}
+        named["models"] = _package(named)
+    for name in kept:
+        del sys.modules[name]
+    sys.modules.update(named)
+    try:
+        yield
+    finally:
+        for name in named:
+            sys.modules.pop(name, None)
+        sys.modules.update(kept)
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    """The modules that have a former name, and their submodules, each with its current name."""
+    for former in FORMER:
+        module = importlib.import_module(PACKAGE + former)
+        yield module.__name__, module
+        for part in pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}."):
+            yield part.name, importlib.import_module(part.name)
+
+
+def _has_package_of_its_own() -> bool:
+    """Whether `models` is another package than the folder of this name in a checkout of this project."""
+    loaded = sys.modules.get("models")
+    if loaded is not None:
+        places = getattr(loaded, "__path__", [])
+    else:
+        found = importlib.machinery.PathFinder.find_spec("models")
+        if found is None:
+            return False
+        places = found.submodule_search_locations or []
+    return not any(Path(place, "language", "reading", "files.py").is_file() for place in places)
+
+
+def _package(named: dict[str, ModuleType]) -> ModuleType:
+    """Return an empty package `models` that makes `import models.language` work if there is no such package."""
+    package = ModuleType("models")
+    package.__path__ = []
+    for former in FORMER:
+        setattr(package, former.removeprefix("models."), named[former])
+    return package
+
+
+# -------------------------------------------------------------------------------------------------------------- imports
+#
+# The files of a model are those that declare it, and all files that they import, in any folder, but for the standard
+# library, installed packages, and this program.
+
+
+OWN = (
+    *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
+    *(
+        "isrcheck.models.settings.",
+        "isrcheck.models.start.",
+        "isrcheck.models.command_line.",
+        "isrcheck.models.version.",
+    ),
+    *("isrcheck.language.", "isrcheck.testing."),
+    *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
+)
+"""The modules and packages of this program that are not part of a model."""
+
+
+def sources_of(files: Iterable[str]) -> Mapping[str, str]:
+    """The given files and all files that they import, sorted, each with its path below the folder where it is found."""
+    search = _ModuleFinder()
+    waiting = sorted(set(files))
+    found: dict[str, str] = {}
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found[file] = search.relative(file)
+            waiting += search.imported_by(file)
+    return dict(sorted(found.items()))
+
+
+class _ModuleFinder:
+    """Finds the files of modules, loaded modules first."""
+
+    def __init__(self) -> None:
+        loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]
+        self.names = {names["__file__"]: name for name, names in loaded if isinstance(names.get("__file__"), str)}
+        self._found: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+    def relative(self, file: str) -> str:
+        """The path by which an import finds the file, as in `lib/limits.py`; its bare name if no import found it."""
+        path = Path(file)
+        parts = self.names.get(file, "").split(".")
+        folders = parts if path.name == "__init__.py" else parts[:-1]
+        named = path.parent.name if path.name == "__init__.py" else path.stem
+        return "/".join([*folders, path.name]) if parts[-1] == named else path.name
+
+    def imported_by(self, file: str) -> Iterator[str]:
+        """The files that `file` imports and that belong to the model."""
+        try:
+            imports = text_of(file).imports
+        except (OSError, SyntaxError, ValueError):  # an unreadable file imports nothing that can be found
+            return
+        name = self.names.get(file, "")
+        is_package = Path(file).name == "__init__.py"
+        top = name.partition(".")[0]
+        for full in sorted({one for node in imports for one in _full_names(node, name, is_package)}):
+            found = self._file(full)
+            if found is not None and self._belongs(full, found, file, top):
+                yield found
+
+    def _belongs(self, name: str, file: str, importing: str, top: str) -> bool:
+        if name in ("isrcheck", "isrcheck.models") or f"{name}.".startswith(OWN) or not file.endswith(".py"):
+            return False
+        # Files installed together with the model are part of it.
+        is_near = Path(file).parent == Path(importing).parent or name.partition(".")[0] == top
+        return is_near or not _is_installed(file)
+
+    def _file(self, name: str) -> str | None:
+        module = sys.modules.get(name)
+        if module is not None:
+            file = getattr(module, "__dict__", {}).get("__file__")
+            return file if isinstance(file, str) else None
+        spec = self._spec(name)
+        if spec is None or not spec.has_location or spec.origin is None:
+            return None
+        self.names.setdefault(spec.origin, name)
+        return spec.origin
+
+    def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
+        """The import specification of a module that is not loaded; finding it executes nothing."""
+        if name in self._found:
+            return self._found[name]
+        above, _, _ = name.rpartition(".")
+        places = self._places(above) if above else sys.path
+        try:
+            self._found[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
+        except KeyError:  # a namespace package: Python finds its parts only after it has loaded the package around it
+            self._found[name] = None
+        return self._found[name]
+
+    def _places(self, package: str) -> list[str] | None:
+        module = sys.modules.get(package)
+        if module is not None:
+            places = getattr(module, "__dict__", {}).get("__path__")
+        else:
+            spec = self._spec(package)
+            places = None if spec is None else spec.submodule_search_locations
+        return None if places is None else list(places)
+
+
+def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
+    """The modules that an import may execute: the named modules, and the packages that contain them."""
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    else:
+        base = node.module or ""
+        if node.level:
+            parts = name.split(".")
+            around = parts[: len(parts) - node.level + is_package]
+            base = ".".join([*around, *([node.module] if node.module else [])])
+        named = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    for full in named:
+        parts = name_today(full).split(".")
+        yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    folders = {path for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()}
+    return tuple({f"{one}{os.sep}" for folder in folders for one in (folder, os.path.realpath(folder))})
+
+
+def _is_installed(file: str) -> bool:
+    return file.startswith(_installed()) or os.path.realpath(file).startswith(_installed())
