@@ -22,8 +22,7 @@ from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.messages import FILE as WIRE
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import parse_document, read_trace
 

@@ -47,7 +47,7 @@ from isrcheck.conformance.follow.search.size import Size, instance_for
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LONG = 1_000
 """A recording with so many observations is followed online, unless a history is asked for."""

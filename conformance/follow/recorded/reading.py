@@ -39,7 +39,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     View,
 )
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 REMARKS = ("roles", "note", "result", "refused")
 """Kinds of lines without a claim."""

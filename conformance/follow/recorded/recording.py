@@ -37,7 +37,7 @@ from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, rea
 from isrcheck.conformance.follow.recorded.reassigning import requests_in
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 L = TypeVar("L", bound=Line)
 

@@ -42,8 +42,8 @@ from isrcheck.conformance.follow.search.promises import lines as failure_lines
 from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.search.script import alters_partitions
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 

@@ -32,7 +32,7 @@ from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.rules import request_values, request_variables
 from isrcheck.conformance.follow.search.script import Script, alters_partitions, has_kraft, is_old
 from isrcheck.models.kafka.state.values import AlterPartition
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 Told = Callable[[Sequence[int]], str]
 

@@ -39,8 +39,7 @@ from isrcheck.conformance.follow.search.search import ObservationSearch, Progres
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 

@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
 from isrcheck.conformance.follow.search.script import FaultStage, Script
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class Known(Enum):

@@ -51,7 +51,7 @@ from isrcheck.conformance.follow.recorded.lines import Acked, AlterRequest, Disk
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Variable, Words
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.script import NOBODY, Script, alters_partitions, has_kraft, is_old
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 FETCH = {
     **dict.fromkeys(("fetch", "fetch_offset", "response_high_watermark", "response_log_start_offset"), 0),

@@ -43,7 +43,7 @@ from isrcheck.conformance.kafka_format.record_batches import (
     MalformedRecordsError,
     records_of,
 )
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_BYTES = 16 << 20
 """The largest file that is read, and the most bytes into which a batch is decompressed."""
