@@ -4,8 +4,8 @@ In:  an `Instance` with generators, and its `Layout`.
 Out: `Generators`, one compiled function for each. It goes on from a combination of arguments, packs the states that it
      makes, and returns their number when there is no room for more, or after much work.
 
-As in checker/compile/lower.py, a guard is evaluated in the outermost loop that binds everything it reads. A careful
-function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
+As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
+careful function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
 """
 
 from __future__ import annotations
@@ -15,16 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.compiling import compiled
+from isrcheck.checker.compile.kernel import generators_key
+from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.lowering.guards import conjuncts
-from isrcheck.checker.compile.lowering.key import generators_key
-from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
-from isrcheck.checker.compile.staging.code import Apart, Code, Value
-from isrcheck.checker.compile.staging.instructions import failed, load_word, store_word
-from isrcheck.checker.compile.staging.module import Module, kinds_of
+from isrcheck.checker.compile.lowering import conjuncts
+from isrcheck.checker.compile.machine_code import code_path, compiled, kept_or_compiled, load
+from isrcheck.checker.compile.staging import Apart, Code, Module, Value, failed, kinds_of, load_word, store_word
 from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
 
@@ -126,4 +122,4 @@ def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool 
         GeneratorCode(module, instance, layout, is_careful=is_careful).build()
 
     code = kept_or_compiled(path, lambda: compiled(build, is_quick=True))
-    return Generators(tuple(native.load(code, names).values()))
+    return Generators(tuple(load(code, names).values()))

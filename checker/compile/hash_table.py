@@ -14,9 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.instructions import (
+from isrcheck.checker.compile.staging import (
+    Bytes,
+    Code,
+    Halves,
+    Staged,
+    Value,
+    Words,
     load_word,
     prefetch,
     store_half,
@@ -26,7 +30,6 @@ from isrcheck.checker.compile.staging.instructions import (
     unsigned_remainder,
     unsigned_shift,
 )
-from isrcheck.checker.compile.staging.module import Staged
 
 MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 LOW = (1 << 32) - 1

@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.explicit.carrier import Carrier, SearchContext
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
+from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext
+from isrcheck.checker.explicit.liveness import LimitError, Numbers, fair_loops, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
-from isrcheck.checker.liveness.fair_loops import fair_loops
-from isrcheck.checker.liveness.possible_states import stuck_states
-from isrcheck.checker.liveness.reachable import LimitError, Numbers
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models.language.declarations.declare import WHOLE, Kind
@@ -80,7 +77,7 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
 
 
 class WholeSearch:
-    """Every reachable state (checker/liveness/reachable.py), in the visited sets of a search that is complete.
+    """Every reachable state (checker/explicit/liveness.py), in the visited sets of a search that is complete.
 
     `numbers_of` gives the numbers of the states of each visited set, in order. `is_out_of_time` is called after some
     states; it may report progress.

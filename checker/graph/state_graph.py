@@ -20,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.explicit.carrier import EVERY_STATE, KernelRunner, SearchContext
+from isrcheck.checker.explicit.causes import ViolatingStates
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.explicit.liveness import LimitError, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, Full
 from isrcheck.checker.explicit.whole_search import WholeSearch
 from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
-from isrcheck.checker.liveness.possible_states import stuck_states
-from isrcheck.checker.liveness.reachable import LimitError
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.outcome.verdict import WHY_STOPPED

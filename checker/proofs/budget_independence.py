@@ -16,8 +16,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.walking import increase, routines, visit

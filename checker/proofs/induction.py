@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
-from isrcheck.checker.proofs.abstract_evaluator import OPEN
-from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.solver import Solver, Values, once
-from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property

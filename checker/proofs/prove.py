@@ -1,12 +1,15 @@
 """Proofs for every depth: by induction, with the lemmas that a model declares, and by k-induction.
 
-In:  an `Instance`, and the result of the explorer.
+In:  an `Instance` whose initial states are enumerated, and the result of the explorer.
 Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
 A set of claims (properties and lemmas) is inductive if all of them are true initially, and no step from a state in
 which all are true violates one. The greatest inductive subset of the claims is found by dropping violated claims until
 none is left (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
+
+Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: Z3 asks for one
+in which the claim is false, and plain Python evaluates it in the state that Z3 names.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from isrcheck.checker.outcome.proof_results import (
     FALSE_INITIALLY,
@@ -23,21 +27,62 @@ from isrcheck.checker.outcome.proof_results import (
     Proof,
     Proofs,
 )
-from isrcheck.checker.proofs.abstract_evaluator import UnsupportedError
-from isrcheck.checker.proofs.base_case import BaseCase
 from isrcheck.checker.proofs.candidates import Candidate, candidates
 from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.proofs.unbounded_abstraction import UnsupportedError
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
-from isrcheck.checker.symbolic.initial_choice import initial_choice
-from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.checker.symbolic.unrolling import Unrolling
+from isrcheck.checker.symbolic.evaluator import Evaluator
+from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
+from isrcheck.checker.symbolic.solver import Solver, once, telling_interrupts
+from isrcheck.checker.symbolic.transition_relation import InitialChoice, TransitionRelation, Unrolling, initial_choice
+from isrcheck.models import run
 from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
+
+
+class BaseCase:
+    """The initial states of an instance."""
+
+    def __init__(self, instance: Instance, budget: FormulaBudget, deadline: float) -> None:
+        self.instance = instance
+        self.budget = budget
+        self.deadline = deadline
+
+    @cached_property
+    def _symbolic(self) -> tuple[Evaluator, InitialChoice]:
+        circuit = AndInverterGraph(self.budget)
+        evaluator = Evaluator(self.instance, circuit, FiniteArithmetic(circuit))
+        return evaluator, initial_choice(self.instance, evaluator)
+
+    def holds(self, prop: Property) -> bool:
+        """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
+        one, and UndecidedError."""
+        if self.instance.model.generators:
+            return self._holds_symbolically(prop)
+        for cells in self.instance.initial_states:
+            self.budget.look()
+            if not run.holds(self.instance, prop, cells):
+                return False
+        return True
+
+    def _holds_symbolically(self, prop: Property) -> bool:
+        evaluator, choice = self._symbolic
+        holds, _, error = evaluator.property(prop, [choice.cells])
+        circuit = evaluator.circuit
+        answer, values = once(circuit, [choice.condition, -circuit.both(holds, -error)], self.deadline)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        if answer is Answer.NO:
+            return True
+        assert values is not None
+        found = self.instance.initial_states[choice.number(values.holds)]
+        assert not run.holds(self.instance, prop, found), f"Z3 and plain Python differ on {prop.name} in {found}"
+        return False
+
 
 SOME = 1000
 """The initial states that are sampled when lemmas are proposed; more of them are left to Z3."""

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.reads import Reads, Use
+from isrcheck.checker.reductions.reduction import Clearing
 from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 

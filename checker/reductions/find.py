@@ -10,22 +10,14 @@ right: the sizes of the orbits of the states that it visits sum up to the number
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import factorial, prod
-from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.reduction import Block, Cell, Clearing, Reduction, Symmetry, place_in
 from isrcheck.checker.reductions.sorts import Sort, Sorts
-from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry, place_in
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declarations.declare import WHOLE, Domain, Queue, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, UsageError
@@ -49,31 +41,6 @@ def reduction_of(
     clearings = dead_cells(instance) if dead and not whole and not is_graph else ()
     found = Reduction(permuted, tuple(one for one in clearings if not _is_moved(one, permuted)))
     return found if found != Reduction() else None, says
-
-
-Found = tuple[Reduction | None, str]
-"""A reduction; and if the model declares symmetric domains that it cannot use, why."""
-
-
-def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """What `find` returns, from the cache if an earlier run has asked for it: to read the whole text of a model takes
-    longer than a small search.
-
-    `asked` says in words what is asked for. What was found is kept only if it `is_whole`: not if the time has ended.
-    """
-    content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
-    # The digest of a model leaves out which domains are symmetric, and where its text stands, which a symmetry names.
-    for file, name in sorted(instance.model.sources.items()):
-        content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
-    path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
-    known = kept(path)
-    if known is not None:
-        found: Found = pickle.loads(known)  # noqa: S301 - the cache is private; it holds code that is run
-        return found
-    found = find()
-    if is_whole() and can_keep(path):
-        keep(path, pickle.dumps(found))
-    return found
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:

@@ -1,6 +1,6 @@
 """The result of a simulation, as plain values, and the verdicts that follow from it.
 
-In:  nothing; checker/simulation/group.py and walks.py fill the fields.
+In:  nothing; checker/simulation/walks.py and walks.py fill the fields.
 Out: a `Simulation`, and a `Verdict` for every property. That no walk violated a property never reads like a pass.
 """
 

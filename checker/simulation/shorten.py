@@ -16,9 +16,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.outcome.exploration import Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits

@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
+from isrcheck.checker.explicit.carrier import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.outcome.kernel_results import KernelResults
-from isrcheck.checker.spark.blobs import Blob, pack, unpack
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics
-from isrcheck.checker.spark.shard_intake import PARENT, STEP, ShardIntake
-from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.shuffle import PARENT, STEP, Blob, ShardIntake, ShuffleWriter, pack, unpack
+from isrcheck.checker.spark.tasks import TaskStatistics
 from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12

@@ -4,9 +4,9 @@ In:  an `Instance`, and limits.
 Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
      the shortest ones: the first by initial state, then by steps.
 
-The transition relation and the meaning of depth are those of checker/explicit/search.py: a property of states is judged
-in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what the
-other reads or writes; of their two orders only the order of the model is considered, as on the least path.
+The transition relation and the meaning of depth are those of checker/explicit/explore.py: a property of states is
+judged in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what
+the other reads or writes; of their two orders only the order of the model is considered, as on the least path.
 
 A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
 from the depth of the first such step on, so that it costs nothing for other models. As in the explorer, a state without
@@ -22,14 +22,12 @@ from dataclasses import dataclass
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, Limits, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
+from isrcheck.checker.symbolic.evaluator import Value
+from isrcheck.checker.symbolic.finite_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
-from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.checker.symbolic.unrolling import Unrolling
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling
 from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property

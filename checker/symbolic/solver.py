@@ -20,7 +20,7 @@ from functools import cache
 
 import z3
 
-from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, Answer, Interrupts, Memory, UndecidedError
+from isrcheck.checker.resources.limits import STEPS_BETWEEN_LOOKS, Answer, Interrupts, Memory, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.hints import hint
 from isrcheck.conformance.follow.observations.in_time import Dropped

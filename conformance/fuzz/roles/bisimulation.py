@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
+from isrcheck.checker.reductions.reduction import Clearing
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import ModelError

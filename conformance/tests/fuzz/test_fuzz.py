@@ -11,9 +11,9 @@ import pytest
 
 from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from conformance.tests.support.shapes import shapes
-from isrcheck.checker.compile.lowering.routines import Lowering
-from isrcheck.checker.compile.staging.code import Value
-from isrcheck.checker.liveness import fair_loops
+from isrcheck.checker.compile.lowering import Lowering
+from isrcheck.checker.compile.staging import Value
+from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
 from isrcheck.conformance.fuzz.campaign import fresh_cache, run

@@ -4,7 +4,7 @@ In:  `SparkOptions`: the master, the user's settings, the memory.
 Out: a `Session`, for the duration of a block. Settings of spark-submit take precedence over all settings here.
 
 The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
-the command; checker/spark/runtime/faults.py reads that file after an error.
+the command; checker/spark/faults.py reads that file after an error.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any
 
 import isrcheck
 from isrcheck.checker.resources.cache import cache_folder
-from isrcheck.checker.spark.runtime.faults import Evidence, explained
-from isrcheck.checker.spark.runtime.java import INSTALL, java_home
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.spark.faults import Evidence, explained
+from isrcheck.checker.spark.java import INSTALL, java_home
+from isrcheck.checker.spark.request import SparkOptions
 from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
     """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start.
 
     An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
-    (checker/spark/runtime/faults.py). `announce` gets progress messages.
+    (checker/spark/faults.py). `announce` gets progress messages.
     """
     _require_packages()
     began = time.monotonic()
