@@ -18,8 +18,8 @@ from functools import partial
 from isrcheck.checker.compile.kernel import generators_key
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lowering import conjuncts
 from isrcheck.checker.compile.machine_code import code_path, compiled, kept_or_compiled, load
+from isrcheck.checker.compile.ranges import conjuncts
 from isrcheck.checker.compile.staging import Apart, Code, Module, Value, failed, kinds_of, load_word, store_word
 from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance

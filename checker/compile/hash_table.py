@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from isrcheck.checker.compile.staging import (
+    STORE,
     Bytes,
     Code,
     Halves,
@@ -24,7 +25,6 @@ from isrcheck.checker.compile.staging import (
     load_word,
     prefetch,
     store_half,
-    store_quarter,
     store_word,
     unsigned_less,
     unsigned_remainder,
@@ -174,7 +174,7 @@ def merge(
                 copy_state(state, store + 8 * words * count, words)
                 parents[count] = from_states[i]
                 with code.when(step_bytes == 2):
-                    store_quarter(steps + 2 * count, by_steps[i])
+                    STORE[2](steps + 2 * count, by_steps[i])
                 with code.otherwise():
                     store_half(steps + 4 * count, by_steps[i])
                 count += 1

@@ -129,7 +129,7 @@ class Kernel:
     `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
     replaced by the states that the search keeps in their place, and `reduce` does the same with other states. If it
     `may_overreport`, it also finds a declared range left where only another permutation of the state leaves it, or none
-    (checker/compile/lowering.py).
+    (checker/compile/ranges.py).
     """
 
     layout: Layout

@@ -437,6 +437,9 @@ I8, I16, I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 CELLS = {1: I8, 2: I16, 4: I32}
 """The types of cells by their number of bytes."""
 
+NUMBERS = {8: I64, 4: I32, 2: I16, 1: I8}
+"""The types of numbers in memory by their number of bytes, the largest first."""
+
 
 def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
     """The pointer to `address + offset`.
@@ -479,6 +482,26 @@ WRITE = {size: Operation(partial(_write, kind)) for size, kind in CELLS.items()}
 """The operations `write(state, offset, value, low, high)` by the number of bytes that they write."""
 
 
+def _load(kind: Any, builder: Any, address: Any) -> Any:
+    """The unsigned number of this type at `address`."""
+    number = builder.load(at(builder, address, kind))
+    return number if kind is I64 else builder.zext(number, I64)
+
+
+def _store(kind: Any, builder: Any, address: Any, value: Any) -> None:
+    """Store a number of this type at `address`."""
+    builder.store(value if kind is I64 else builder.trunc(value, kind), at(builder, address, kind))
+
+
+LOAD = {size: Operation(partial(_load, kind)) for size, kind in NUMBERS.items()}
+"""The operations `load(address)` of an unsigned number, by its number of bytes, the largest first."""
+
+STORE = {size: Operation(partial(_store, kind)) for size, kind in NUMBERS.items()}
+"""The operations `store(address, value)`, by the number of bytes."""
+
+load_word, store_word, store_half = LOAD[8], STORE[8], STORE[4]
+
+
 @Operation
 def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
     """`index` if it is in 0..size-1; otherwise 0, and the state is marked as failed."""
@@ -492,54 +515,6 @@ def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
 def failed(builder: Any, state: Any) -> Any:
     """Whether an index or a value has left its range since the state's error word was last cleared."""
     return builder.icmp_unsigned("!=", builder.load(at(builder, state, I64)), ir.Constant(I64, 0))
-
-
-@Operation
-def load_word(builder: Any, address: Any) -> Any:
-    """The 64-bit number at `address`."""
-    return builder.load(at(builder, address, I64))
-
-
-@Operation
-def store_word(builder: Any, address: Any, value: Any) -> None:
-    """Store a 64-bit number at `address`."""
-    builder.store(value, at(builder, address, I64))
-
-
-@Operation
-def load_half(builder: Any, address: Any) -> Any:
-    """The unsigned 32-bit number at `address`."""
-    return builder.zext(builder.load(at(builder, address, I32)), I64)
-
-
-@Operation
-def load_byte(builder: Any, address: Any) -> Any:
-    """The unsigned 8-bit number at `address`."""
-    return builder.zext(builder.load(at(builder, address, I8)), I64)
-
-
-@Operation
-def load_quarter(builder: Any, address: Any) -> Any:
-    """The unsigned 16-bit number at `address`."""
-    return builder.zext(builder.load(at(builder, address, I16)), I64)
-
-
-@Operation
-def store_half(builder: Any, address: Any, value: Any) -> None:
-    """Store a 32-bit number at `address`."""
-    builder.store(builder.trunc(value, I32), at(builder, address, I32))
-
-
-@Operation
-def store_quarter(builder: Any, address: Any, value: Any) -> None:
-    """Store a 16-bit number at `address`."""
-    builder.store(builder.trunc(value, I16), at(builder, address, I16))
-
-
-@Operation
-def store_byte(builder: Any, address: Any, value: Any) -> None:
-    """Store an 8-bit number at `address`."""
-    builder.store(builder.trunc(value, I8), at(builder, address, I8))
 
 
 @Operation
@@ -567,13 +542,6 @@ def unsigned_remainder(builder: Any, left: Any, right: Any) -> Any:
 def unsigned_less(builder: Any, left: Any, right: Any) -> Any:
     """Whether one unsigned number is less than another."""
     return builder.icmp_unsigned("<", left, right)
-
-
-LOAD = {8: load_word, 4: load_half, 2: load_quarter, 1: load_byte}
-"""The operations that load an unsigned number, by its number of bytes, the largest first."""
-
-STORE = {8: store_word, 4: store_half, 2: store_quarter, 1: store_byte}
-"""The operations that store a number, by its number of bytes."""
 
 
 class Words(Value):

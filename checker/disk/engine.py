@@ -217,8 +217,7 @@ class DiskCarrier(Carrier):
         self.room = max(4 * self._steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.recent = RecentStates(layout.words)
-        self.before = layout.buffer(context.instance)
-        self.after = layout.buffer(context.instance)
+        self.buffers = layout.buffers(context.instance)
         self.visited = StoredStates(folder, layout.words, self._steps, self._room_for_states())
         self.question = question_of(context)
         self.interrupts = Interrupts()
@@ -312,7 +311,7 @@ class DiskCarrier(Carrier):
         results = KernelResults(len(context.properties))
         for at, states in self.visited.levels[-1].pieces():
             results.clear()
-            self.runner.check(states.ctypes.data, 0, len(states) // self._words, self.before, context.active, results)
+            self.runner.check(states.ctypes.data, 0, len(states) // self._words, self.buffers, context.active, results)
             context.results.add(results, partial(operator.add, first + at))
             if self.is_out_of_time():
                 return
@@ -342,7 +341,7 @@ class DiskCarrier(Carrier):
         while done < size:
             results.clear()
             done, generated = self.runner.expand(
-                *(states.ctypes.data, done, size, self.before, self.after, self.batch, self.room),
+                *(states.ctypes.data, done, size, self.buffers, self.batch),
                 *(context.fired, context.active, results),
             )
             self._results.add(results, partial(operator.add, first + at))

@@ -75,6 +75,9 @@ class Starts(Sequence[Start]):
 
 
 Buffer = NDArray[np.int8]
+Buffers = tuple[Buffer, Buffer]
+"""Working buffers for a state, and for the state after a step."""
+
 Counts = NDArray[np.int64]
 
 
@@ -90,13 +93,16 @@ class KernelRunner:
         self.careful: Kernel | None = None
         self.lock = threading.Lock()
 
-    def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: KernelResults) -> None:
+    def check(
+        self, states: int, first: int, last: int, buffers: Buffers, active: Buffer, results: KernelResults
+    ) -> None:
         """Judge the properties in states first..last-1 of the packed states at the address `states`."""
+        before, _ = buffers
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
-        known = results.copy()
+        results_before = results.copy()
         kernel = self.careful or self.kernel
         if kernel.check(states, first, last, *arrays) != last:
-            results.restore(known)
+            results.restore(results_before)
             before[:ERROR_BYTES] = 0
             self._be_careful().check(states, first, last, *arrays)
 
@@ -105,27 +111,26 @@ class KernelRunner:
         states: int,
         first: int,
         last: int,
-        before: Buffer,
-        after: Buffer,
+        buffers: Buffers,
         batch: Batch,
-        room: int,
         fired: Counts,
         active: Buffer,
         results: KernelResults,
     ) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
         count."""
+        before, after = buffers
         arguments = (
             *(states, first, last, before.ctypes.data, after.ctypes.data),
             *(batch.at.states, batch.at.parents, batch.at.steps),
-            *(room, fired.ctypes.data, active.ctypes.data, results.address),
+            *(len(batch.parents), fired.ctypes.data, active.ctypes.data, results.address),
         )
-        known = fired.copy(), results.copy()
+        fired_before, results_before = fired.copy(), results.copy()
         kernel = self.careful or self.kernel
         count = kernel.expand(*arguments)
         if results.has_failed:
-            fired[:] = known[0]
-            results.restore(known[1])
+            fired[:] = fired_before
+            results.restore(results_before)
             before[:ERROR_BYTES] = after[:ERROR_BYTES] = 0
             count = self._be_careful().expand(*arguments)
         return results.next_state, count
@@ -333,8 +338,7 @@ class SingleThread(Carrier):
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
-        self.before = layout.buffer(context.instance)
-        self.after = layout.buffer(context.instance)
+        self.buffers = layout.buffers(context.instance)
 
     @property
     def stores(self) -> Sequence[VisitedSet]:
@@ -356,8 +360,8 @@ class SingleThread(Carrier):
         """Judge the properties in states first..last-1, chunk by chunk."""
         context = self.context
         for low in range(first, last, CHUNK):
-            states = self.visited.states.ctypes.data
-            self.runner.check(*(states, low, min(low + CHUNK, last)), self.before, context.active, context.results)
+            states, high = self.visited.states.ctypes.data, min(low + CHUNK, last)
+            self.runner.check(states, low, high, self.buffers, context.active, context.results)
             if self.is_out_of_time():
                 return
 
@@ -378,6 +382,6 @@ class SingleThread(Carrier):
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
         context = self.context
         return self.runner.expand(
-            *(self.visited.states.ctypes.data, first, last, self.before, self.after, self.batch, self.room),
+            *(self.visited.states.ctypes.data, first, last, self.buffers, self.batch),
             *(context.fired, context.active, context.results),
         )

@@ -61,8 +61,7 @@ class ViolatingStates:
         self.active[self.number] = 1
         self.results = KernelResults(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
-        self.buffer = kernel.layout.buffer(instance)
-        self.after = kernel.layout.buffer(instance)
+        self.buffers = kernel.layout.buffers(instance)
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
@@ -86,16 +85,8 @@ class ViolatingStates:
         found: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         _, count = self.runner.expand(
-            self.visited.states.ctypes.data,
-            state,
-            state + 1,
-            self.buffer,
-            self.after,
-            self.batch,
-            len(self.batch.parents),
-            self.fired,
-            self.active,
-            self.results,
+            *(self.visited.states.ctypes.data, state, state + 1, self.buffers, self.batch),
+            *(self.fired, self.active, self.results),
         )
         if not any(self._counts()):
             return found  # the kernel only counts, and names the first one
@@ -115,7 +106,7 @@ class ViolatingStates:
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
         self.results.clear()
-        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffer, self.active, self.results)
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffers, self.active, self.results)
         return self._counts()
 
     def _counts(self) -> tuple[int, int]:

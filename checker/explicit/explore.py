@@ -38,10 +38,10 @@ from isrcheck.checker.explicit.carrier import (
     Start,
     Starts,
 )
+from isrcheck.checker.explicit.liveness import judge_whole, why_unjudged
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.threads import Threads
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.explicit.whole_search import judge_whole, why_unjudged
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.checker.resources.limits import Limits

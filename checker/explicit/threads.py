@@ -228,7 +228,7 @@ class Threads(Carrier):
         self.visited = Shards(words, steps, context.limits.memory, threads)
         self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
-        self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
+        self.buffers = [kernel.layout.buffers(instance) for _ in self.lanes]
         self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
         self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
@@ -296,9 +296,8 @@ class Threads(Carrier):
                 return
             shard, low, high = pieces[number]
             states = self.visited.stores[shard].states.ctypes.data
-            self.runner.check(
-                states, low, high, context.kernel.layout.buffer(context.instance), context.active, results[number]
-            )
+            buffers = context.kernel.layout.buffers(context.instance)
+            self.runner.check(states, low, high, buffers, context.active, results[number])
 
         self._each(judge, range(-1, len(pieces)))
         for (shard, _, _), found in zip(pieces, results, strict=True):
@@ -340,7 +339,7 @@ class Threads(Carrier):
         if task.done == 0:
             self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
         task.done, task.generated = self.runner.expand(
-            *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
+            *(lane.chunk.ctypes.data, task.done, task.size, self.buffers[task.lane], lane.batch),
             *(self.all_fired[task.lane], self.context.active, results),
         )
         task.has_successors = True

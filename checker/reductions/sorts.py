@@ -20,7 +20,7 @@ order.
 
 A permutation maps a step that leaves a declared range to such a step, but for one exception: a fold stops at the first
 element that decides it, so the elements' order decides whether an index of a later one leaves its range. A reduced
-kernel evaluates such folds to the end (checker/compile/lowering.py), and a search that then finds a range left is
+kernel evaluates such folds to the end (checker/compile/ranges.py), and a search that then finds a range left is
 repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
 

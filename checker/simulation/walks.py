@@ -87,9 +87,8 @@ class Walkers:
         self.results = KernelResults(len(self.properties))
         self.runner = KernelRunner(kernel)
         self.words = kernel.layout.words
-        self.room = max(4 * instance.first_steps[-1], ROOM)
-        self.batch = Batch.of(self.room, self.words)
-        self.before, self.after = kernel.layout.buffer(instance), kernel.layout.buffer(instance)
+        self.batch = Batch.of(max(4 * instance.first_steps[-1], ROOM), self.words)
+        self.buffers = kernel.layout.buffers(instance)
         self.first_steps = np.array(instance.first_steps)
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
@@ -131,7 +130,7 @@ class Walkers:
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
         """Judge the states, and note their values."""
         self.tally.visited += len(states)
-        self.runner.check(states.ctypes.data, 0, len(states), self.before, self.active, self.results)
+        self.runner.check(states.ctypes.data, 0, len(states), self.buffers, self.active, self.results)
         self._note(path)
         for name, place in self.instance.layouts.items():
             seen = self.tally.seen[name]
@@ -148,7 +147,7 @@ class Walkers:
         at = 0
         while at < len(states):
             at, count = self.runner.expand(
-                *(states.ctypes.data, at, len(states), self.before, self.after, self.batch, self.room),
+                *(states.ctypes.data, at, len(states), self.buffers, self.batch),
                 *(self.fired, self.active, self.results),
             )
             self._note(path)

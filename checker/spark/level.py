@@ -87,8 +87,7 @@ class _Buffers:
     """The buffers and counters that a task passes to the kernel."""
 
     def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
-        self.before = kernel.layout.buffer(instance)
-        self.after = kernel.layout.buffer(instance)
+        self.buffers = kernel.layout.buffers(instance)
         self.active = np.array(active, np.int8)
         self.results = KernelResults(len(active) - 1)
         self.runner = KernelRunner(kernel)
@@ -111,7 +110,7 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
         at, last = first, first + blob.size
         while at < last:
             at, count = work.runner.expand(
-                *(origin, at, min(at + EXPANDED, last), work.before, work.after, batch, room),
+                *(origin, at, min(at + EXPANDED, last), work.buffers, batch),
                 *(work.fired, work.active, work.results),
             )
             generated += count
@@ -195,7 +194,7 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.runner.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.buffers, work.active, work.results)
     by_steps = np.bincount(steps)
     statistics.add(
         {

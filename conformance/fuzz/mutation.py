@@ -55,28 +55,28 @@ PROOFS = (
 BUGS = (
     Bug(
         "minus_is_plus",
-        "checker/compile/lowering",
+        "checker/compile/kernel_code",
         "`-=` on a cell adds",
         "total = total - self.value(term.value) if term.is_subtracted else total",
         "total = total",
     ),
     Bug(
         "any_of_nothing",
-        "checker/compile/lowering",
+        "checker/compile/kernel_code",
         "an empty `any` is true",
         "result: Number = is_all",
         "result: Number = True",
     ),
     Bug(
         "index_unchecked",
-        "checker/compile/lowering",
+        "checker/compile/ranges",
         "an index one beyond the end is not checked",
         "size + 1) <= size\n",
         "size + 1) <= size + 1\n",
     ),
     Bug(
         "loop_variable_assigned",
-        "checker/compile/lowering",
+        "checker/compile/ranges",
         "an assigned loop variable is taken to be within its range",
         "isinstance(node, ir.Generator) or (isinstance(node, ir.Loop) and is_of_loop(routine, node.variable)):",
         "isinstance(node, ir.Generator | ir.Loop):",
@@ -84,7 +84,7 @@ BUGS = (
     ),
     Bug(
         "chain",
-        "checker/compile/lowering",
+        "checker/compile/kernel_code",
         "`a < b < c` means `a < c`",
         "compared(link.sign.value, before, left)",
         "compared(link.sign.value, first, left)",

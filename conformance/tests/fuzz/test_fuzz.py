@@ -11,7 +11,7 @@ import pytest
 
 from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from conformance.tests.support.shapes import shapes
-from isrcheck.checker.compile.lowering import Lowering
+from isrcheck.checker.compile.kernel_code import Lowering
 from isrcheck.checker.compile.staging import Value
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.reductions import dead

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.compile.lowering import Ranges, argument_limits, conjuncts, placed
+from isrcheck.checker.compile.ranges import Ranges, argument_limits, conjuncts, placed
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.ir.nodes import Expression

@@ -74,8 +74,8 @@ def test_an_array_has_no_end_that_python_knows() -> None:
 
 def test_a_quarter_is_an_unsigned_number_of_16_bits() -> None:
     def exchange(code: Code, address: Value, number: Value) -> None:
-        old = instructions.load_quarter(address)
-        instructions.store_quarter(address, number)
+        old = instructions.LOAD[2](address)
+        instructions.STORE[2](address, number)
         code.return_(old)
 
     array = np.array([5, 0xFFFE, 5], np.uint16)
