@@ -18,9 +18,10 @@ from functools import partial
 from isrcheck.checker.compile.kernel import generators_key
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.machine_code import code_path, compiled, kept_or_compiled, load
+from isrcheck.checker.compile.machine_code import code_path, compiled, load
 from isrcheck.checker.compile.ranges import conjuncts
 from isrcheck.checker.compile.staging import Apart, Code, Module, Value, failed, kinds_of, load_word, store_word
+from isrcheck.checker.resources.cache import kept_or_made
 from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
 
@@ -121,5 +122,5 @@ def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool 
     def build(module: Module) -> None:
         GeneratorCode(module, instance, layout, is_careful=is_careful).build()
 
-    code = kept_or_compiled(path, lambda: compiled(build, is_quick=True))
+    code = kept_or_made(path, lambda: compiled(build, is_quick=True))
     return Generators(tuple(load(code, names).values()))

@@ -31,12 +31,11 @@ from isrcheck.checker.compile.machine_code import (
     code_path,
     compiled,
     compiling_within,
-    kept_or_compiled,
     load,
 )
 from isrcheck.checker.compile.staging import Module
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.resources.cache import kept, why_not_kept
+from isrcheck.checker.resources.cache import kept, kept_or_made, why_not_kept
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.model import ArgumentRange, Instance
 from isrcheck.models.language.reading.function import Function
@@ -207,7 +206,7 @@ def _kernel(
             announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(paths[kind])}")
             return compiled(build, is_quick=kind == QUICK)
 
-        return kept_or_compiled(paths[kind], compile_code)
+        return kept_or_made(paths[kind], compile_code)
 
     def optimize() -> None:
         faster = load(code(OPTIMIZED), PARAMETERS)

@@ -30,7 +30,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from isrcheck.checker.compile.staging import Module, Staged, new_module
-from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, hashed_modules, kept_or_made
 
 OPTIMIZATION = 3
 """LLVM's level for the selection of machine instructions."""
@@ -180,16 +180,6 @@ def code_path(kind: str, content: str) -> Path:
     return cache_folder() / kind / f"{digest}.o"
 
 
-def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
-    """The machine code in a cache file; if there is none, it is compiled and, if possible, kept there."""
-    code = kept(path)
-    if code is None:
-        code = compile_code()
-        if can_keep(path):
-            keep(path, code)
-    return code
-
-
 def as_machine_code(function: Staged) -> Callable[..., int]:
     """The function as machine code. It must be public."""
     return _functions(function.build.__module__)[function.build.__name__]
@@ -207,7 +197,7 @@ def _functions(module: str) -> dict[str, Callable[..., int]]:
         if isinstance(one, Staged) and one.build.__module__ == module and not name.startswith("_")
     ]
     path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
-    code = kept_or_compiled(path, lambda: _compiled(staged))
+    code = kept_or_made(path, lambda: _compiled(staged))
     return load(code, {one.build.__name__: one.parameters for one in staged})
 
 

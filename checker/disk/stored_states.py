@@ -323,11 +323,6 @@ class Level:
         """The number of states."""
         return self.parents.count
 
-    @property
-    def columns(self) -> list[Column]:
-        """All columns that are not deleted."""
-        return [*([] if self.states is None else [self.states]), self.parents, self.steps]
-
     def append(self, states: NDArray[np.uint64], parents: NDArray[Any], steps: NDArray[Any]) -> None:
         """Append states with their predecessors and steps. Raises DiskError; all columns are then equally long."""
         assert self.states is not None
@@ -367,53 +362,25 @@ class Level:
             found += np.bincount(part, minlength=steps)
         return found
 
+    def described(self) -> dict[str, Any]:
+        """What a checkpoint has to record."""
+        return {
+            "states": None if self.states is None else self.states.described(),
+            "parents": self.parents.described(),
+            "steps": self.steps.described(),
+        }
+
     def drop(self, folder: Folder) -> None:
         """Delete all columns."""
-        for column in self.columns:
-            folder.drop(column)
+        self.drop_states(folder)
+        folder.drop(self.parents)
+        folder.drop(self.steps)
 
     def drop_states(self, folder: Folder) -> None:
         """Delete the states, and keep predecessors and steps."""
         if self.states is not None:
             folder.drop(self.states)
             self.states = None
-
-
-class Levels:
-    """The levels that are complete: `count` states in all, and paths to them."""
-
-    def __init__(self, steps: int) -> None:
-        self.levels: list[Level] = []
-        self.by_steps: NDArray[np.int64] = np.zeros(steps, np.int64)
-        self.count = 0
-
-    def append(self, level: Level) -> None:
-        """Add a level, with all its states."""
-        if self.levels:
-            self.by_steps += level.by_steps(len(self.by_steps))
-        self.levels.append(level)
-        self.count += level.count
-
-    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, how many states it discovered; the `first` states to start from do not count."""
-        assert steps == len(self.by_steps)
-        assert not self.levels or first == self.levels[0].count or not first
-        return self.by_steps
-
-    @property
-    def firsts(self) -> Sequence[int]:
-        """The number of the first state of each level, and the count of all."""
-        return list(accumulate((level.count for level in self.levels), initial=0))
-
-    def path(self, number: int) -> tuple[int, list[int]]:
-        """The path to a state: the number of its initial state, and the numbers of its steps."""
-        firsts = self.firsts
-        depth = bisect_right(firsts, number) - 1
-        position, steps = number - firsts[depth], []
-        for level in reversed(self.levels[1 : depth + 1]):
-            steps.append(level.steps.one(position))
-            position = level.parents.one(position)
-        return position, steps[::-1]
 
 
 FLUSHED = 1 << 17
@@ -425,15 +392,17 @@ SHARE_OF_RANGE = 0.7
 ALL_HASHES = 1 << 64
 
 
-class StoredStates(Levels):
-    """The visited states in a folder; at most `room` of them are in memory.
+class StoredStates:
+    """The visited states in a folder, `count` of them in `levels` that are complete; at most `room` are in memory.
 
     The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its positions from
     `group_start` on are in memory, and earlier ones in `groups`.
     """
 
     def __init__(self, folder: Folder, words: int, steps: int, room: int) -> None:
-        super().__init__(steps)
+        self.levels: list[Level] = []
+        self.by_steps: NDArray[np.int64] = np.zeros(steps, np.int64)
+        self.count = 0
         self.folder = folder
         self.words = words
         self.step_kind = np.dtype(np.uint16 if steps <= 1 << 16 else np.uint32)
@@ -460,6 +429,27 @@ class StoredStates(Levels):
         if self.draft is None:
             return 0
         return self.group_start + self.known.count - self.known.first
+
+    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
+        """For each step, how many states it discovered; the `first` states to start from do not count."""
+        assert steps == len(self.by_steps)
+        assert not self.levels or first == self.levels[0].count or not first
+        return self.by_steps
+
+    @property
+    def firsts(self) -> Sequence[int]:
+        """The number of the first state of each level, and the count of all."""
+        return list(accumulate((level.count for level in self.levels), initial=0))
+
+    def path(self, number: int) -> tuple[int, list[int]]:
+        """The path to a state: the number of its initial state, and the numbers of its steps."""
+        firsts = self.firsts
+        depth = bisect_right(firsts, number) - 1
+        position, steps = number - firsts[depth], []
+        for level in reversed(self.levels[1 : depth + 1]):
+            steps.append(level.steps.one(position))
+            position = level.parents.one(position)
+        return position, steps[::-1]
 
     # -------------------------------------------------------------------------------------------------- candidates
 
@@ -548,7 +538,10 @@ class StoredStates(Levels):
         if level is not draft:
             draft.drop(self.folder)
         if level.count:
-            self.append(level)
+            if self.levels:
+                self.by_steps += level.by_steps(len(self.by_steps))
+            self.levels.append(level)
+            self.count += level.count
         else:
             level.drop(self.folder)
         if self.groups:
@@ -661,8 +654,8 @@ class StoredStates(Levels):
     def described(self) -> dict[str, Any]:
         """Everything about the stored states that a checkpoint has to record. All candidates must be in the draft."""
         return {
-            "levels": [_described(level) for level in self.levels],
-            "draft": None if self.draft is None else _described(self.draft),
+            "levels": [level.described() for level in self.levels],
+            "draft": None if self.draft is None else self.draft.described(),
             "runs": [run.column.described() for run in self.runs],
             "groups": [[column.described() for column in group.columns] for group in self.groups],
             "sealed": self.sealed,
@@ -710,11 +703,3 @@ class StoredStates(Levels):
                 self.known.first = self.known.count
             if done < size:
                 self._seal(is_loading=True)
-
-
-def _described(level: Level) -> dict[str, Any]:
-    return {
-        "states": None if level.states is None else level.states.described(),
-        "parents": level.parents.described(),
-        "steps": level.steps.described(),
-    }

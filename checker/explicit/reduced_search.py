@@ -28,7 +28,7 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Permutation, Reduction, followed_by, inverse
-from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
@@ -51,13 +51,9 @@ def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_
     for file, name in sorted(instance.model.sources.items()):
         content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
     path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
-    known = kept(path)
-    if known is not None:
-        found: Found = pickle.loads(known)  # noqa: S301 - the cache is private; it holds code that is run
-        return found
-    found = find()
-    if is_whole() and can_keep(path):
-        keep(path, pickle.dumps(found))
+    found: Found = pickle.loads(  # noqa: S301 - the cache is private; it holds code that is run
+        kept_or_made(path, lambda: pickle.dumps(find()), is_whole)
+    )
     return found
 
 

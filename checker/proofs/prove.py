@@ -74,9 +74,7 @@ class BaseCase:
         holds, _, error = evaluator.property(prop, [choice.cells])
         circuit = evaluator.circuit
         answer, values = once(circuit, [choice.condition, -circuit.both(holds, -error)], self.deadline)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        if answer is Answer.NO:
+        if not answer.is_yes:
             return True
         assert values is not None
         found = self.instance.initial_states[choice.number(values.holds)]
@@ -203,11 +201,8 @@ def _true_together(
     left = list(claimed)
     while left:
         broken = circuit.any(-literal for _, literal in left)
-        answer = solver.check(*(one.literal for one, _ in left if are_assumed), broken)
-        if answer is Answer.NO:
+        if not solver.check(*(one.literal for one, _ in left if are_assumed), broken).is_yes:
             break
-        if answer is not Answer.YES:
-            raise UndecidedError(answer)
         values = solver.values()
         left = [(one, literal) for one, literal in left if values.holds(literal)]
     return [one for one, _ in left]
@@ -490,7 +485,7 @@ class _Proving:
                 held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
                 # The step that violates a property of transitions may lead back to an earlier state of the path.
                 simple = [] if prop.of_steps else is_new
-                if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
+                if not solvers[1].check(*held, *simple, -self._stands(prop, anywhere, steps)).is_yes:
                     lemmas = tuple(claim.name for claim in self.invariants)
                     seconds = time.monotonic() - started
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, seconds)
@@ -499,16 +494,9 @@ class _Proving:
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
         """Whether the base case of a k-induction fails: a path of this length violates the property."""
-        return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
+        return depth >= prop.of_steps and solver.check(-self._stands(prop, start, depth)).is_yes
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
         """The literal of a property at a depth: the property holds and its evaluation stays in range."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)
-
-    def _can(self, solver: Solver, *assumed: int) -> bool:
-        """Whether the assumptions are satisfiable. Raises UndecidedError if Z3 does not know."""
-        answer = solver.check(*assumed)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return answer is Answer.YES

@@ -23,7 +23,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -110,6 +110,16 @@ def keep(path: Path, content: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(draft, dir_fd=folder)
             raise
+
+
+def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
+    """The content of a cache file. If there is none, it is made, and kept if that is possible and it `is_whole`."""
+    content = kept(path)
+    if content is None:
+        content = make()
+        if is_whole() and can_keep(path):
+            keep(path, content)
+    return content
 
 
 def _digest(path: Path, content: bytes) -> bytes:

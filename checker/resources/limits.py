@@ -158,6 +158,13 @@ class Answer(Enum):
         """Whether the answer is yes or no."""
         return self in (Answer.YES, Answer.NO)
 
+    @property
+    def is_yes(self) -> bool:
+        """Whether the answer is yes. Raises UndecidedError if it is not known."""
+        if not self.is_known:
+            raise UndecidedError(self)
+        return self is Answer.YES
+
 
 class UndecidedError(Exception):
     """A query was not answered, for the reason `why`, and the engine cannot go on without the answer."""

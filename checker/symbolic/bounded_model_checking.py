@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
-from isrcheck.checker.resources.limits import Answer, FormulaBudget, Limits, UndecidedError
+from isrcheck.checker.resources.limits import FormulaBudget, Limits, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.finite_integers import OneHotInteger
@@ -315,18 +315,13 @@ class _BoundedModelChecker:
     def _hard(self, demanded: int) -> Values | None:
         """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return values
+        return values if answer.is_yes else None
 
     def _easy(self, *demanded: int) -> Values | None:
         """An assignment in which all literals are true, or None; for easy queries. Raises UndecidedError."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
-        answer = self.solver.check(*demanded)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return self.solver.values() if answer is Answer.YES else None
+        return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
     def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> StepPath:
         """The least path to a goal, choosing at each position the first possible initial state or step.

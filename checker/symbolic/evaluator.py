@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, assert_never
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
@@ -56,10 +55,22 @@ class Frame:
     result: Value = None
 
 
-class SymbolicExecution:
-    """Values and cells, and the path condition at each point of a function.
+OPERATIONS = {
+    ir.Operation.TIMES: "multiply",
+    ir.Operation.DIVIDED_BY: "quotient",
+    ir.Operation.MODULO: "remainder",
+}
+"""The methods of an arithmetic."""
 
-    `alive` is the conjunction of the guards so far; `error` is the condition under which a declared range was left.
+Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
+"""A condition, and the cells of the states and the values of the variables where it is true."""
+
+
+class Evaluator:
+    """Evaluates functions of one instance: values and cells, and the path condition at each point of a function.
+
+    `alive` is the conjunction of the guards so far; `error` is the condition under which an index or a value leaves its
+    declared range.
     """
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
@@ -80,14 +91,6 @@ class SymbolicExecution:
         """Add the case that a required literal is false at this point to `error`."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
-
-    def _under(self, condition: int, question: Callable[[], Value]) -> Value:
-        """Call `question` under a further path condition."""
-        branch = self.frame.branch
-        self.frame.branch = self.circuit.both(branch, condition)
-        value = question()
-        self.frame.branch = branch
-        return value
 
     def truth(self, value: Value) -> int:
         """The literal that a value is true; a number is true if it is not 0, as in Python."""
@@ -192,35 +195,6 @@ class SymbolicExecution:
                 written = as_truth(self.truth(written))
         for cell, condition in targets:
             state.cells[cell] = self.choose(condition, written, state.cells[cell])
-
-
-def as_truth(literal: int) -> Value:
-    """The truth value of a literal: True or False if it is constant."""
-    return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)
-
-
-def plain_state(instance: Instance, cells: Cells) -> list[Value]:
-    """The cells of a concrete state as values for the evaluator: flags become truth values."""
-    values: list[Value] = []
-    for place in instance.layouts.values():
-        own = cells[place.offset : place.offset + place.count]
-        values += map(bool, own) if place.field.values.is_flag else own
-    return values
-
-
-OPERATIONS = {
-    ir.Operation.TIMES: "multiply",
-    ir.Operation.DIVIDED_BY: "quotient",
-    ir.Operation.MODULO: "remainder",
-}
-"""The methods of an arithmetic."""
-
-Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
-"""A condition, and the cells of the states and the values of the variables where it is true."""
-
-
-class Evaluator(SymbolicExecution):
-    """Evaluates functions of one instance. `error` is the condition under which an index or value leaves its range."""
 
     # ------------------------------------------------------------------------------------------- steps and properties
 
@@ -501,8 +475,10 @@ class Evaluator(SymbolicExecution):
                 found = self.value(option.value)
                 break
             if condition != FALSE:
-                sides.append((condition, self._under(condition, partial(self.value, option.value))))
-                frame.branch = self.circuit.both(frame.branch, -condition)
+                around = frame.branch
+                frame.branch = self.circuit.both(around, condition)
+                sides.append((condition, self.value(option.value)))
+                frame.branch = self.circuit.both(around, -condition)
         else:
             found = self.value(choose.otherwise)
         frame.branch = branch
@@ -602,3 +578,17 @@ class Evaluator(SymbolicExecution):
     def _place(self, cell: ir.Cell) -> tuple[SymbolicState, FieldLayout, list[Value]]:
         """The state, the field and the indices of a cell."""
         return self.frame.values[cell.state], self.layouts[cell.field], [self.value(index) for index in cell.indices]
+
+
+def as_truth(literal: int) -> Value:
+    """The truth value of a literal: True or False if it is constant."""
+    return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)
+
+
+def plain_state(instance: Instance, cells: Cells) -> list[Value]:
+    """The cells of a concrete state as values for the evaluator: flags become truth values."""
+    values: list[Value] = []
+    for place in instance.layouts.values():
+        own = cells[place.offset : place.offset + place.count]
+        values += map(bool, own) if place.field.values.is_flag else own
+    return values
