@@ -21,8 +21,7 @@ from isrcheck.checker.command.option_values import seed as seed_of
 from isrcheck.checker.command.option_values import threads as threads_of
 from isrcheck.checker.forms import simulation
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run

@@ -1,7 +1,7 @@
 """Compiles the generators of initial states: every combination of arguments, with guards as early as possible.
 
 In:  an `Instance` with generators, and its `Layout`.
-Out: `Generators`, one compiled function for each. It goes on from a combination of arguments, packs the states that it
+Out: one compiled function for each generator. It goes on from a combination of arguments, packs the states that it
      makes, and returns their number when there is no room for more, or after much work.
 
 As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from isrcheck.checker.compile.kernel import generators_key
@@ -32,13 +31,6 @@ PARAMETERS = 7
 """The parameters of a compiled function: two working buffers with the default state, the address of the packed states
 and the most of them, the most combinations to try, and the addresses of the combination to begin with (one word per
 argument) and of how the call ended."""
-
-
-@dataclass(frozen=True)
-class Generators:
-    """The compiled functions of the generators, in order."""
-
-    functions: Sequence[Callable[..., int]]
 
 
 class GeneratorCode(KernelCode):
@@ -114,8 +106,11 @@ class GeneratorCode(KernelCode):
         code.return_(count)
 
 
-def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool = False) -> Generators:
-    """Compile the generators of an instance, or load them from the cache. Raises OutOfTimeError."""
+def compiled_generators(
+    instance: Instance, layout: Layout, *, is_careful: bool = False
+) -> Sequence[Callable[..., int]]:
+    """Compile the generators of an instance, or load them from the cache: a function of each, in order. Raises
+    OutOfTimeError."""
     names = {f"begin_{number}": PARAMETERS for number in range(len(instance.model.generators))}
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
@@ -123,4 +118,4 @@ def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool 
         GeneratorCode(module, instance, layout, is_careful=is_careful).build()
 
     code = kept_or_made(path, lambda: compiled(build, is_quick=True))
-    return Generators(tuple(load(code, names).values()))
+    return tuple(load(code, names).values())

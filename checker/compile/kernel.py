@@ -169,6 +169,7 @@ def kernel_of(
     announce: Announce = lambda message: None,
     *,
     is_optimized: bool = False,
+    is_careful: bool = False,
     reduction: Reduction | None = None,
     key: str = "",
 ) -> Kernel:
@@ -177,22 +178,10 @@ def kernel_of(
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`. The
     `key` is that of checker/compile/kernel.py, if the caller has it.
     """
-    key = key or kernel_key(instance, reduction)
-    return _kernel(instance, layout_of(instance), announce, is_optimized, reduction, key)
+    key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
-
-def _kernel(
-    instance: Instance,
-    layout: Layout,
-    announce: Announce,
-    is_optimized: bool,
-    reduction: Reduction | None,
-    key: str,
-    *,
-    is_careful: bool = False,
-) -> Kernel:
     def careful() -> Kernel:
-        return _kernel(instance, layout, announce, is_optimized, reduction, key, is_careful=True)
+        return kernel_of(instance, announce, is_optimized=is_optimized, is_careful=True, reduction=reduction, key=key)
 
     def build(module: Module) -> None:
         # Here, because what builds kernels need not be imported where their code is in the cache.

@@ -99,15 +99,11 @@ class Ranges:
                     if not self.is_safe(index, self.elements(subset), limits):
                         return True
                 case ir.Call(routine):
-                    if self.routine_may_fail(routine):
+                    if routine not in self._may_fail:
+                        self._may_fail[routine] = self.may_fail(routine.body, self.limits(routine, routine.body, {}))
+                    if self._may_fail[routine]:
                         return True
         return False
-
-    def routine_may_fail(self, routine: ir.Routine) -> bool:
-        """Whether an index may leave its range in a helper."""
-        if routine not in self._may_fail:
-            self._may_fail[routine] = self.may_fail(routine.body, self.limits(routine, routine.body, {}))
-        return self._may_fail[routine]
 
     def elements(self, subset: ir.Variable) -> int:
         """The number of elements of the domain of which a variable is a subset."""

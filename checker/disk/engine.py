@@ -1,10 +1,6 @@
 """Runs a search on disk, in a new folder or resumed in the folder of an earlier run: the same counts and paths as in
 memory, within a limit on the whole process.
 
-In:  the request, an instance, limits.
-Out: an `Exploration` and its `DiskSummary`; states in files, level by level (checker/disk/stored_states.py);
-     checkpoints.
-
 The states of a level are read from disk in pieces, judged, and expanded on the calling thread. A checkpoint is written
 at the end of a level, within a level after some minutes, and when the search is stopped. It is one small file with a
 digest: what identifies the search, and its state, which names every file that belongs to it, with size and checksum
@@ -17,14 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -42,53 +36,9 @@ from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStat
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.cache import engine_digest
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import whole_resident
+from isrcheck.checker.resources.limits import DeferredInterrupts, Limits, whole_resident
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
-
-
-class Interrupts:
-    """Whether Ctrl-C was pressed while a search writes files: it takes effect where everything is consistent (`look`).
-
-    A second Ctrl-C takes effect at once (`is_at_once`), in the middle of anything.
-    """
-
-    def __init__(self) -> None:
-        self.is_pending = False
-        self.is_at_once = False
-        self._handler: object = None
-
-    def look(self) -> None:
-        """Let the earlier handler see a pending Ctrl-C; it raises KeyboardInterrupt."""
-        if self.is_pending:
-            self._pass_on(signal.SIGINT, None)
-
-    def _pass_on(self, number: int, frame: FrameType | None) -> None:
-        if callable(self._handler):
-            self._handler(number, frame)
-        raise KeyboardInterrupt
-
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """Within this context, the first Ctrl-C only becomes pending. Signals reach only the main thread."""
-
-        def note(number: int, frame: FrameType | None) -> None:
-            if self.is_pending:
-                self.is_at_once = True
-                self._pass_on(number, frame)
-            self.is_pending = True
-
-        try:
-            self._handler = signal.signal(signal.SIGINT, note)
-        except ValueError:  # not the main thread
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, self._handler)
-
 
 KIND = "isrcheck search on disk"
 
@@ -220,7 +170,7 @@ class DiskCarrier(Carrier):
         self.buffers = layout.buffers(context.instance)
         self.visited = StoredStates(folder, layout.words, self._steps, self._room_for_states())
         self.question = question_of(context)
-        self.interrupts = Interrupts()
+        self.interrupts = DeferredInterrupts()
         self._stack = ExitStack()
         self._phase = Phase.NEW
         self._position = 0
@@ -385,14 +335,11 @@ class DiskCarrier(Carrier):
         """Write everything from which the search can go on. Raises DiskError."""
         began = time.monotonic()
         self.visited.flush()
-        context, result = self.context, self.context.result
-        results = self._before if self._phase is Phase.JUDGING else context.results
-        levels = result.levels[: len(self.visited.levels) - 1]
+        context = self.context
         state = {
+            **context.counts(self._before if self._phase is Phase.JUDGING else context.results),
             "stored": self.visited.described(),
-            "result": [levels, result.generated, result.judged, began - context.started],
-            "arrays": [results.words, context.fired.tolist(), context.active.tolist()],
-            "errors": context.errors,
+            "seconds": began - context.started,
             "expanded": context.expanded,
             "level": [self._results.words, self._position] if self._phase is Phase.EXPANDING else None,
         }
@@ -423,13 +370,11 @@ class DiskCarrier(Carrier):
 
     def _restore(self, state: Mapping[str, Any]) -> None:
         context, result = self.context, self.context.result
-        result.levels, result.generated, result.judged, seconds = state["result"]
+        context.restore(state)
+        result.levels = result.levels[: len(self.visited.levels) - 1]  # the newest level is counted anew
         result.depth = len(result.levels)
-        words, context.fired[:], context.active[:] = state["arrays"]
-        context.results = KernelResults.of(len(context.properties), words)
-        context.errors = state["errors"]
         context.expanded = state["expanded"]
-        context.started -= seconds
+        context.started -= state["seconds"]
         if state["level"] is not None:
             words, self._position = state["level"]
             self._results = KernelResults.of(len(context.properties), words)

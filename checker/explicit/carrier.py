@@ -219,6 +219,23 @@ class SearchContext:
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
 
+    def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
+        """The counts so far, for a checkpoint; perhaps with other results of the kernel."""
+        result, results = self.result, results or self.results
+        return {
+            "result": [result.levels, result.generated, result.depth, result.judged],
+            "arrays": [results.words, self.fired.tolist(), self.active.tolist()],
+            "errors": self.errors,
+        }
+
+    def restore(self, counts: Mapping[str, Any]) -> None:
+        """Go on from the counts of a checkpoint."""
+        result = self.result
+        result.levels, result.generated, result.depth, result.judged = counts["result"]
+        words, self.fired[:], self.active[:] = counts["arrays"]
+        self.results = KernelResults.of(len(self.properties), words)
+        self.errors = counts["errors"]
+
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
     """The states that a search keeps in place of these: of those for which it keeps the same one, only the first has

@@ -1,8 +1,5 @@
 """Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
-In:  an instance, a property that fails, the number of counterexamples wanted, limits.
-Out: `DistinctCauses`: a certified trace for each cause that was found, and what is known about further causes.
-
 Every path on which the property fails for the first time is a candidate. Beyond a violation, the search would mostly
 find the same violation again, with irrelevant steps added; so it does not go beyond one. As in every breadth-first
 search, each state has one path: of its shortest paths, the first by initial state and steps.

@@ -102,7 +102,9 @@ class Search:
             result.levels.append(last - first)
             result.depth = len(result.levels) - 1
             if result.depth or not request.starts_are_judged:
-                self._check(first, last)
+                self.carrier.check(first, last)
+                if not result.stopped:
+                    self._settle(of_steps=False)
             if not result.stopped:
                 result.judged = result.depth
             if first == last or result.stopped or not self.is_open():
@@ -119,11 +121,6 @@ class Search:
             if self.visited.count == last:
                 break
             first = last
-
-    def _check(self, first: int, last: int) -> None:
-        self.carrier.check(first, last)
-        if not self.result.stopped:
-            self._settle(of_steps=False)
 
     def is_open(self) -> bool:
         """Whether further search can change a verdict or a count."""

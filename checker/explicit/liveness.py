@@ -1,6 +1,6 @@
 """Judges the properties that only every reachable state decides: what stays possible, and what happens eventually.
 
-In:  every reachable state (`Reachable`), given by numbers: places in breadth-first order, the same for any number of
+In:  every reachable state (`WholeSearch`), given by numbers: places in breadth-first order, the same for any number of
      threads; the property.
 Out: the stuck states of an `always_possible` property: no path leads from them to one in which it is true. Of a
      liveness property, how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from an
@@ -229,11 +229,6 @@ BUDGET = 1 << 22
 """The most edges that are followed before the clock is looked at."""
 
 
-def bits_of(requirements: int) -> int:
-    """The words of 64 bits that this many requirements need."""
-    return max(1, -(-requirements // 64))
-
-
 class Graph:
     """The states `kept` (a truth value for each state) and the steps between them that change the state.
 
@@ -252,7 +247,7 @@ class Graph:
     ) -> None:
         self.reachable = reachable
         self.nodes = np.flatnonzero(kept)
-        self.words = bits_of(len(groups) + len(visits))
+        self.words = max(1, -(-(len(groups) + len(visits)) // 64))  # of 64 bits
         self.given: NDArray[np.uint64] = np.zeros((steps, self.words), np.uint64)
         for bit, group in enumerate(groups):
             self.given[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)

@@ -132,10 +132,6 @@ class Shards:
         """The numbers of the states of a shard, in order."""
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
-    def number_at(self, shard: int, local: int) -> int:
-        """The number of the state at position `local` of a shard, in any level."""
-        return self._number_since(0, shard, local)
-
     def _number_since(self, first: int, shard: int, local: int) -> int:
         """The number of a shard's state: of those with numbers from `first` on, the one at position `local`."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
@@ -159,7 +155,7 @@ class Shards:
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
         """The number of the first state that matches; `is_match` gets packed states as rows."""
         found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
-        return min((self.number_at(shard, local) for shard, local in found if local is not None), default=None)
+        return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
 
     def state(self, number: int) -> NDArray[np.uint64]:
         """The packed words of a state."""

@@ -21,9 +21,8 @@ from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation import report
-from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import SimulationRequest, simulate
+from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, simulate, verdicts
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError

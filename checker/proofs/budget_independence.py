@@ -1,8 +1,5 @@
 """Budget independence: which budgets a proof does not depend on, so that it holds for any number of those faults.
 
-In:  an `Instance`, and the claims of a proof: the property, and the lemmas that the proof uses.
-Out: the names of budgets.
-
 A proof is independent of a budget under three conditions: only the budget's own counter has an initial value or a range
 that depends on it; no claim reads that counter; and actions only require that the counter is above 0 and decrement it.
 The budgets for which a lemma is declared (`applies=`) do not matter, because the proof shows that the lemma is true.

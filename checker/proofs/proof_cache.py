@@ -1,8 +1,5 @@
 """The proof cache: results of the prover, stored under a digest of everything that they depend on.
 
-In:  the arguments of `prove` (checker/proofs/prove.py).
-Out: the result of `prove`, from the cache if an earlier run completed it.
-
 The names and the texts of cached proofs contain the version of Z3. It is read from the installed packages, because to
 import Z3 would take longer than to read the proofs.
 """

@@ -27,8 +27,14 @@ from isrcheck.checker.outcome.proof_results import (
     Proof,
     Proofs,
 )
-from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
+from isrcheck.checker.proofs.induction import (
+    MOST_NODES,
+    AbstractSystem,
+    BoundedSystem,
+    Candidate,
+    InductionSystem,
+    candidates,
+)
 from isrcheck.checker.proofs.unbounded_abstraction import UnsupportedError
 from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
@@ -343,16 +349,13 @@ class _Proving:
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
         if induction.kept.pop(IN_RANGE.name, None) is None:
-            self._rest_on_nothing(induction)
+            # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that
+            # leave a range or an index of fixed size.
+            why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+            for prop in self.properties:
+                if induction.kept.pop(prop.name, None) is not None:
+                    self._lose(prop, Attempt(prop, True, why))
         self._conclude(induction, [*claims, *goals], started, every_length=True)
-
-    def _rest_on_nothing(self, induction: Induction) -> None:
-        """Without a proof of `in_range` for the abstraction, drop all proofs: the abstraction excludes steps that
-        leave a range or an index of fixed size."""
-        why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
-        for prop in self.properties:
-            if induction.kept.pop(prop.name, None) is not None:
-                self._lose(prop, Attempt(prop, True, why))
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
         """The properties and lemmas that the abstraction can evaluate; the others are noted as failed."""

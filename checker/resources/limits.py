@@ -1,18 +1,24 @@
-"""Limits of time and memory: those that the user sets, what a whole command has left, and those of the symbolic engine.
+"""Limits of time and memory: those that the user sets, what a whole command has left, and those of the symbolic engine;
+the memory of the machine, and the memory that this process uses.
 
-In:  options of the command line.
+In:  options of the command line; the files in which Linux reports memory and its limits.
 Out: `Limits` of a search; a `Budget`, with the limits that are left for each stage, and `Spent`, if a stage that does
-     not look at the clock exceeds them; a `FormulaBudget`, and `UndecidedError`, if it is used up.
+     not look at the clock exceeds them; a `FormulaBudget`, and `UndecidedError`, if it is used up; numbers of bytes.
 
 Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
 of a model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
 
 Python builds formulas and translates them for Z3. Either can take more time and memory than the solver, so every loop
 over many nodes checks the formula budget.
+
+A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest limit
+applies. In version 1 of cgroups, memory has a tree of its own. A container may see only the part of the tree from its
+own group downwards.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -20,10 +26,92 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path, PurePosixPath
 from types import FrameType
 from typing import Any
 
-from isrcheck.checker.resources.machine_memory import resident
+LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
+"""For each kind of cgroup file system, the file with a group's limit."""
+
+STATM = Path("/proc/self/statm")
+"""The file whose second number is the resident memory of this process, in pages; the third, how many are of files."""
+
+
+def machine_memory(root: Path = Path("/")) -> int:
+    """The bytes of memory of this machine, or of the smallest container around this process."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([whole, *_limits(root)])
+
+
+def _limits(root: Path) -> Iterator[int]:
+    """The memory limit, in bytes, of each group that contains this process and has a limit."""
+    groups = dict(_groups(root))
+    for kind, top, mounted in _mounts(root):
+        if kind not in groups:
+            continue
+        group = PurePosixPath(groups[kind])
+        inner = group.relative_to(top) if group.is_relative_to(top) else PurePosixPath()
+        folder = root / mounted.lstrip("/")
+        for each in (inner, *inner.parents):
+            text = _read(folder / each / LIMITS[kind]).strip()
+            if text.isdecimal():
+                yield int(text)
+
+
+def _groups(root: Path) -> Iterator[tuple[str, str]]:
+    """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            yield "cgroup2", path
+        elif "memory" in controllers.split(","):
+            yield "cgroup", path
+
+
+def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
+    """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
+    for line in _read(root / "proc/self/mountinfo").splitlines():
+        mount, _, system = line.partition(" - ")
+        fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
+        is_of_memory = kind == "cgroup2" or (kind == "cgroup" and more and "memory" in more[-1].split(","))
+        if is_of_memory and len(fields) > 4:
+            yield kind, _plain(fields[3]), _plain(fields[4])
+
+
+def _plain(path: str) -> str:
+    """A path without escapes: a space is written as `\\040`."""
+    for sign in (" ", "\t", "\n", "\\"):
+        path = path.replace(f"\\{ord(sign):03o}", sign)
+    return path
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def whole_resident() -> int:
+    """How many bytes of memory this process uses, pages of files included; 0 if the system does not report it."""
+    try:
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def resident() -> int:
+    """How many bytes of memory this process uses; 0 if the system does not report it.
+
+    Pages of files do not count. Those of a library are read when it is first used, and can be dropped at any time.
+    """
+    try:
+        pages = STATM.read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
 
 MOST_THREADS = 64
 """More threads than this are refused."""
@@ -142,6 +230,48 @@ def _timer(look: Any) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *outer)
+
+
+class DeferredInterrupts:
+    """Whether Ctrl-C was pressed during `deferred`: it takes effect at the next `look`, where everything is consistent.
+
+    A second Ctrl-C takes effect at once (`is_at_once`), in the middle of anything.
+    """
+
+    def __init__(self) -> None:
+        self.is_pending = False
+        self.is_at_once = False
+        self._handler: object = None
+
+    def look(self) -> None:
+        """Let the earlier handler see a pending Ctrl-C; it raises KeyboardInterrupt."""
+        if self.is_pending:
+            self._pass_on(signal.SIGINT, None)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        if callable(self._handler):
+            self._handler(number, frame)
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Within this context, the first Ctrl-C only becomes pending. Signals reach only the main thread."""
+
+        def note(number: int, frame: FrameType | None) -> None:
+            if self.is_pending:
+                self.is_at_once = True
+                self._pass_on(number, frame)
+            self.is_pending = True
+
+        try:
+            self._handler = signal.signal(signal.SIGINT, note)
+        except ValueError:  # not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._handler)
 
 
 class Answer(Enum):

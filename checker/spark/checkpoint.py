@@ -89,7 +89,7 @@ class Folder:
 
 LevelRow = tuple[int, int, int, int, bytearray, int]
 
-VERSION = 3
+VERSION = 4
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 """A row is a part of a chunk: depth, chunk, position, size, Arrow batch with predecessors and steps, checksum."""

@@ -251,7 +251,9 @@ class SparkCarrier(Carrier):
             if statistics is not None:
                 self._restore(self.checkpoints, statistics)
                 for last in self.checkpoints.written:
-                    self._require_whole(self.checkpoints, last)
+                    chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
+                    whole = partial(self.checkpoints.require_whole, last, chunks)
+                    run_job(self.session, whole, self.is_out_of_time)
                     self._take_up(self.checkpoints, last)
                 return self.context.expanded
         words, count = self.context.kernel.layout.words, len(self.context.starts)
@@ -300,7 +302,10 @@ class SparkCarrier(Carrier):
             return False
         chunks: dict[int, Ordered] = dict(values_of(statistics))
         self.chunks = [chunks[number] for number in range(self.shards)]
-        stored = StoredLevel(ordered, tuple(chunk.states for chunk in self.chunks), _by_steps(self.chunks))
+        by_steps: Counter[int] = Counter()
+        for chunk in self.chunks:
+            by_steps.update(chunk.by_steps)
+        stored = StoredLevel(ordered, tuple(chunk.states for chunk in self.chunks), dict(by_steps))
         if stored.size > MOST_OF_LEVEL:
             raise Full
         if stored.size:
@@ -348,13 +353,11 @@ class SparkCarrier(Carrier):
         if self.checkpoints is None or not since or (since < LEVELS_BETWEEN_CHECKPOINTS and not is_late):
             return
         new = {depth: levels[depth].ordered for depth in range(self.kept, len(levels))}
-        context, result = self.context, self.context.result
         statistics = {
             "shards": self.shards,
             "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
-            "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
-            "arrays": [context.results.words, context.fired.tolist(), context.active.tolist()],
-            "errors": context.errors,
+            **self.context.counts(),
+            "shuffled": self.shuffled,
             "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
             "paths": [[number, *path] for number, path in self.visited.paths.items()],
         }
@@ -368,11 +371,6 @@ class SparkCarrier(Carrier):
         for depth in new:
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
-    def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
-        """Raise UsageError unless the stored levels, up to `last`, are complete and unchanged."""
-        chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
-        run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
-
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
         """Load the states of the checkpoint at depth `last`, by shard, to continue the search from them."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
@@ -384,21 +382,11 @@ class SparkCarrier(Carrier):
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
             self.visited.append(stored, [])
-        context, result = self.context, self.context.result
-        result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
-        words, context.fired[:], context.active[:] = statistics["arrays"]
-        context.results = self._results_of(words)
-        context.errors = statistics["errors"]
+        self.context.restore(statistics)
+        self.shuffled = statistics["shuffled"]
         self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
         self.visited.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
-        context.expanded = self.visited.firsts[-2]
-
-
-def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
-    total: Counter[int] = Counter()
-    for chunk in chunks:
-        total.update(chunk.by_steps)
-    return dict(total)
+        self.context.expanded = self.visited.firsts[-2]
 
 
 def explore_on_spark(
@@ -416,36 +404,22 @@ def explore_on_spark(
     Raises UsageError. If Spark fails during the search, the result holds what was found until then.
     """
     require_same(session)
-    spread: SparkSummary
+    request, spread = SearchRequest(count_all=count_all), None
 
     def search_with(kernel: Kernel, limits: Limits) -> Exploration:
         nonlocal spread
-        exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
+        if asked.mode is Mode.SEARCH:
+            carrier = SparkCarrier(SearchContext(instance, limits, kernel, request, report), session, asked.checkpoint)
+            exploration = Search(carrier.context, carrier).run()
+            spread = carrier.spread()
+            return exploration
+
+        def prepared(limits: Limits, enough: int | None) -> SearchContext:
+            return SearchContext(instance, limits, kernel, replace(request, enough=enough))
+
+        exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
         return exploration
 
     exploration = concluded(search_with(kernel, limits), kernel, search_with)
+    assert spread is not None
     return exploration, replace(spread, start_seconds=session.start_seconds)
-
-
-def _explore(
-    session: Session,
-    asked: SparkRequest,
-    instance: Instance,
-    limits: Limits,
-    kernel: Kernel,
-    count_all: bool,
-    report: Callable[[Progress], None],
-) -> tuple[Exploration, SparkSummary]:
-    request = SearchRequest(count_all=count_all)
-    if asked.mode is Mode.PARTS:
-
-        def prepared(some: Limits, enough: int | None) -> SearchContext:
-            return SearchContext(instance, some, kernel, replace(request, enough=enough))
-
-        exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
-    else:
-        context = SearchContext(instance, limits, kernel, request, report)
-        carrier = SparkCarrier(context, session, asked.checkpoint)
-        exploration = Search(context, carrier).run()
-        spread = carrier.spread()
-    return exploration, spread

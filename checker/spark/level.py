@@ -1,8 +1,5 @@
 """The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-In:  Arrow batches of packed states, by chunk or by shard.
-Out: Arrow batches of packed states, and statistics for the driver.
-
 A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
 successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
 next level, which the number of its predecessor selects. That chunk is then sorted by predecessor and step. So each

@@ -1,8 +1,4 @@
-"""The user's request for a search on Spark, and the settings of its session. Importing it does not import Spark.
-
-In:  nothing.
-Out: `SparkOptions`, and a `SparkRequest` with them.
-"""
+"""The user's request for a search on Spark, and the settings of its session. Importing it does not import Spark."""
 
 from __future__ import annotations
 

@@ -84,11 +84,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
     """Move each Arrow batch to its partition. RDDs partitioned alike can be combined without a further shuffle."""
-    return pairs.partitionBy(shards, _itself)
-
-
-def _itself(number: int) -> int:
-    return number
+    return pairs.partitionBy(shards, int)
 
 
 TASK_BYTES = 1 << 26

@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.java import INSTALL
+from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.checker.tables.edges import sampled_edges
 from isrcheck.checker.tables.rows import TableRow, rows_of

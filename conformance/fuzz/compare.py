@@ -23,8 +23,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
-from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.find import symmetry_of
+from isrcheck.checker.reductions.find import dead_cells, symmetry_of
 from isrcheck.checker.reductions.reduction import Reduction, Symmetry
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth

@@ -391,7 +391,7 @@ BUGS = (
     ),
     Bug(
         "ended_without_writing_anew",
-        "checker/reductions/dead",
+        "checker/reductions/find",
         "cells are dead although the step that ends this does not write them",
         "return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()",
         "return frozenset()",
@@ -399,7 +399,7 @@ BUGS = (
     ),
     Bug(
         "a_loop_that_leaves_cells_out",
-        "checker/reductions/dead",
+        "checker/reductions/find",
         "an `if` in a loop over the whole domain counts as writing every cell anew",
         "return all(is_whole[outer:]) and set(use.blocks[:outer]) <= set(write.blocks)",
         "return set(use.blocks[:outer]) <= set(write.blocks)",

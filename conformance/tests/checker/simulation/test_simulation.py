@@ -19,9 +19,8 @@ from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.simulation import walks
 from isrcheck.checker.simulation import walks as group
-from isrcheck.checker.simulation.result import Simulation, ValuesSeen, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import SimulationRequest, below, simulate
+from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
 from isrcheck.models import registry, run
 from isrcheck.traces.format import recheck
 
