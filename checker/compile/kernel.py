@@ -176,7 +176,7 @@ def kernel_of(
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`. The
-    `key` is that of checker/compile/kernel.py, if the caller has it.
+    `key` is `kernel_key`, if the caller has it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
