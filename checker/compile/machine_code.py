@@ -28,6 +28,7 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+from numpy.typing import NDArray
 
 from isrcheck.checker.compile.staging import Module, Staged, new_module
 from isrcheck.checker.resources.cache import cache_folder, hashed_modules, kept_or_made
@@ -82,6 +83,11 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
         function.engine = engine  # type: ignore[attr-defined] # the code lives as long as the engine does
         found[name] = function
     return found
+
+
+def addresses(*arrays: NDArray[Any]) -> Iterator[int]:
+    """The addresses of arrays, as arguments of a function of machine code. The arrays must outlive the call."""
+    return (array.ctypes.data for array in arrays)
 
 
 def host() -> str:

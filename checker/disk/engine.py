@@ -290,10 +290,8 @@ class DiskCarrier(Carrier):
         results = KernelResults(len(context.properties))
         while done < size:
             results.clear()
-            done, generated = self.runner.expand(
-                *(states.ctypes.data, done, size, self.buffers, self.batch),
-                *(context.fired, context.active, results),
-            )
+            counts = context.fired, context.active, results
+            done, generated = self.runner.expand(states.ctypes.data, done, size, self.buffers, self.batch, *counts)
             self._results.add(results, partial(operator.add, first + at))
             context.result.generated += generated
             self._add(generated, at)

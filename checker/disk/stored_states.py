@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.disk import sorted_table
 from isrcheck.checker.disk.files import PIECE_BYTES, Column, Folder
 from isrcheck.checker.explicit.visited_set import Batch, Full, reserve
@@ -131,19 +131,17 @@ class KnownStates:
         done = first
         while True:
             room = min(most, self.room, int(FULLNESS * self.slots))
-            done = absorb(
-                *self._table,
-                *(self.store.ctypes.data, self.words, ctypes.addressof(self._count), room),
-                *(at.states, at.parents, at.steps, offset, at.kept, at.hashes, done, last),
-                *(parents - 4 * index, steps - 4 * index),
-            )
+            store = *self._table, self.store.ctypes.data, self.words, ctypes.addressof(self._count), room
+            successors = at.states, at.parents, at.steps, offset, at.kept, at.hashes, done, last
+            done = absorb(*store, *successors, parents - 4 * index, steps - 4 * index)
             if done == last or self.count >= min(most, self.room) or self.slots >= self._most_slots:
                 return done
             self._make_table(min(GROWTH * self.slots, self._most_slots))
             self._enter_all()
 
     def _enter_all(self) -> None:
-        entered = as_machine_code(sorted_table.enter)(*(*self._table, self.store.ctypes.data, self.words, self.count))
+        enter = as_machine_code(sorted_table.enter)
+        entered = enter(*self._table, self.store.ctypes.data, self.words, self.count)
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
@@ -174,29 +172,25 @@ class KnownStates:
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
         while slot < self._end:
-            slot = drain(
-                *(self.table.ctypes.data, self._end, slot, self.store.ctypes.data, self.words, low, high),
-                *(self.marks.ctypes.data, self._drained.ctypes.data, self._numbers.ctypes.data),
-                *(self._hashes.ctypes.data, DRAINED, ctypes.addressof(counted)),
-            )
+            store = self.table.ctypes.data, self._end, slot, self.store.ctypes.data, self.words
+            written = addresses(self.marks, self._drained, self._numbers, self._hashes)
+            slot = drain(*store, low, high, *written, DRAINED, ctypes.addressof(counted))
             size = counted.value
             if size:
                 yield self._drained[: size * self.words], self._numbers[:size], self._hashes[:size]
 
     def strike(self, states: NDArray[np.uint64]) -> int:
         """Mark the candidates that equal one of these states; returns how many got a mark."""
-        return as_machine_code(sorted_table.strike)(
-            *(*self._table, self.store.ctypes.data, self.words, self.first),
-            *(self.marks.ctypes.data, states.ctypes.data, len(states) // self.words),
-        )
+        strike, size = as_machine_code(sorted_table.strike), len(states) // self.words
+        store = *self._table, self.store.ctypes.data, self.words
+        return strike(*store, self.first, *addresses(self.marks, states), size)
 
     def regions(self) -> NDArray[np.uint8]:
         """A byte for each region of hashes: 1 if a candidate lies in it."""
         found: NDArray[np.uint8] = np.zeros(1 << REGION_BITS, np.uint8)
-        as_machine_code(sorted_table.cover)(
-            *(self.states(self.first, self.count).ctypes.data, self.words, self.count - self.first),
-            *(found.ctypes.data, 64 - REGION_BITS),
-        )
+        candidates, count = self.states(self.first, self.count), self.count - self.first
+        cover = as_machine_code(sorted_table.cover)
+        cover(candidates.ctypes.data, self.words, count, found.ctypes.data, 64 - REGION_BITS)
         return found
 
 
@@ -474,10 +468,8 @@ class StoredStates:
                 self._seal()
 
     def _absorb(self, batch: Batch, done: int, size: int, offset: int = 0) -> int:
-        return self.known.absorb(
-            *(batch, done, size, self._written + FLUSHED, offset),
-            *(self._parents.ctypes.data, self._steps.ctypes.data, self._written),
-        )
+        most, parents, steps = self._written + FLUSHED, self._parents.ctypes.data, self._steps.ctypes.data
+        return self.known.absorb(batch, done, size, most, offset, parents, steps, self._written)
 
     def flush(self) -> None:
         """Write all candidates to the draft. Raises DiskError."""
@@ -641,10 +633,8 @@ class StoredStates:
                 is_in = (hashes >= np.uint64(low)) & (hashes <= np.uint64(high - 1))
                 kept = np.flatnonzero(is_in).astype(np.uint32)
                 batch = Batch(states, there, there, kept, hashes[kept])
-                done = known.absorb(
-                    *(batch, 0, len(kept), int(SHARE_OF_RANGE * known.room), 0),
-                    *(places.ctypes.data, places.ctypes.data, 0),
-                )
+                most, place = int(SHARE_OF_RANGE * known.room), places.ctypes.data
+                done = known.absorb(batch, 0, len(kept), most, 0, place, place, 0)
                 if done < len(kept):
                     return False
         return True

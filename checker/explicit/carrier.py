@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES, KINDS
+from isrcheck.checker.compile.machine_code import addresses
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
 from isrcheck.checker.outcome.forecast import forecast
@@ -120,11 +121,8 @@ class KernelRunner:
         """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
         count."""
         before, after = buffers
-        arguments = (
-            *(states, first, last, before.ctypes.data, after.ctypes.data),
-            *(batch.at.states, batch.at.parents, batch.at.steps),
-            *(len(batch.parents), fired.ctypes.data, active.ctypes.data, results.address),
-        )
+        buffers_at, counts_at = addresses(before, after), addresses(fired, active)
+        arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
         fired_before, results_before = fired.copy(), results.copy()
         kernel = self.careful or self.kernel
         count = kernel.expand(*arguments)
@@ -311,10 +309,8 @@ class Carrier(ABC):
     def progress(self, seconds: float) -> Progress:
         """The report of the search after this time."""
         context, result, states = self.context, self.context.result, self.visited.count
-        return Progress(
-            *(seconds, result.depth, states, result.generated),
-            *(states - context.expanded, self.visited.bytes_used, forecast(result.levels)),
-        )
+        frontier, used = states - context.expanded, self.visited.bytes_used
+        return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
         """Put at most `most` of the states that the search starts from into a batch; return their number."""
@@ -397,8 +393,6 @@ class SingleThread(Carrier):
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
-        context = self.context
-        return self.runner.expand(
-            *(self.visited.states.ctypes.data, first, last, self.buffers, self.batch),
-            *(context.fired, context.active, context.results),
-        )
+        context, states = self.context, self.visited.states.ctypes.data
+        counts = context.fired, context.active, context.results
+        return self.runner.expand(states, first, last, self.buffers, self.batch, *counts)

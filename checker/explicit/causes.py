@@ -81,10 +81,8 @@ class ViolatingStates:
         """The steps from a state that violate the property, and those whose failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
-        _, count = self.runner.expand(
-            *(self.visited.states.ctypes.data, state, state + 1, self.buffers, self.batch),
-            *(self.fired, self.active, self.results),
-        )
+        states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
+        _, count = self.runner.expand(states, state, state + 1, self.buffers, self.batch, *counts)
         if not any(self._counts()):
             return found  # the kernel only counts, and names the first one
         before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.explicit import walks
 from isrcheck.checker.explicit.carrier import Carrier, KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
@@ -138,10 +138,8 @@ class WholeSearch:
         nothing: NDArray[np.int8] = np.zeros(properties + 1, np.int8)
         at = 0
         while at < len(waiting):
-            at, size = self.runner.expand(
-                *(states.ctypes.data, at, len(waiting), self.buffers, self.batch),
-                *(fired, nothing, KernelResults(properties)),
-            )
+            counts = fired, nothing, KernelResults(properties)
+            at, size = self.runner.expand(states.ctypes.data, at, len(waiting), self.buffers, self.batch, *counts)
             after = self._numbers(self.batch.states[: size * self.stores[0].words])
             yield waiting[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
 
@@ -303,11 +301,8 @@ class Graph:
         component, orders, lows, stack, path = (np.zeros(self.count, np.uint32) for _ in range(5))
         cursors, saved = np.zeros(self.count, np.int64), np.zeros(5, np.int64)
         run = as_machine_code(walks.components)
-        while not run(
-            *(self.count, self.offsets.ctypes.data, self.targets.ctypes.data, alive.ctypes.data),
-            *(orders.ctypes.data, lows.ctypes.data, stack.ctypes.data, path.ctypes.data, cursors.ctypes.data),
-            *(component.ctypes.data, saved.ctypes.data, BUDGET),
-        ):
+        arrays = self.offsets, self.targets, alive, orders, lows, stack, path, cursors, component, saved
+        while not run(self.count, *addresses(*arrays), BUDGET):
             self.reachable.look_at_the_clock()
         return component
 
@@ -316,11 +311,8 @@ class Graph:
         total: NDArray[np.uint64] = np.zeros((int(component.max(initial=0)) + 1, self.words), np.uint64)
         collect = as_machine_code(walks.collect)
         for low in range(0, self.count, BUDGET):
-            collect(
-                *(low, min(low + BUDGET, self.count), self.offsets.ctypes.data, self.targets.ctypes.data),
-                *(self.steps.ctypes.data, component.ctypes.data, self.met.ctypes.data, self.given.ctypes.data),
-                *(self.words, total.ctypes.data),
-            )
+            arrays = addresses(self.offsets, self.targets, self.steps, component, self.met, self.given)
+            collect(low, min(low + BUDGET, self.count), *arrays, self.words, total.ctypes.data)
             self.reachable.look_at_the_clock()
         fair: Marks = ((total & needed) == needed).all(axis=1)
         fair[0] = False
@@ -410,10 +402,8 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
         queue[last : last + len(begin)] = begin
         last, at = last + len(begin), new
         depths[queue[first:last]] = depth
-        end = spread(
-            *(first, last, graph.offsets.ctypes.data, graph.targets.ctypes.data, alive.ctypes.data),
-            *(reached.ctypes.data, queue.ctypes.data, parents.ctypes.data, last),
-        )
+        arrays = addresses(graph.offsets, graph.targets, alive, reached, queue, parents)
+        end = spread(first, last, *arrays, last)
         first, last, depth = last, end, depth + 1
     return Ways(reached, depths, parents)
 
@@ -504,12 +494,10 @@ class ClosedWalk:
         reached_by: NDArray[np.int64] = np.zeros(size, np.int64)
         place = int(self.places[here])
         begin = masks * place + int(met[place])
-        pair = as_machine_code(walks.shortest)(
-            *(begin, 0 if goal is None else int(self.places[goal])),
-            *(graph.offsets.ctypes.data, graph.targets.ctypes.data, graph.steps.ctypes.data),
-            *(self.nodes.ctypes.data, self.places.ctypes.data, met.ctypes.data, given.ctypes.data, masks),
-            *(queue.ctypes.data, reached_by.ctypes.data, parents.ctypes.data),
-        )
+        end = 0 if goal is None else int(self.places[goal])
+        read = addresses(graph.offsets, graph.targets, graph.steps, self.nodes, self.places, met, given)
+        written = addresses(queue, reached_by, parents)
+        pair = as_machine_code(walks.shortest)(begin, end, *read, masks, *written)
         assert pair, "every node of a component leads to every other"
         edges = []
         while pair != begin:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile import hash_table
-from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.explicit.carrier import CHUNK, Carrier, KernelRunner, SearchContext
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates, VisitedSet, reserve
 from isrcheck.checker.outcome.kernel_results import KernelResults
@@ -60,10 +60,9 @@ class Lane:
         """Remove recent duplicates from the first `size` successors of the batch; sort the others by shard."""
         rest = self.recent.sift(self.batch, size)
         sifted, routed = self.batch.at, self.routed.at
-        as_machine_code(hash_table.route)(
-            *(sifted.kept, sifted.hashes, rest, len(self.bounds) - 1),
-            *(routed.kept, routed.hashes, self.bounds.ctypes.data),
-        )
+        shards, bounds = len(self.bounds) - 1, self.bounds.ctypes.data
+        route = as_machine_code(hash_table.route)
+        route(sifted.kept, sifted.hashes, rest, shards, routed.kept, routed.hashes, bounds)
 
 
 class Shards:
@@ -105,10 +104,8 @@ class Shards:
         keys = [(store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part] for store, part in new]
         bounds = np.cumsum([0, *map(len, keys)], dtype=np.int64)
         sorted_keys, heads, count = np.concatenate(keys), bounds.copy(), int(bounds[-1])
-        as_machine_code(hash_table.interleave)(
-            *(sorted_keys.ctypes.data, heads.ctypes.data, bounds[1:].ctypes.data, len(self.stores)),
-            *(self.owners[self.numbered :].ctypes.data, count),
-        )
+        arrays, owners = addresses(sorted_keys, heads, bounds[1:]), self.owners[self.numbered :]
+        as_machine_code(hash_table.interleave)(*arrays, len(self.stores), owners.ctypes.data, count)
         self.numbered += count
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
@@ -118,11 +115,9 @@ class Shards:
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
         """Copy the states first..last-1, which begin at these positions in the shards, into a chunk."""
+        pick, owners, into = as_machine_code(hash_table.pick), self.owners.ctypes.data, chunk.ctypes.data
         for shard, store in enumerate(self.stores):
-            as_machine_code(hash_table.pick)(
-                *(store.states.ctypes.data, self.words, locals_there[shard]),
-                *(self.owners.ctypes.data, first, last, shard, chunk.ctypes.data),
-            )
+            pick(store.states.ctypes.data, self.words, locals_there[shard], owners, first, last, shard, into)
 
     def number_of(self, shard: int, local: int) -> int:
         """The number of the state at position `local` of a shard, in the newest level."""
@@ -334,10 +329,10 @@ class Threads(Carrier):
         results.clear()
         if task.done == 0:
             self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        task.done, task.generated = self.runner.expand(
-            *(lane.chunk.ctypes.data, task.done, task.size, self.buffers[task.lane], lane.batch),
-            *(self.all_fired[task.lane], self.context.active, results),
-        )
+        states, buffers = lane.chunk.ctypes.data, self.buffers[task.lane]
+        counts = self.all_fired[task.lane], self.context.active, results
+        expanded = self.runner.expand(states, task.done, task.size, buffers, lane.batch, *counts)
+        task.done, task.generated = expanded
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
         lane.sort(task.generated)

@@ -288,10 +288,8 @@ class Walkers:
         steps: list[NDArray[np.uint32]] = []
         at = 0
         while at < len(states):
-            at, count = self.runner.expand(
-                *(states.ctypes.data, at, len(states), self.buffers, self.batch),
-                *(self.fired, self.active, self.results),
-            )
+            counts = self.fired, self.active, self.results
+            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.buffers, self.batch, *counts)
             self._note(path)
             if count:
                 chosen = self._choose(self.batch.parents[:count], self.batch.steps[:count], numbers, path.depth)

@@ -106,10 +106,8 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last:
-            at, count = work.runner.expand(
-                *(origin, at, min(at + EXPANDED, last), work.buffers, batch),
-                *(work.fired, work.active, work.results),
-            )
+            end, counts = min(at + EXPANDED, last), (work.fired, work.active, work.results)
+            at, count = work.runner.expand(origin, at, end, work.buffers, batch, *counts)
             generated += count
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
