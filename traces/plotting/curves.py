@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isrcheck.models import messages as nearest
 from isrcheck.models.language.declarations import Flag
 from isrcheck.models.language.states import FieldLayout
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.traces.format.trace import Trace
 
 MOST = 60
