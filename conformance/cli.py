@@ -6,16 +6,11 @@ In:  the command line: traces to replay, recordings to follow. Out: text on stdo
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
+from isrcheck.commands.declarations import Command, Subcommand
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.console import DONE, INTERRUPTED, complain
-from isrcheck.models.command_line import Parser, Subcommand
-from isrcheck.models.messages.errors import UsageError
 
 SUBCOMMANDS = (
     Subcommand(
@@ -110,43 +105,14 @@ SUBCOMMANDS = (
     ),
 )
 
+COMMAND = Command(
+    name="conform",
+    description="Compare systems with the model, and recorded runs with its behaviours.",
+    subcommands=SUBCOMMANDS,
+    bad_input=(StorageError,),
+)
+
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
     """Run `conform` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
-    began = time.monotonic() if began is None else began
-    prepare_streams()
-    with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
-        return _guarded(sys.argv[1:] if words is None else words, began)
-
-
-def _guarded(words: Sequence[str], began: float) -> int:
-    """Run `conform`, and turn every failure into one line and an exit code."""
-    try:
-        try:
-            found = parser(words)
-            arguments, rest = found.parse_known_args(words)
-            found.refuse(rest, words)
-        except SystemExit:  # after --help, whose output may not have been written yet
-            sys.stdout.flush()
-            raise
-        arguments.began = began
-        run: Callable[[argparse.Namespace], int] = arguments.run
-        return run(arguments)
-    except (UsageError, StorageError) as error:
-        return complain(str(error))
-    except BrokenPipeError:
-        give_up_stdout()
-        return DONE
-    except OSError as error:
-        give_up_stdout()
-        return complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
-    except KeyboardInterrupt:
-        print("conform: interrupted", file=sys.stderr)
-        return INTERRUPTED
-
-
-def parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of the command, with the options of the subcommands named in `words` (None: all subcommands)."""
-    found = Parser(prog="conform", description="Compare systems with the model, and recorded runs with its behaviours.")
-    found.add_commands(SUBCOMMANDS, words)
-    return found
+    return COMMAND.run(sys.argv[1:] if words is None else words, began)

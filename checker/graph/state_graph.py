@@ -19,6 +19,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.checker.command.forms import GraphRequest
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
@@ -26,7 +27,6 @@ from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.violating_states import ViolatingStates
 from isrcheck.checker.explicit.visited_set import Batch, Full
 from isrcheck.checker.explicit.whole_search import WholeSearch
-from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
 from isrcheck.checker.liveness.possible_states import stuck_states
 from isrcheck.checker.liveness.reachable import LimitError

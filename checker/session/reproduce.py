@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 
-from isrcheck.models import settings
+from isrcheck.commands import settings
 from isrcheck.models.language.declarations.declare import WHOLE
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property

@@ -14,6 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import USAGE
+from isrcheck.commands.program import say
 from isrcheck.conformance.audit.acked_list import Acked, acked_in
 from isrcheck.conformance.audit.as_json import object_of
 from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_partition
@@ -21,7 +24,7 @@ from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
 from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.format.batches import Batch
 from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
-from isrcheck.conformance.console import USAGE, complain, gravest, say
+from isrcheck.conformance.console import complain, gravest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
@@ -29,32 +32,47 @@ MOST_BYTES = "64M"
 SECONDS_BETWEEN = 0.5
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `conform audit`."""
-    parser.add_argument(
-        "folders", metavar="DIR", type=Path, nargs="+",
+def _size(option: str, text: str) -> int:
+    """Read a number of bytes such as 4096, 64K, 512M or 2G. Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
+    if not match or not int(match[1]):
+        raise UsageError(f"{option} {text}: not a number of bytes; write it as 512M or 2G")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
+
+
+OPTIONS = (
+    Option(
+        name="DIR",
+        field="folders",
+        read=path,
+        words="+",
         help="the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
-    )  # fmt: skip
-    parser.add_argument(
-        "--partition", metavar="TOPIC-N", action="append", default=[], help="audit only this partition (repeatable)"
-    )
-    parser.add_argument(
-        "--acked", metavar="[TOPIC-N=]FILE", action="append", default=[],
+    ),
+    Option(name="--partition", metavar="TOPIC-N", is_repeated=True, help="audit only this partition (repeatable)"),
+    Option(
+        name="--acked",
+        metavar="[TOPIC-N=]FILE",
+        is_repeated=True,
         help="records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--isr", metavar="[TOPIC-N=]BROKER,...", action="append", default=[],
+    ),
+    Option(
+        name="--isr",
+        metavar="[TOPIC-N=]BROKER,...",
+        is_repeated=True,
         help="the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--most-bytes", metavar="SIZE", type=_size, default=MOST_BYTES,
+    ),
+    Option(
+        name="--most-bytes",
+        metavar="SIZE",
+        read=_size,
+        default=MOST_BYTES,
         help="limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    parser.set_defaults(run=_audit)
+    ),
+    Option(name="--json", help="print one JSON object instead of text"),
+)
 
 
-def _audit(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Audit all partitions; a file that cannot be read does not stop the others."""
     found = copies_in(arguments.folders, arguments.partition)
     isr = _isr(arguments.isr, found)
@@ -111,14 +129,6 @@ class _Progress:
         """Count a partition, and make room for its report."""
         self.partitions += 1
         self._line.clear()
-
-
-def _size(text: str) -> int:
-    """Parse a number of bytes such as 4096, 64K, 512M or 2G. Raises ArgumentTypeError."""
-    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
-    if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes; write it as 512M or 2G")
-    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
 
 
 def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
-from isrcheck.checker.command.spark_options import SESSION_OPTIONS, read_session_options
+from isrcheck.checker.command.options import read_session_options
+from isrcheck.checker.command.table import SPARK_SESSION
 from isrcheck.checker.spark.request import ENGINE
+from isrcheck.commands.declarations import Option, count, memory, path, seconds
+from isrcheck.commands.exit_codes import INTERRUPTED, NOTHING
 from isrcheck.conformance.cluster.configuration.generations import USUAL
 from isrcheck.conformance.console import (
-    INTERRUPTED,
-    NOTHING,
-    add_model,
     asked_model,
     complain,
-    count,
     gravest,
-    memory,
+    model_options,
     protocol_of,
-    seconds,
     values_of,
 )
 from isrcheck.conformance.follow.format.events import MODELS
@@ -36,65 +33,67 @@ from isrcheck.conformance.follow.runs.follow import MOST_STATES
 from isrcheck.conformance.follow.verdicts import FollowRequest
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `conform follow`."""
-    parser.add_argument(
-        "files", metavar="LOG", type=Path, nargs="+",
+OPTIONS = (
+    Option(
+        name="LOG",
+        field="files",
+        read=path,
+        words="+",
         help="a log of events or of observations, or a folder of logs; several logs are reported in one line each",
-    )  # fmt: skip
-    parser.add_argument(
-        "--model", choices=MODELS,
+    ),
+    Option(
+        name="--model",
+        choices=tuple(MODELS),
         help="for events: the model that --protocol, --switch and --set are about (default: kafka)",
-    )  # fmt: skip
-    add_model(
-        parser,
+    ),
+    *model_options(
         f"for observations: the generation of the model that has to explain them (default: {USUAL}); for events: the"
         " one that the log has to name",
-    )
-    parser.add_argument(
-        "--most-states", metavar="N", type=count, default=MOST_STATES,
+    ),
+    Option(
+        name="--most-states",
+        metavar="N",
+        read=count,
+        default=MOST_STATES,
         help="for events: limit on possible states (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--memory", metavar="SIZE", type=memory, default="4G",
+    ),
+    Option(
+        name="--memory",
+        metavar="SIZE",
+        read=memory,
+        default="4G",
         help="for observations: memory limit, such as 512M or 8G (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seconds", metavar="N", type=seconds, help="time limit; logs not followed by then are undecided"
-    )
-    parser.add_argument(
-        "--out",
+    ),
+    Option(name="--seconds", metavar="N", read=seconds, help="time limit; logs not followed by then are undecided"),
+    Option(
+        name="--out",
         metavar="DIR",
-        type=Path,
+        read=path,
         help="for observations: write the path that explains them as a trace into this folder",
-    )
-    manner = parser.add_mutually_exclusive_group()
-    manner.add_argument(
-        "--history",
-        action="store_true",
+    ),
+    Option(
+        name="--history",
+        excludes="manner",
         help="for observations: search for a history of a long recording, too, which needs memory for all of it",
-    )
-    manner.add_argument(
-        "--online",
-        action="store_true",
+    ),
+    Option(
+        name="--online",
+        excludes="manner",
         help="for observations: give only a verdict on a short recording, too, as for long ones",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=["local", ENGINE],
+    ),
+    Option(
+        name="--engine",
+        choices=("local", ENGINE),
         default="local",
         help="where logs are followed: in this process (default), or on Spark",
-    )
-    group = parser.add_argument_group(f"with --engine {ENGINE}")
-    for option in SESSION_OPTIONS:
-        option.add_to(group)
-    parser.set_defaults(run=_follow)
+    ),
+    *SPARK_SESSION,
+)
 
 
-def _follow(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Follow one log or many; a log that cannot be read does not stop the others."""
-    spark = read_session_options(arguments)
+    spark = read_session_options(vars(arguments))
     logs = logs_of(arguments.files)
     codes = {complain(line) for line in logs.unreadable}
     for line in (*logs.empty, *logs.twice):

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
+from isrcheck.commands.exit_codes import INTERRUPTED, UNDECIDED, USAGE
+from isrcheck.commands.program import interrupts, say
+from isrcheck.conformance.console import complain
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped

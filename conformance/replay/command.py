@@ -15,18 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import (
-    DIVERGED,
-    DONE,
-    NOTHING,
-    UNDECIDED,
-    add_model,
-    complain,
-    count,
-    gravest,
-    instance_of,
-    say,
-)
+from isrcheck.commands.declarations import Option, count, integer, path
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
+from isrcheck.commands.program import say
+from isrcheck.conformance.console import complain, gravest, instance_of, model_options
 from isrcheck.conformance.implemented import BUGS, MissingMechanismError, UntimelyError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
@@ -41,41 +33,40 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.words import listed
 
+BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
-    parser.add_argument("--walks", metavar="N", type=count, help="replay N random walks of the model instead")
-    parser.add_argument(
-        "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--model", choices=list(BUGS), default="kafka", help="the model that --walks walks (default: %(default)s)"
-    )
-    add_model(parser)
-    bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
-    parser.add_argument("--bug", choices=bugs, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(bugs)}")
-    parser.add_argument(
-        "--driver", type=Path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
-    )
-    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
-    parser.add_argument(
-        "--coverage", action="store_true", help="report the actions and lines that the traces never exercised"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
+OPTIONS = (
+    Option(name="FILE", field="files", read=path, words="*", help="a trace, or a folder of traces"),
+    Option(name="--walks", metavar="N", read=count, help="replay N random walks of the model instead"),
+    Option(
+        name="--steps", metavar="N", read=count, default=30, help="number of steps of each walk (default: %(default)s)"
+    ),
+    Option(name="--seed", metavar="N", read=integer, default=0, help="seed of the first walk (default: %(default)s)"),
+    Option(
+        name="--model",
+        choices=tuple(BUGS),
+        default="kafka",
+        help="the model that --walks walks (default: %(default)s)",
+    ),
+    *model_options(),
+    Option(name="--bug", choices=BUG_NAMES, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUG_NAMES)}"),
+    Option(
+        name="--driver", read=path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
+    ),
+    Option(name="--logs", read=path, metavar="DIR", help="keep the brokers' logs as files, in a new folder"),
+    Option(name="--coverage", help="report the actions and lines that the traces never exercised"),
+    Option(
+        name="--out",
+        read=path,
         metavar="DIR",
         default=folder.DEFAULT,
         help="the folder for the trace of a walk that diverges (default: ./%(default)s)",
-    )
-    parser.set_defaults(run=_replay)
+    ),
+)
 
 
-def _replay(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Replay traces, or random walks."""
     if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
         raise UsageError("--bug, --logs and --coverage apply to the cluster only; leave them out with --driver")
     if bool(arguments.files) == bool(arguments.walks):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck import models
+from isrcheck.commands.program import version
 from isrcheck.models import registry
 from isrcheck.models.language.declarations.declare import Contents
 from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
@@ -28,7 +29,6 @@ from isrcheck.models.language.model import ArgumentRange, Instance, Model, Step,
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
-from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders
 from isrcheck.traces.format.reproduce import reproduction
 from isrcheck.traces.format.spelling import spell_value

@@ -12,10 +12,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 
+from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.models.language.declarations.declare import WHOLE
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance
-from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.format.trace import NOT_INDUCTIVE
 
 AND = "&&"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.conformance.console import DONE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, VIOLATED
 from isrcheck.conformance.follow.observations.explain import UnmetClaim
 from isrcheck.conformance.follow.recorded.lines import Line
 from isrcheck.models.client_settings import Acks

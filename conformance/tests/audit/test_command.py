@@ -7,8 +7,8 @@ import pytest
 from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
 from isrcheck.checker.session import progress
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, VIOLATED
 from isrcheck.conformance.audit import audit_partition, command
-from isrcheck.conformance.console import DONE, INTERRUPTED, VIOLATED
 
 
 @pytest.fixture

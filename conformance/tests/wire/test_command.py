@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from isrcheck.commands.exit_codes import DONE, USAGE
 from isrcheck.conformance.cli import main as conform
-from isrcheck.conformance.console import DONE, USAGE
 from isrcheck.conformance.wire.driving.pump import Pump
 
 

@@ -22,13 +22,7 @@ from isrcheck.models.language.text.former_names import name_today
 
 OWN = (
     *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
-    *(
-        "isrcheck.models.settings.",
-        "isrcheck.models.start.",
-        "isrcheck.models.command_line.",
-        "isrcheck.models.version.",
-    ),
-    *("isrcheck.language.", "isrcheck.testing."),
+    *("isrcheck.commands.", "isrcheck.language.", "isrcheck.testing."),
     *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
 )
 """The modules and packages of this program that are not part of a model."""

@@ -16,14 +16,14 @@ from conformance.tests.checker.explicit.test_constraint import COUNTERS
 from conformance.tests.checker.explicit.test_deadlock import TANKS
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.command.option import Option
+from isrcheck.checker.command.forms import FORM, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources import budget
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.declarations import Option
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations.declare import Kind
 

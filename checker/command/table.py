@@ -1,29 +1,31 @@
 """The options of `check`. An option that only one form of the command accepts is declared with that form.
 
 In:  nothing.
-Out: `OPTIONS`, a table of `Option`.
+Out: `OPTIONS`, a table of `Option`, and the names of forms.
 """
 
 from __future__ import annotations
 
-from isrcheck.checker.command.disk_options import DISK_OPTIONS
-from isrcheck.checker.command.option import Option
-from isrcheck.checker.command.option_values import (
+from pathlib import Path
+
+from isrcheck.checker.disk.request import MINUTES
+from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
+from isrcheck.commands.declarations import (
+    Option,
     count,
+    depth,
     folder,
-    kinds_of_answers,
     memory,
+    minutes,
     name,
     path,
     seconds,
     seed,
     steps,
     threads,
-    weight,
 )
-from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
-from isrcheck.checker.kafka_settings.keys import Role
-from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
 
 ENGINES = ("local", "z3", "all", "spark")
 
@@ -38,7 +40,10 @@ SWEEP = "sweep"
 OF_A_MODEL = ("--protocol", "--set", "--switch", "--swap")
 """The options that select and configure a model."""
 
-FILES = (CONFIG, *(f"--{role.value}" for role in Role))
+ROLES = ("broker", "topic", "producer", "consumer")
+"""The roles of Kafka's configuration files: the readers of each have an option."""
+
+FILES = (CONFIG, "--broker", "--topic", "--producer", "--consumer")
 """The options that name one of Kafka's configuration files."""
 
 FAILURES = "failures"
@@ -54,6 +59,112 @@ OF_A_CLUSTER = frozenset({CONFIG, DESCRIBE, DOCTOR})
 CLUSTER_ONLY = "{option} goes with --config FILE; leave {option} out"
 
 TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
+
+OF_ONE_MODEL = "{option} goes with one model: name the model, as in: check kafka --protocol 2.1 {typed}"
+
+KINDS = ("can-lose", "defects", "unknown")
+"""The kinds of answers for a cluster with which a command can fail."""
+
+MOST_WEIGHT = 10_000
+
+
+def _kinds_of_answers(option: str, text: str) -> frozenset[str]:
+    """Read kinds of answers, separated by commas. Raises UsageError."""
+    kinds = text.split(",")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"{option} {escaped(text)}: {escaped(kind)!r} is none of {', '.join(KINDS)}")
+    return frozenset(kinds)
+
+
+def _weight(option: str, text: str) -> tuple[str, int]:
+    """Read the name of an action and its weight. Raises UsageError."""
+    action, _, number = text.partition("=")
+    is_number = number.isdecimal() and number.isascii() and len(number) <= len(str(MOST_WEIGHT))
+    if not action or not is_number or not 1 <= int(number) <= MOST_WEIGHT:
+        raise UsageError(f"{option} {text}: write it as ACTION=N, with N from 1 to {MOST_WEIGHT:,}")
+    return action, int(number)
+
+
+def _spark_entry(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise UsageError(f"{option} {text}: write it as --spark-conf spark.executor.memory=4g")
+    return name, value
+
+
+DISK = (
+    Option(
+        name="--disk",
+        metavar="DIR",
+        help="keep the states in DIR, so that they need not fit in memory; --memory is then for the whole process",
+        read=folder,
+        forms=frozenset({MODEL}),
+        refusal=OF_ONE_MODEL,
+        group="larger than memory",
+    ),
+    Option(
+        name="--resume",
+        metavar="DIR",
+        help="go on with the search in DIR from its last checkpoint; repeat the command, with --resume for --disk",
+        read=folder,
+        forms=frozenset({MODEL}),
+        refusal=OF_ONE_MODEL,
+        group="larger than memory",
+    ),
+    Option(
+        name="--checkpoint-minutes",
+        metavar="N",
+        help=f"write a checkpoint every N minutes, not only at the ends of levels (default: {MINUTES:g})",
+        read=minutes,
+        forms=frozenset({MODEL}),
+        refusal=OF_ONE_MODEL,
+        group="larger than memory",
+    ),
+)
+"""The options of a search that keeps its states on disk."""
+
+SPARK_SESSION = (
+    Option(
+        name="--master",
+        metavar="URL",
+        help="Spark's master (default: spark-submit's, or local[*])",
+        group="with --engine spark",
+    ),
+    Option(
+        name="--spark-conf",
+        metavar="KEY=VALUE",
+        help="a setting of Spark, such as spark.executor.memory=4g",
+        read=_spark_entry,
+        is_repeated=True,
+        group="with --engine spark",
+    ),
+)
+"""The options of the Spark session, for every command that has `--engine spark`."""
+
+SPARK = (
+    Option(
+        name="--spark-mode",
+        choices=("parts", "search"),
+        help="parts: divide the states at one depth, search each part separately (default); search: one joint search",
+        group="with --engine spark",
+    ),
+    Option(
+        name="--split-depth",
+        metavar="D",
+        help="parts: divide the states at this depth (default: the first depth with enough states)",
+        read=depth,
+        group="with --engine spark",
+    ),
+    *SPARK_SESSION,
+    Option(
+        name="--checkpoint",
+        metavar="DIR",
+        help="search: save every level to DIR; the same command resumes an interrupted search",
+        group="with --engine spark",
+    ),
+)
+"""The options of `check --engine spark`."""
 
 OPTIONS = (
     Option(
@@ -93,8 +204,8 @@ OPTIONS = (
         help="local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
         " which must agree; spark: explicit-state search on Spark",
     ),
-    *DISK_OPTIONS,
-    *SEARCH_OPTIONS,
+    *DISK,
+    *SPARK,
     Option(name="--prove", help="search for proofs for any depth, and report their premises"),
     Option(
         name="--symmetry",
@@ -139,10 +250,10 @@ OPTIONS = (
         read=folder,
     ),
     Option(name="--config", metavar="FILE", help="one of Kafka's .properties files", read=path, is_repeated=True),
-    *(
-        Option(name=f"--{role.value}", metavar="FILE", help=f"{role.value} settings file", read=path, is_repeated=True)
-        for role in Role
-    ),
+    Option(name="--broker", metavar="FILE", help="broker settings file", read=path, is_repeated=True),
+    Option(name="--topic", metavar="FILE", help="topic settings file", read=path, is_repeated=True),
+    Option(name="--producer", metavar="FILE", help="producer settings file", read=path, is_repeated=True),
+    Option(name="--consumer", metavar="FILE", help="consumer settings file", read=path, is_repeated=True),
     Option(
         name="--describe",
         metavar="FILE",
@@ -187,7 +298,7 @@ OPTIONS = (
         name="--fail-on",
         metavar="KIND[,KIND]",
         help="a cluster: exit with 12 only for can-lose or defects, and with 3 for unknown; otherwise with 0",
-        read=kinds_of_answers,
+        read=_kinds_of_answers,
         forms=OF_A_CLUSTER,
         refusal=CLUSTER_ONLY,
     ),
@@ -220,8 +331,27 @@ SIMULATION = (
         name="--weight",
         metavar="ACTION=N",
         help="walks of --simulate choose ACTION N times as often as an action with weight 1, the default",
-        read=weight,
+        read=_weight,
         is_repeated=True,
     ),
 )
 """The options of a simulation, which the form for one model accepts."""
+
+NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
+
+REPORTS = (
+    Option(
+        name="--report",
+        metavar="DIR",
+        help="write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
+        read=path,
+        forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE, DOCTOR}),
+        refusal=NO_REPORT,
+    ),
+)
+"""The option of the optional package checker/reports."""
+
+
+def has_reports() -> bool:
+    """Whether the package that writes reports is installed."""
+    return (Path(__file__).parents[1] / "reports").is_dir()

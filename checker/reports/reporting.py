@@ -11,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.command.check_options import CONFIG, DESCRIBE, DOCTOR, MATRIX, MODEL, SWEEP
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.option import Option
-from isrcheck.checker.command.option_values import path
-from isrcheck.checker.forms.table import NO_REPORT
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.command.table import CONFIG, DESCRIBE, DOCTOR, MATRIX, MODEL, NO_REPORT, SWEEP
+from isrcheck.commands.declarations import Option, path
 
 if TYPE_CHECKING:
     from isrcheck.checker.reports.content import ReportContent
@@ -61,7 +59,7 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
 
     def make() -> ReportContent:
         printed = PrintedAnswer(shlex.join(options.words), result.details or result.text)
-        content = content_of(result.found, printed, strict=options.strict)
+        content = content_of(result.found, printed, strict=options.output.strict)
         return replace(content, code=code, is_cut=result.is_interrupted, failure=result.failure)
 
     try:
