@@ -37,9 +37,9 @@ def model_options(
 ) -> tuple[Option, ...]:
     """The options that choose a configuration of a model. `protocol` is the help text of --protocol."""
     return (
-        Option(name="--protocol", metavar="NAME", help=protocol),
-        Option(name="--switch", metavar="NAME=VALUE", is_repeated=True, help="set a protocol switch"),
-        Option(name="--set", metavar="NAME=VALUE", is_repeated=True, help="set a configuration entry"),
+        Option("--protocol NAME", protocol),
+        Option("--switch NAME=VALUE", "set a protocol switch", is_repeated=True),
+        Option("--set NAME=VALUE", "set a configuration entry", is_repeated=True),
     )
 
 

@@ -36,7 +36,7 @@ end""",
 }
 """Shell functions that complete the name of a model, or a file in the modelling language."""
 
-OPTIONS = (Option(name="SHELL", choices=SHELLS, help="the shell"),)
+OPTIONS = (Option("SHELL", "", choices=SHELLS),)
 
 
 def run(arguments: argparse.Namespace) -> int:

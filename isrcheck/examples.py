@@ -18,7 +18,7 @@ from isrcheck.commands.program import say
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
-OPTIONS = (Option(name="DIR", help="the folder, created if it does not exist; no file is overwritten"),)
+OPTIONS = (Option("DIR", "the folder, created if it does not exist; no file is overwritten"),)
 """The arguments of `isrcheck examples`."""
 
 FOLDERS = (

@@ -292,28 +292,16 @@ def _graph_file(_option: str, text: str) -> Path:
 
 
 _GRAPH_OPTIONS = (
+    Option("-o FILE", "graph: the file to write; .html, .dot or .graphml", _graph_file, field="output"),
+    Option("--fold FIELD,FIELD", "graph: show states with equal values of these fields as one node", _graph_fields),
     Option(
-        name="-o",
-        field="output",
-        metavar="FILE",
-        help="graph: the file to write; .html, .dot or .graphml",
-        read=_graph_file,
-    ),
-    Option(
-        name="--fold",
-        metavar="FIELD,FIELD",
-        help="graph: show states with equal values of these fields as one node",
-        read=_graph_fields,
-    ),
-    Option(
-        name="--at-most",
-        metavar="N",
-        help="graph: the maximum number of nodes"
+        "--at-most N",
+        "graph: the maximum number of nodes"
         f" (default: {MOST_NODES['.html']} in a page, {MOST_NODES['.dot']:,} otherwise)",
-        read=count,
+        count,
     ),
-    Option(name="--loops", help="graph: show the steps within a folded node"),
-    Option(name="--force", help="graph: replace FILE if it exists"),
+    Option("--loops", "graph: show the steps within a folded node"),
+    Option("--force", "graph: replace FILE if it exists"),
 )
 
 
@@ -403,9 +391,8 @@ _SWEEP = Form(
     as_in=f"check {SWEEP} kafka --vary acks=0,1,all",
     own=(
         Option(
-            name="--vary",
-            metavar="KEY=V1,V2",
-            help="sweep: an entry, a switch, a Kafka key or `protocol`, and its values; one --vary for each key",
+            "--vary KEY=V1,V2",
+            "sweep: an entry, a switch, a Kafka key or `protocol`, and its values; one --vary for each key",
             is_repeated=True,
         ),
     ),
@@ -434,14 +421,7 @@ _FAILURES = Form(
         "check failures 8.12 --page failures",
     ),
     as_in="check failures KIP-101",
-    own=(
-        Option(
-            name="--page",
-            metavar="DIR",
-            help="failures: write a page for each failure, and an index, to DIR",
-            read=folder,
-        ),
-    ),
+    own=(Option("--page DIR", "failures: write a page for each failure, and an index, to DIR", folder),),
     goes_with="--page goes with failures, as in: check failures --page {value}; a page of a trace: trace page FILE -o"
     " OUT.html",
     refusals={
@@ -524,12 +504,11 @@ _SCHEMES = Form(
     as_in=COMPARE_TWO,
     own=(
         Option(
-            name="--most-replicas",
-            metavar="N",
-            help=f"compare-schemes: 1 to N replicas (default: {MOST_REPLICAS}, which is the most)",
-            read=whole_number(f"not a number of replicas; give 1 to {MOST_REPLICAS}", least=1, most=MOST_REPLICAS),
+            "--most-replicas N",
+            f"compare-schemes: 1 to N replicas (default: {MOST_REPLICAS}, which is the most)",
+            whole_number(f"not a number of replicas; give 1 to {MOST_REPLICAS}", least=1, most=MOST_REPLICAS),
         ),
-        Option(name="--csv", metavar="FILE", help="compare-schemes: write the table to FILE, too", read=_new_file),
+        Option("--csv FILE", "compare-schemes: write the table to FILE, too", _new_file),
     ),
     goes_with=f"{{option}} goes with {COMPARE_SCHEMES}, as in: check {COMPARE_SCHEMES} {{option}} {{value}}",
     takes=frozenset({"--memory", "--seconds", "--threads", "--json"}),
@@ -563,11 +542,10 @@ _ATLAS = Form(
     as_in=WRITE_ATLAS,
     own=(
         Option(
-            name="-o",
+            "-o DIR",
+            f"{ATLAS}: the folder for the pages; those of an earlier atlas are replaced",
+            folder,
             field="output",
-            metavar="DIR",
-            help=f"{ATLAS}: the folder for the pages; those of an earlier atlas are replaced",
-            read=folder,
         ),
     ),
     refusals={EVERYTHING_ELSE: f"{{typed}} does not go with {ATLAS}, which searches nothing; leave the option out"},

@@ -25,7 +25,7 @@ from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.spark.request import ENGINE, SparkRequest
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.checker.spark.summary import Mode
-from isrcheck.commands.declarations import MODEL, Option, Parser, Subcommand, alike
+from isrcheck.commands.declarations import MODEL, Only, Option, Parser, Subcommand, alike
 from isrcheck.commands.settings import ModelArguments
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
@@ -99,7 +99,7 @@ class Form(Subcommand):
     @property
     def options(self) -> tuple[Option, ...]:
         """The options that only this form accepts."""
-        return tuple(replace(option, forms=frozenset({self.name}), refusal=self.goes_with) for option in self.own)
+        return tuple(replace(option, only=Only(frozenset({self.name}), self.goes_with)) for option in self.own)
 
     @property
     def package(self) -> Path:
@@ -113,7 +113,7 @@ class Form(Subcommand):
         own = {one.name for one in self.own}
         if EVERYTHING_ELSE in self.refusals and option.name not in self.takes | own:
             return self.refusals[EVERYTHING_ELSE]
-        return option.refusal if option.forms and self.name not in option.forms else ""
+        return option.only.refusal if option.only is not None and self.name not in option.only.forms else ""
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
         allow_abbrev=False,
         description=DESCRIPTION,
     )
-    words = MODEL if form is None or not form.files else Option(name="FILE", field="target", words="*", help=form.files)
+    words = MODEL if form is None or not form.files else Option("[FILE ...]", form.files, field="target")
     options = [option for option in _options(forms) if form is None or not form.refusal_of(option)]
     parser.add_options([words, *options])
     return parser
@@ -262,10 +262,12 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
 def _options(forms: Sequence[Form]) -> list[Option]:
     own: dict[str, Option] = {}
     for option in (option for form in forms for option in form.options):
-        other = own.get(option.name)
-        if other is not None:  # two forms declare it, each with a meaning and a reader of its own (such as -o)
-            option = replace(other, forms=other.forms | option.forms, help=f"{other.help}; {option.help}")
-        own[option.name] = option
+        other = own.setdefault(option.name, option)
+        if other is not option:  # two forms declare it, each with a meaning and a reader of its own (such as -o)
+            assert other.only is not None
+            assert option.only is not None
+            only = Only(other.only.forms | option.only.forms, other.only.refusal)
+            own[option.name] = replace(other, only=only, help=f"{other.help}; {option.help}")
     return [*table.OPTIONS, *own.values(), *(table.REPORTS if table.has_reports() else ())]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from isrcheck.checker.disk.request import MINUTES
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import (
+    Only,
     Option,
     count,
     depth,
@@ -51,16 +52,16 @@ FAILURES = "failures"
 
 TABLES_WITH = "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR"
 
-SYMMETRY_WITH = "--symmetry goes with one model: name the model, as in: check kafka --protocol 2.1 --symmetry"
-
 OF_A_CLUSTER = frozenset({CONFIG, DESCRIBE, DOCTOR})
 """The forms that answer for a cluster, from Kafka's own files."""
 
-CLUSTER_ONLY = "{option} goes with --config FILE; leave {option} out"
-
 TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
 
-OF_ONE_MODEL = "{option} goes with one model: name the model, as in: check kafka --protocol 2.1 {typed}"
+WITH_A_MODEL = Only(
+    frozenset({MODEL}), "{option} goes with one model: name the model, as in: check kafka --protocol 2.1 {typed}"
+)
+
+WITH_A_CLUSTER = Only(OF_A_CLUSTER, "{option} goes with --config FILE; leave {option} out")
 
 KINDS = ("can-lose", "defects", "unknown")
 """The kinds of answers for a cluster with which a command can fail."""
@@ -95,212 +96,170 @@ def _spark_entry(option: str, text: str) -> tuple[str, str]:
 
 DISK = (
     Option(
-        name="--disk",
-        metavar="DIR",
-        help="keep the states in DIR, so that they need not fit in memory; --memory is then for the whole process",
-        read=folder,
-        forms=frozenset({MODEL}),
-        refusal=OF_ONE_MODEL,
+        "--disk DIR",
+        "keep the states in DIR, so that they need not fit in memory; --memory is then for the whole process",
+        folder,
+        only=WITH_A_MODEL,
         group="larger than memory",
     ),
     Option(
-        name="--resume",
-        metavar="DIR",
-        help="go on with the search in DIR from its last checkpoint; repeat the command, with --resume for --disk",
-        read=folder,
-        forms=frozenset({MODEL}),
-        refusal=OF_ONE_MODEL,
+        "--resume DIR",
+        "go on with the search in DIR from its last checkpoint; repeat the command, with --resume for --disk",
+        folder,
+        only=WITH_A_MODEL,
         group="larger than memory",
     ),
     Option(
-        name="--checkpoint-minutes",
-        metavar="N",
-        help=f"write a checkpoint every N minutes, not only at the ends of levels (default: {MINUTES:g})",
-        read=minutes,
-        forms=frozenset({MODEL}),
-        refusal=OF_ONE_MODEL,
+        "--checkpoint-minutes N",
+        f"write a checkpoint every N minutes, not only at the ends of levels (default: {MINUTES:g})",
+        minutes,
+        only=WITH_A_MODEL,
         group="larger than memory",
     ),
 )
 """The options of a search that keeps its states on disk."""
 
+WITH_SPARK = "with --engine spark"
+"""The heading of the options for Spark."""
+
 SPARK_SESSION = (
+    Option("--master URL", "Spark's master (default: spark-submit's, or local[*])", group=WITH_SPARK),
     Option(
-        name="--master",
-        metavar="URL",
-        help="Spark's master (default: spark-submit's, or local[*])",
-        group="with --engine spark",
-    ),
-    Option(
-        name="--spark-conf",
-        metavar="KEY=VALUE",
-        help="a setting of Spark, such as spark.executor.memory=4g",
-        read=_spark_entry,
+        "--spark-conf KEY=VALUE",
+        "a setting of Spark, such as spark.executor.memory=4g",
+        _spark_entry,
         is_repeated=True,
-        group="with --engine spark",
+        group=WITH_SPARK,
     ),
 )
 """The options of the Spark session, for every command that has `--engine spark`."""
 
 SPARK = (
     Option(
-        name="--spark-mode",
+        "--spark-mode",
+        "parts: divide the states at one depth, search each part separately (default); search: one joint search",
         choices=("parts", "search"),
-        help="parts: divide the states at one depth, search each part separately (default); search: one joint search",
-        group="with --engine spark",
+        group=WITH_SPARK,
     ),
     Option(
-        name="--split-depth",
-        metavar="D",
-        help="parts: divide the states at this depth (default: the first depth with enough states)",
-        read=depth,
-        group="with --engine spark",
+        "--split-depth D",
+        "parts: divide the states at this depth (default: the first depth with enough states)",
+        depth,
+        group=WITH_SPARK,
     ),
     *SPARK_SESSION,
     Option(
-        name="--checkpoint",
-        metavar="DIR",
-        help="search: save every level to DIR; the same command resumes an interrupted search",
-        group="with --engine spark",
+        "--checkpoint DIR",
+        "search: save every level to DIR; the same command resumes an interrupted search",
+        group=WITH_SPARK,
     ),
 )
 """The options of `check --engine spark`."""
 
 OPTIONS = (
+    Option("--bound N", "search every behaviour of at most N steps (default: the whole state space)", steps),
+    Option("--protocol P", "the protocol, for a model that has several", name),
+    Option("--set NAME=VALUE", "set a configuration entry", field="settings", is_repeated=True),
+    Option("--switch NAME=VALUE", "set a protocol switch", field="switches", is_repeated=True),
+    Option("--swap ACTION=P", "use ACTION as in protocol P", field="swaps", is_repeated=True),
+    Option("--continue", "do not stop at a violation; count all violating states", field="count_all"),
     Option(
-        name="--bound",
-        metavar="N",
-        help="search every behaviour of at most N steps (default: the whole state space)",
-        read=steps,
-    ),
-    Option(name="--protocol", metavar="P", help="the protocol, for a model that has several", read=name),
-    Option(name="--set", field="settings", metavar="NAME=VALUE", help="set a configuration entry", is_repeated=True),
-    Option(name="--switch", field="switches", metavar="NAME=VALUE", help="set a protocol switch", is_repeated=True),
-    Option(name="--swap", field="swaps", metavar="ACTION=P", help="use ACTION as in protocol P", is_repeated=True),
-    Option(name="--continue", field="count_all", help="do not stop at a violation; count all violating states"),
-    Option(
-        name="--memory",
-        metavar="SIZE",
-        help="memory limit, such as 8G (default: half of the memory of the machine or container)",
-        read=memory,
+        "--memory SIZE", "memory limit, such as 8G (default: half of the memory of the machine or container)", memory
     ),
     Option(
-        name="--threads",
-        metavar="N",
-        help="threads of the explorer or of --simulate (default: 1; for a cluster, one for each core, at most"
+        "--threads N",
+        "threads of the explorer or of --simulate (default: 1; for a cluster, one for each core, at most"
         f" {MOST_THREADS_FOR_A_CLUSTER}); the results are the same for any number",
-        read=threads,
+        threads,
     ),
     Option(
-        name="--seconds",
-        metavar="S",
-        help=f"time limit of the whole command (default: none; {SECONDS_FOR_A_CLUSTER:g} for a cluster)",
-        read=seconds,
+        "--seconds S",
+        f"time limit of the whole command (default: none; {SECONDS_FOR_A_CLUSTER:g} for a cluster)",
+        seconds,
     ),
     Option(
-        name="--engine",
+        "--engine",
+        "local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
+        " which must agree; spark: explicit-state search on Spark",
         choices=ENGINES,
         default="local",
-        help="local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
-        " which must agree; spark: explicit-state search on Spark",
     ),
     *DISK,
     *SPARK,
-    Option(name="--prove", help="search for proofs for any depth, and report their premises"),
+    Option("--prove", "search for proofs for any depth, and report their premises"),
     Option(
-        name="--symmetry",
-        help="visit one of the states that differ only in the names of elements, such as replicas",
-        forms=frozenset({MODEL}),
-        refusal=SYMMETRY_WITH,
+        "--symmetry",
+        "visit one of the states that differ only in the names of elements, such as replicas",
+        only=WITH_A_MODEL,
     ),
     Option(
-        name="--no-reduction",
-        help="visit every state: keep dead cells, and permute no elements of a symmetric domain",
-        forms=frozenset({MODEL}),
-        refusal=SYMMETRY_WITH.replace("--symmetry", "--no-reduction"),
+        "--no-reduction",
+        "visit every state: keep dead cells, and permute no elements of a symmetric domain",
+        only=WITH_A_MODEL,
     ),
-    Option(name="--json", field="as_json", help="print one JSON object instead of text"),
+    Option("--json", "print one JSON object instead of text", field="as_json"),
     Option(
-        name="--no-deadlock",
-        help="do not report states without a step (as TLC's -deadlock); a model says where it may end with @terminal",
+        "--no-deadlock",
+        "do not report states without a step (as TLC's -deadlock); a model says where it may end with @terminal",
     ),
-    Option(name="--strict", help="count PERMITTED as violated"),
+    Option("--strict", "count PERMITTED as violated"),
     Option(
-        name="--tables",
-        metavar="DIR",
-        help="write the results as Parquet tables below DIR, one file for each search in each table",
-        read=path,
-        forms=frozenset({MODEL, SWEEP}),
-        refusal=TABLES_WITH,
+        "--tables DIR",
+        "write the results as Parquet tables below DIR, one file for each search in each table",
+        path,
+        only=Only(frozenset({MODEL, SWEEP}), TABLES_WITH),
     ),
     Option(
-        name="--counterexamples",
-        metavar="K",
-        help="find up to K counterexamples with different causes for each failing property",
-        read=count,
-        forms=frozenset({MODEL}),
-        refusal="--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10"
-        " --counterexamples 3",
+        "--counterexamples K",
+        "find up to K counterexamples with different causes for each failing property",
+        count,
+        only=Only(
+            frozenset({MODEL}),
+            "--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10"
+            " --counterexamples 3",
+        ),
     ),
+    Option("--out DIR", "folder for traces (default: ./counterexamples)", folder, default="counterexamples"),
+    Option("--config FILE", "one of Kafka's .properties files", path, is_repeated=True),
+    Option("--broker FILE", "broker settings file", path, is_repeated=True),
+    Option("--topic FILE", "topic settings file", path, is_repeated=True),
+    Option("--producer FILE", "producer settings file", path, is_repeated=True),
+    Option("--consumer FILE", "consumer settings file", path, is_repeated=True),
     Option(
-        name="--out",
-        metavar="DIR",
-        default="counterexamples",
-        help="folder for traces (default: ./counterexamples)",
-        read=folder,
-    ),
-    Option(name="--config", metavar="FILE", help="one of Kafka's .properties files", read=path, is_repeated=True),
-    Option(name="--broker", metavar="FILE", help="broker settings file", read=path, is_repeated=True),
-    Option(name="--topic", metavar="FILE", help="topic settings file", read=path, is_repeated=True),
-    Option(name="--producer", metavar="FILE", help="producer settings file", read=path, is_repeated=True),
-    Option(name="--consumer", metavar="FILE", help="consumer settings file", read=path, is_repeated=True),
-    Option(
-        name="--describe",
-        metavar="FILE",
-        help="output of kafka-topics --describe, kafka-configs --describe or kafka-features describe; - is stdin",
+        "--describe FILE",
+        "output of kafka-topics --describe, kafka-configs --describe or kafka-features describe; - is stdin",
         is_repeated=True,
     ),
     Option(
-        name="--topic-name",
-        metavar="NAME",
-        help="the topic to check, if --describe shows several",
-        forms=OF_A_CLUSTER,
-        refusal=TOPIC_NAME_ALONE,
+        "--topic-name NAME",
+        "the topic to check, if --describe shows several",
+        only=Only(OF_A_CLUSTER, TOPIC_NAME_ALONE),
     ),
     Option(
-        name="--kafka-version",
-        metavar="V",
-        help="the release of the brokers, such as 0.10.2",
-        forms=OF_A_CLUSTER | {FAILURES},
-        refusal="--kafka-version goes with --config FILE; for a model use --protocol",
+        "--kafka-version V",
+        "the release of the brokers, such as 0.10.2",
+        only=Only(OF_A_CLUSTER | {FAILURES}, "--kafka-version goes with --config FILE; for a model use --protocol"),
     ),
     Option(
-        name="--metadata-version",
-        metavar="V",
-        help="the metadata.version of a KRaft cluster, such as 3.6-IV0 (kafka-features describe)",
-        forms=OF_A_CLUSTER,
-        refusal="--metadata-version goes with --config FILE; for a model use --protocol",
+        "--metadata-version V",
+        "the metadata.version of a KRaft cluster, such as 3.6-IV0 (kafka-features describe)",
+        only=Only(OF_A_CLUSTER, "--metadata-version goes with --config FILE; for a model use --protocol"),
     ),
     Option(
-        name="--details",
-        help="a cluster: all that was understood, ignored, searched and found; the matrix or one model: every table,"
+        "--details",
+        "a cluster: all that was understood, ignored, searched and found; the matrix or one model: every table,"
         " count and run",
-        forms=OF_A_CLUSTER | {MATRIX, MODEL},
-        refusal="--details goes with the matrix, one model or a cluster; leave --details out",
+        only=Only(
+            OF_A_CLUSTER | {MATRIX, MODEL},
+            "--details goes with the matrix, one model or a cluster; leave --details out",
+        ),
     ),
+    Option("--fresh", "a cluster: search, although the answer is recorded", only=WITH_A_CLUSTER),
     Option(
-        name="--fresh",
-        help="a cluster: search, although the answer is recorded",
-        forms=OF_A_CLUSTER,
-        refusal=CLUSTER_ONLY,
-    ),
-    Option(
-        name="--fail-on",
-        metavar="KIND[,KIND]",
-        help="a cluster: exit with 12 only for can-lose or defects, and with 3 for unknown; otherwise with 0",
-        read=_kinds_of_answers,
-        forms=OF_A_CLUSTER,
-        refusal=CLUSTER_ONLY,
+        "--fail-on KIND[,KIND]",
+        "a cluster: exit with 12 only for can-lose or defects, and with 3 for unknown; otherwise with 0",
+        _kinds_of_answers,
+        only=WITH_A_CLUSTER,
     ),
 )
 
@@ -309,29 +268,13 @@ SIMULATE_WITH = (
 )
 
 SIMULATION = (
+    Option("--simulate N", "N random walks instead of a search, for bounds that are too large; needs --depth", count),
+    Option("--depth D", "the most steps of a walk of --simulate", count),
+    Option("--seed S", "the seed of --simulate (default: 0)", seed),
     Option(
-        name="--simulate",
-        metavar="N",
-        help="N random walks instead of a search, for bounds that are too large; needs --depth",
-        read=count,
-    ),
-    Option(
-        name="--depth",
-        metavar="D",
-        help="the most steps of a walk of --simulate",
-        read=count,
-    ),
-    Option(
-        name="--seed",
-        metavar="S",
-        help="the seed of --simulate (default: 0)",
-        read=seed,
-    ),
-    Option(
-        name="--weight",
-        metavar="ACTION=N",
-        help="walks of --simulate choose ACTION N times as often as an action with weight 1, the default",
-        read=_weight,
+        "--weight ACTION=N",
+        "walks of --simulate choose ACTION N times as often as an action with weight 1, the default",
+        _weight,
         is_repeated=True,
     ),
 )
@@ -341,12 +284,10 @@ NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as 
 
 REPORTS = (
     Option(
-        name="--report",
-        metavar="DIR",
-        help="write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
-        read=path,
-        forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE, DOCTOR}),
-        refusal=NO_REPORT,
+        "--report DIR",
+        "write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
+        path,
+        only=Only(frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE, DOCTOR}), NO_REPORT),
     ),
 )
 """The option of the optional package checker/reports."""

@@ -1,6 +1,6 @@
-"""`check --report DIR`: declares the option, and writes the report. This module does not import the search.
+"""`check --report DIR`: writes the report of a command.
 
-In:  `Options`, and the result of a command.
+In:  `Options` with a folder for the report, and the result of the command.
 Out: the files of the report, or the reason why they could not be written.
 """
 
@@ -8,38 +8,20 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isrcheck.checker.command.options import Options
-from isrcheck.checker.command.table import CONFIG, DESCRIBE, DOCTOR, MATRIX, MODEL, NO_REPORT, SWEEP
-from isrcheck.commands.declarations import Option, path
-
-if TYPE_CHECKING:
-    from isrcheck.checker.reports.content import ReportContent
-    from isrcheck.checker.session.command_result import CommandResult
-
-OPTION = Option(
-    name="--report",
-    metavar="DIR",
-    help="write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
-    read=path,
-    forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE, DOCTOR}),
-    refusal=NO_REPORT,
-)
+from isrcheck.checker.reports import folder as reports
+from isrcheck.checker.reports.choose import content_of
+from isrcheck.checker.reports.content import ReportContent
+from isrcheck.checker.reports.gather import PrintedAnswer
+from isrcheck.checker.session.command_result import CommandResult
 
 
 def begin(options: Options) -> str:
-    """If a report was requested, put an unfinished report into its folder. Raises UsageError; but where the answer
-    stands without a report, and only room is missing, returns why there will be none. Otherwise returns an empty text.
-    """
-    folder: Path | None = options.own[OPTION.field]
-    if folder is None:
-        return ""
-    from isrcheck.checker.reports import folder as reports
-
+    """Put an unfinished report into its folder. Raises UsageError; but where the answer stands without a report, and
+    only room is missing, returns why there will be none. Otherwise returns an empty text."""
     try:
-        reports.begin(folder, shlex.join(options.words))
+        reports.begin(options.own["report"], shlex.join(options.words))
     except reports.NoRoomError as error:
         if options.form.answer_stands:
             return f"{error}; the answer comes without a report"
@@ -50,12 +32,9 @@ def begin(options: Options) -> str:
 def finish(options: Options, result: CommandResult, code: int) -> str:
     """Write the report of a command that ends with exit code `code`. Returns the reason if writing fails, else an empty
     text. Raises KeyboardInterrupt if the user interrupts the writing."""
-    folder: Path | None = options.own[OPTION.field]
-    if folder is None or result.found is None:
+    if result.found is None:
         return ""
-    from isrcheck.checker.reports import folder as reports
-    from isrcheck.checker.reports.choose import content_of
-    from isrcheck.checker.reports.gather import PrintedAnswer
+    folder = options.own["report"]
 
     def make() -> ReportContent:
         printed = PrintedAnswer(shlex.join(options.words), result.details or result.text)

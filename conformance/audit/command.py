@@ -42,33 +42,29 @@ def _size(option: str, text: str) -> int:
 
 OPTIONS = (
     Option(
-        name="DIR",
+        "DIR ...",
+        "the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
+        path,
         field="folders",
-        read=path,
-        words="+",
-        help="the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
     ),
-    Option(name="--partition", metavar="TOPIC-N", is_repeated=True, help="audit only this partition (repeatable)"),
+    Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
     Option(
-        name="--acked",
-        metavar="[TOPIC-N=]FILE",
+        "--acked [TOPIC-N=]FILE",
+        "records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
         is_repeated=True,
-        help="records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
     ),
     Option(
-        name="--isr",
-        metavar="[TOPIC-N=]BROKER,...",
+        "--isr [TOPIC-N=]BROKER,...",
+        "the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
         is_repeated=True,
-        help="the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
     ),
     Option(
-        name="--most-bytes",
-        metavar="SIZE",
-        read=_size,
+        "--most-bytes SIZE",
+        "limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
+        _size,
         default=MOST_BYTES,
-        help="limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
     ),
-    Option(name="--json", help="print one JSON object instead of text"),
+    Option("--json", "print one JSON object instead of text"),
 )
 
 

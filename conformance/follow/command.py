@@ -35,57 +35,46 @@ from isrcheck.conformance.replay.on_cluster import why_not_taken
 
 OPTIONS = (
     Option(
-        name="LOG",
+        "LOG ...",
+        "a log of events or of observations, or a folder of logs; several logs are reported in one line each",
+        path,
         field="files",
-        read=path,
-        words="+",
-        help="a log of events or of observations, or a folder of logs; several logs are reported in one line each",
     ),
     Option(
-        name="--model",
+        "--model",
+        "for events: the model that --protocol, --switch and --set are about (default: kafka)",
         choices=tuple(MODELS),
-        help="for events: the model that --protocol, --switch and --set are about (default: kafka)",
     ),
     *model_options(
         f"for observations: the generation of the model that has to explain them (default: {USUAL}); for events: the"
         " one that the log has to name",
     ),
     Option(
-        name="--most-states",
-        metavar="N",
-        read=count,
-        default=MOST_STATES,
-        help="for events: limit on possible states (default: %(default)s)",
+        "--most-states N", "for events: limit on possible states (default: %(default)s)", count, default=MOST_STATES
     ),
     Option(
-        name="--memory",
-        metavar="SIZE",
-        read=memory,
+        "--memory SIZE",
+        "for observations: memory limit, such as 512M or 8G (default: %(default)s)",
+        memory,
         default="4G",
-        help="for observations: memory limit, such as 512M or 8G (default: %(default)s)",
     ),
-    Option(name="--seconds", metavar="N", read=seconds, help="time limit; logs not followed by then are undecided"),
+    Option("--seconds N", "time limit; logs not followed by then are undecided", seconds),
+    Option("--out DIR", "for observations: write the path that explains them as a trace into this folder", path),
     Option(
-        name="--out",
-        metavar="DIR",
-        read=path,
-        help="for observations: write the path that explains them as a trace into this folder",
-    ),
-    Option(
-        name="--history",
+        "--history",
+        "for observations: search for a history of a long recording, too, which needs memory for all of it",
         excludes="manner",
-        help="for observations: search for a history of a long recording, too, which needs memory for all of it",
     ),
     Option(
-        name="--online",
+        "--online",
+        "for observations: give only a verdict on a short recording, too, as for long ones",
         excludes="manner",
-        help="for observations: give only a verdict on a short recording, too, as for long ones",
     ),
     Option(
-        name="--engine",
+        "--engine",
+        "where logs are followed: in this process (default), or on Spark",
         choices=("local", ENGINE),
         default="local",
-        help="where logs are followed: in this process (default), or on Spark",
     ),
     *SPARK_SESSION,
 )

@@ -32,56 +32,20 @@ from isrcheck.models.messages.printable import escaped
 BUG_NAMES = tuple(bug.name.lower() for model in MODELS for bug in BUGS[model])
 
 OPTIONS = (
-    Option(
-        name="--seed",
-        metavar="N",
-        read=integer,
-        default=0,
-        help="the seed, which determines the run (default: %(default)s)",
-    ),
-    Option(
-        name="--steps", metavar="N", read=count, default=1000, help="number of events to record (default: %(default)s)"
-    ),
-    Option(
-        name="--model",
-        choices=tuple(MODELS),
-        default=MODELS[0],
-        help="the model whose system runs (default: %(default)s)",
-    ),
+    Option("--seed N", "the seed, which determines the run (default: %(default)s)", integer, default=0),
+    Option("--steps N", "number of events to record (default: %(default)s)", count, default=1000),
+    Option("--model", "the model whose system runs (default: %(default)s)", choices=tuple(MODELS), default=MODELS[0]),
     *model_options(),
-    Option(name="--bug", choices=BUG_NAMES, metavar="NAME", help="seed a bug (conform replay --help lists them)"),
-    Option(name="--replicas", metavar="N", read=count, help=f"number of brokers (default: {Plan.replicas})"),
-    Option(name="--acks", choices=("0", "1", "all"), help=f"acks of the producer (default: {Plan.acks})"),
-    Option(
-        name="--min-insync-replicas",
-        metavar="N",
-        read=count,
-        help=f"min.insync.replicas (default: {Plan.min_insync_replicas})",
-    ),
-    Option(
-        name="--missing",
-        metavar="SHARE",
-        read=share,
-        default=0.0,
-        help="share, 0 to 1, of the events that the log omits",
-    ),
-    Option(
-        name="--unseen",
-        metavar="SHARE",
-        read=share,
-        default=0.0,
-        help="share, 0 to 1, of the variables that events omit",
-    ),
-    Option(
-        name="--most-states",
-        metavar="N",
-        read=count,
-        default=MOST_STATES,
-        help="limit on possible states (default: %(default)s)",
-    ),
-    Option(name="--seconds", metavar="N", read=seconds, help="time limit; after it, the run is undecided"),
-    Option(name="--log", metavar="FILE", read=path, help="the file of the log (default: a new file in runs/)"),
-    Option(name="--logs", read=path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder"),
+    Option("--bug NAME", "seed a bug (conform replay --help lists them)", choices=BUG_NAMES),
+    Option("--replicas N", f"number of brokers (default: {Plan.replicas})", count),
+    Option("--acks", f"acks of the producer (default: {Plan.acks})", choices=("0", "1", "all")),
+    Option("--min-insync-replicas N", f"min.insync.replicas (default: {Plan.min_insync_replicas})", count),
+    Option("--missing SHARE", "share, 0 to 1, of the events that the log omits", share, default=0.0),
+    Option("--unseen SHARE", "share, 0 to 1, of the variables that events omit", share, default=0.0),
+    Option("--most-states N", "limit on possible states (default: %(default)s)", count, default=MOST_STATES),
+    Option("--seconds N", "time limit; after it, the run is undecided", seconds),
+    Option("--log FILE", "the file of the log (default: a new file in runs/)", path),
+    Option("--logs DIR", "keep the brokers' own logs as files, in a new folder", path),
 )
 
 
@@ -96,7 +60,11 @@ def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
         "protocol": protocol_of(arguments),
         "seed": arguments.seed,
         "events": arguments.steps,
-        "given": dict(pair("--set", text) for text in (*arguments.switch, *arguments.set)),
+        "given": dict(
+            pair(option, text)
+            for option, texts in (("--switch", arguments.switch), ("--set", arguments.set))
+            for text in texts
+        ),
         "bug": arguments.bug,
         "missing": arguments.missing,
         "unseen": arguments.unseen,

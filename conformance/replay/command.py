@@ -36,31 +36,21 @@ from isrcheck.traces.lanes.words import listed
 BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 
 OPTIONS = (
-    Option(name="FILE", field="files", read=path, words="*", help="a trace, or a folder of traces"),
-    Option(name="--walks", metavar="N", read=count, help="replay N random walks of the model instead"),
-    Option(
-        name="--steps", metavar="N", read=count, default=30, help="number of steps of each walk (default: %(default)s)"
-    ),
-    Option(name="--seed", metavar="N", read=integer, default=0, help="seed of the first walk (default: %(default)s)"),
-    Option(
-        name="--model",
-        choices=tuple(BUGS),
-        default="kafka",
-        help="the model that --walks walks (default: %(default)s)",
-    ),
+    Option("[FILE ...]", "a trace, or a folder of traces", path, field="files"),
+    Option("--walks N", "replay N random walks of the model instead", count),
+    Option("--steps N", "number of steps of each walk (default: %(default)s)", count, default=30),
+    Option("--seed N", "seed of the first walk (default: %(default)s)", integer, default=0),
+    Option("--model", "the model that --walks walks (default: %(default)s)", choices=tuple(BUGS), default="kafka"),
     *model_options(),
-    Option(name="--bug", choices=BUG_NAMES, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUG_NAMES)}"),
+    Option("--bug NAME", f"seed a bug in the cluster: {', '.join(BUG_NAMES)}", choices=BUG_NAMES),
+    Option("--driver FILE.py", "a Python file with a driver of your system; it is executed", path),
+    Option("--logs DIR", "keep the brokers' logs as files, in a new folder", path),
+    Option("--coverage", "report the actions and lines that the traces never exercised"),
     Option(
-        name="--driver", read=path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
-    ),
-    Option(name="--logs", read=path, metavar="DIR", help="keep the brokers' logs as files, in a new folder"),
-    Option(name="--coverage", help="report the actions and lines that the traces never exercised"),
-    Option(
-        name="--out",
-        read=path,
-        metavar="DIR",
+        "--out DIR",
+        "the folder for the trace of a walk that diverges (default: ./%(default)s)",
+        path,
         default=folder.DEFAULT,
-        help="the folder for the trace of a walk that diverges (default: ./%(default)s)",
     ),
 )
 

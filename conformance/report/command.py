@@ -20,13 +20,12 @@ from isrcheck.traces.drawing import pages
 
 OPTIONS = (
     Option(
-        name="FAILURE",
-        words="?",
-        help="a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a"
+        "[FAILURE]",
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a"
         " report, each in a folder of its own)",
     ),
-    Option(name="--out", short="-o", metavar="DIR", read=path, is_required=True, help="the folder for the report"),
-    Option(name="--force", help="write into a folder that has files, and replace a report"),
+    Option("-o --out DIR", "the folder for the report", path, is_required=True),
+    Option("--force", "write into a folder that has files, and replace a report"),
 )
 
 

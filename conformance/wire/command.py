@@ -35,36 +35,24 @@ LONGEST_LINE = 300
 
 
 OPTIONS = (
+    Option("--trace FILE", "play a trace under real producers and consumers, which it starts", path),
+    Option("--protocol NAME", f"{', '.join(SERVED)} (default: {USUAL})"),
+    Option("--switch NAME=VALUE", "set a protocol switch", is_repeated=True),
+    Option("--replicas N", "number of brokers (default: %(default)s)", count, default=3),
+    Option("--min-isr N", "min.insync.replicas (default: 2, or 1 for one broker)", count),
+    Option("--unclean", "enable unclean elections"),
+    Option("--topic NAME", "name of the topic (default: %(default)s)", default="topic"),
+    Option("--bug NAME", "seed a bug in the cluster", choices=tuple(BUGS)),
+    Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
     Option(
-        name="--trace",
-        read=path,
-        metavar="FILE",
-        help="play a trace under real producers and consumers, which it starts",
-    ),
-    Option(name="--protocol", metavar="NAME", help=f"{', '.join(SERVED)} (default: {USUAL})"),
-    Option(name="--switch", metavar="NAME=VALUE", is_repeated=True, help="set a protocol switch"),
-    Option(name="--replicas", metavar="N", read=count, default=3, help="number of brokers (default: %(default)s)"),
-    Option(name="--min-isr", metavar="N", read=count, help="min.insync.replicas (default: 2, or 1 for one broker)"),
-    Option(name="--unclean", help="enable unclean elections"),
-    Option(name="--topic", metavar="NAME", default="topic", help="name of the topic (default: %(default)s)"),
-    Option(name="--bug", choices=tuple(BUGS), metavar="NAME", help="seed a bug in the cluster"),
-    Option(
-        name="--port",
-        metavar="N",
-        read=integer,
+        "--advertise N",
+        "port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+        integer,
         default=0,
-        help="port of broker 0; the others follow (default: any free ones)",
     ),
-    Option(
-        name="--advertise",
-        metavar="N",
-        read=integer,
-        default=0,
-        help="port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
-    ),
-    Option(name="--host", metavar="ADDRESS", default=LOOPBACK, help="where to listen (default: %(default)s)"),
-    Option(name="--seconds", metavar="S", read=seconds, help="stop after this time"),
-    Option(name="--verbose", help="print one line for each event"),
+    Option("--host ADDRESS", "where to listen (default: %(default)s)", default=LOOPBACK),
+    Option("--seconds S", "stop after this time", seconds),
+    Option("--verbose", "print one line for each event"),
 )
 
 

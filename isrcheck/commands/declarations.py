@@ -11,6 +11,7 @@ import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as declared
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -131,21 +132,24 @@ def as_typed(_option: str, text: str) -> str:
 # ------------------------------------------------------------------------------------------------------------ options
 
 
-@dataclass(frozen=True, kw_only=True)
-class Option:
-    """One option, or one argument, whose name has no dashes. An option without a metavar or choices is a flag."""
+@dataclass(frozen=True)
+class Only:
+    """The forms of `check` that accept an option, and the message for any other form."""
 
-    name: str
-    """As typed, such as `--bound`; of an argument, what the help calls it, such as FILE."""
+    forms: frozenset[str]
+    refusal: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option or argument of a command. An option without a value or choices is a flag."""
+
+    typed: str
+    """How it is typed: an option `--json`, `--bound N` or `-o --out DIR`; an argument `FILE`, `[FILE]`, `FILE ...` or
+    `[FILE ...]`. The value of an argument with dots is a tuple."""
 
     help: str
     """The help text; `%(default)s` stands for the default."""
-
-    metavar: str | None = None
-    """What the help calls the option's value, such as N."""
-
-    choices: tuple[str, ...] = ()
-    """The only values that are accepted."""
 
     read: Read = as_typed
     """Reads the text of the option or argument."""
@@ -153,17 +157,14 @@ class Option:
     default: Any = None
     """The value if the option is not typed; a text is read like a typed one."""
 
-    short: str = ""
-    """Another name, such as `-o`."""
+    choices: tuple[str, ...] = ()
+    """The only values that are accepted."""
 
     is_required: bool = False
     """Whether the option must be typed."""
 
     is_repeated: bool = False
     """Whether the option may be typed several times; the value is then a tuple."""
-
-    words: str = ""
-    """How many words an argument takes: `?`, `*` or `+` (empty: one); for the last two, the value is a tuple."""
 
     excludes: str = ""
     """The name of a group of options of which only one may be typed."""
@@ -174,35 +175,46 @@ class Option:
     field: str = ""
     """The name of its value; by default that of the option."""
 
-    forms: frozenset[str] = frozenset()
-    """The names of the forms of `check` that accept the option; empty: all forms that do not refuse it."""
+    only: Only | None = None
+    """The forms of `check` that accept the option; None: all forms that do not refuse it."""
 
-    refusal: str = ""
-    """The message for any other form."""
+    name: str = declared(init=False)
+    """The longest name, such as `--out`; of an argument, what the help calls it."""
+
+    metavar: str | None = declared(init=False)
+    """What the help calls the value, such as DIR."""
 
     def __post_init__(self) -> None:
+        *names, last = self.typed.replace("[", "").replace("]", "").removesuffix(" ...").split()
+        is_option = self.typed.startswith("-")
+        has_value = is_option and not last.startswith("-")
+        name = names[-1] if has_value else last
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "metavar", self.typed.split()[-1] if has_value else None if is_option else last)
         if not self.field:
-            object.__setattr__(self, "field", self.name.lstrip("-").replace("-", "_").lower())
+            object.__setattr__(self, "field", name.lstrip("-").replace("-", "_").lower())
 
     @property
     def is_flag(self) -> bool:
         """Whether the option takes no value."""
-        return self.metavar is None and not self.choices and self.name.startswith("-")
+        return self.metavar is None and not self.choices
 
     @property
     def has_many_values(self) -> bool:
         """Whether the value is a tuple."""
-        return self.is_repeated or self.words in ("*", "+")
+        return self.is_repeated or "..." in self.typed
 
     def add_to(self, parser: argparse._ActionsContainer) -> argparse.Action:
         """Add the option to an argparse parser or group; return its action."""
         details: dict[str, Any] = {"help": self.help, "default": [] if self.has_many_values else self.default}
         if self.choices:
             details["choices"] = self.choices
-        if not self.name.startswith("-"):
-            details |= {"nargs": self.words} if self.words else {}
-            return parser.add_argument(self.field, metavar=None if self.choices else self.name, **details)
-        names = [self.short, self.name] if self.short else [self.name]
+        if not self.typed.startswith("-"):
+            is_optional = self.typed.startswith("[")
+            if self.has_many_values or is_optional:
+                details["nargs"] = "?" if not self.has_many_values else "*" if is_optional else "+"
+            return parser.add_argument(self.field, metavar=None if self.choices else self.metavar, **details)
+        names = [word for word in self.typed.split() if word.startswith("-")]
         if self.is_flag:
             return parser.add_argument(*names, dest=self.field, action="store_true", help=self.help)
         details |= {"dest": self.field, "metavar": self.metavar, "required": self.is_required}
@@ -356,7 +368,7 @@ class _ModelNames:
         return ", ".join(registry.names())
 
 
-MODEL = Option(name="MODEL", field="target", words="?", help="one of: %(models)s; or FILE.py")
+MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", field="target")
 """The argument that names a model. Models are imported only for the help text, which lists them."""
 
 

@@ -15,15 +15,10 @@ from isrcheck.traces.format import folder
 from isrcheck.traces.terminal import diff
 
 OPTIONS = (
-    Option(name="A", field="one", read=path, help="a trace written by check"),
-    Option(
-        name="B",
-        field="other",
-        read=path,
-        help="another trace of the model, perhaps of another protocol or configuration",
-    ),
+    Option("A", "a trace written by check", path, field="one"),
+    Option("B", "another trace of the model, perhaps of another protocol or configuration", path, field="other"),
     MODEL,
-    Option(name="--full", help="every field of the common states"),
+    Option("--full", "every field of the common states"),
     *LOOK,
 )
 

@@ -24,8 +24,8 @@ NOTES = ("Every configuration entry of a model is an option, as for check: --rep
 
 OPTIONS = (
     *walk_options.OPTIONS,
-    Option(name="--browser", help="serve the walk to a browser on this machine"),
-    Option(name="--port", metavar="N", read=port, help="the port of --browser (default: any free one)"),
+    Option("--browser", "serve the walk to a browser on this machine"),
+    Option("--port N", "the port of --browser (default: any free one)", port),
 )
 
 

@@ -42,13 +42,12 @@ ABOUT = (
 
 OPTIONS = (
     Option(
-        name="ID",
+        "[ID ...]",
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)",
         field="failures",
-        words="*",
-        help="a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)",
     ),
-    Option(name="--out", short="-o", metavar="DIR", read=path, is_required=True, help="the folder for the pages"),
-    Option(name="--force", help="write into a folder that has files, and replace pages"),
+    Option("-o --out DIR", "the folder for the pages", path, is_required=True),
+    Option("--force", "write into a folder that has files, and replace pages"),
 )
 
 

@@ -17,8 +17,8 @@ from isrcheck.traces.format.output import put
 from isrcheck.traces.other_tools.client_history import events, operations_of
 
 OPTIONS = (
-    Option(name="FILE", read=path, help="a trace of the model cap, or the link `latest`"),
-    Option(name="--jsonl", metavar="OUT.jsonl", read=path, help="write a file, in place of text"),
+    Option("FILE", "a trace of the model cap, or the link `latest`", path),
+    Option("--jsonl OUT.jsonl", "write a file, in place of text", path),
     REPLACE,
 )
 

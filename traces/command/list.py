@@ -15,7 +15,7 @@ from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.lanes.table import GAP
 
-OPTIONS = (Option(name="DIR", field="folder", words="?", default=folder.DEFAULT, read=path, help=""),)
+OPTIONS = (Option("[DIR]", "", path, field="folder", default=folder.DEFAULT),)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,21 +21,19 @@ from isrcheck.traces.other_tools import reading
 from isrcheck.traces.other_tools.reading import ForeignTrace
 
 OPTIONS = (
-    Option(name="FILE", read=path, help=f"{FILE_HELP}; or a folder of traces"),
+    Option("FILE", f"{FILE_HELP}; or a folder of traces", path),
     MODEL,
     Option(
-        name="--html",
-        short="-o",
-        metavar="OUT.html",
-        read=path,
-        help="one self-contained page; for a folder of traces, the folder for their pages and an index",
+        "-o --html OUT.html",
+        "one self-contained page; for a folder of traces, the folder for their pages and an index",
+        path,
     ),
-    Option(name="--svg", metavar="OUT.svg", read=path, help="vector graphics of the whole trace"),
-    Option(name="--png", metavar="OUT.png", read=path, help="the same graphics as a PNG picture"),
-    Option(name="--step", metavar="I", read=integer, help="draw only this step (-1: the last)"),
-    Option(name="--mermaid", metavar="OUT.mmd", read=path, help="a sequence diagram for Mermaid"),
-    Option(name="--plantuml", metavar="OUT.puml", read=path, help="a sequence diagram for PlantUML"),
-    Option(name="--force", help="replace existing files"),
+    Option("--svg OUT.svg", "vector graphics of the whole trace", path),
+    Option("--png OUT.png", "the same graphics as a PNG picture", path),
+    Option("--step I", "draw only this step (-1: the last)", integer),
+    Option("--mermaid OUT.mmd", "a sequence diagram for Mermaid", path),
+    Option("--plantuml OUT.puml", "a sequence diagram for PlantUML", path),
+    Option("--force", "replace existing files"),
 )
 
 

@@ -19,15 +19,13 @@ from isrcheck.traces.plotting.drawing import svg_of
 from isrcheck.traces.plotting.lines import lines_of
 
 OPTIONS = (
-    Option(name="FILE", read=path, help="a trace written by check, or the link `latest`"),
-    Option(name="FIELD", field="fields", words="*", help="fields of the state (default: those of the ISR)"),
+    Option("FILE", "a trace written by check, or the link `latest`", path),
+    Option("[FIELD ...]", "fields of the state (default: those of the ISR)", field="fields"),
     MODEL,
     Option(
-        name="--clock",
-        metavar="ACTION",
-        help="the axis counts how often this action was taken, as in --clock tick_passes (default: steps)",
+        "--clock ACTION", "the axis counts how often this action was taken, as in --clock tick_passes (default: steps)"
     ),
-    Option(name="--svg", metavar="OUT.svg", read=path, help="vector graphics, in place of text"),
+    Option("--svg OUT.svg", "vector graphics, in place of text", path),
     REPLACE,
 )
 

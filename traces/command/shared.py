@@ -21,15 +21,15 @@ from isrcheck.traces.terminal.colour import Ink, Look
 
 FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
 
-MODEL = Option(name="--model", metavar="FILE.py", read=path, help="your own model file, which is executed")
+MODEL = Option("--model FILE.py", "your own model file, which is executed", path)
 
 LOOK = (
-    Option(name="--width", metavar="N", read=integer, help="columns (default: those of the terminal, or 120)"),
-    Option(name="--color", choices=colour.WHEN, default=colour.AUTO, help="auto: colours on a terminal"),
+    Option("--width N", "columns (default: those of the terminal, or 120)", integer),
+    Option("--color", "auto: colours on a terminal", choices=colour.WHEN, default=colour.AUTO),
 )
 """The options for the width and the colours of a view."""
 
-REPLACE = Option(name="--force", help="replace an existing file")
+REPLACE = Option("--force", "replace an existing file")
 
 
 def model_of(arguments: argparse.Namespace) -> Model | None:

@@ -31,22 +31,18 @@ NOTES = (
 )
 
 OPTIONS = (
-    Option(name="FILE", read=path, help=FILE_HELP),
+    Option("FILE", FILE_HELP, path),
     MODEL,
-    Option(name="--full", help="every field of every state", excludes="part"),
-    Option(name="--why", help="only how the trace ends, and why", excludes="part"),
+    Option("--full", "every field of every state", excludes="part"),
+    Option("--why", "only how the trace ends, and why", excludes="part"),
     Option(
-        name="--step",
-        metavar="I",
-        read=integer,
-        help="state I in full, with the changes of step I and the properties that are false; -1: the last",
+        "--step I",
+        "state I in full, with the changes of step I and the properties that are false; -1: the last",
+        integer,
         excludes="part",
     ),
     Option(
-        name="--eval",
-        metavar="EXPR",
-        is_repeated=True,
-        help="the value of an expression over the state s in each state; may be repeated",
+        "--eval EXPR", "the value of an expression over the state s in each state; may be repeated", is_repeated=True
     ),
     *LOOK,
 )

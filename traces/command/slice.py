@@ -18,9 +18,9 @@ from isrcheck.traces.format import folder
 from isrcheck.traces.terminal import slice_text
 
 OPTIONS = (
-    Option(name="FILE", read=path, help="a trace that ends in the failure of a property"),
+    Option("FILE", "a trace that ends in the failure of a property", path),
     MODEL,
-    Option(name="--out", metavar="DIR", read=path, default=folder.DEFAULT, help="folder for the sliced trace"),
+    Option("--out DIR", "folder for the sliced trace", path, default=folder.DEFAULT),
 )
 
 

@@ -20,25 +20,18 @@ from isrcheck.traces.terminal.walk import Walk
 
 OPTIONS = (
     MODEL,
-    Option(name="--protocol", metavar="P", help="the protocol, if the model has several"),
-    Option(name="--set", is_repeated=True, metavar="NAME=VALUE", help="set an entry"),
-    Option(name="--switch", is_repeated=True, metavar="NAME=VALUE", help="set a switch"),
-    Option(name="--swap", is_repeated=True, metavar="ACTION=P", help="use the action of protocol P"),
-    Option(name="--from", field="origin", metavar="FILE", read=path, help="continue from the end of this trace"),
+    Option("--protocol P", "the protocol, if the model has several"),
+    Option("--set NAME=VALUE", "set an entry", is_repeated=True),
+    Option("--switch NAME=VALUE", "set a switch", is_repeated=True),
+    Option("--swap ACTION=P", "use the action of protocol P", is_repeated=True),
+    Option("--from FILE", "continue from the end of this trace", path, field="origin"),
     Option(
-        name="--step",
-        metavar="I",
-        read=whole_number("not the number of a step; give 0 or more"),
-        help="continue from this step; the later steps can be redone",
+        "--step I",
+        "continue from this step; the later steps can be redone",
+        whole_number("not the number of a step; give 0 or more"),
     ),
-    Option(name="--model", metavar="FILE.py", read=path, help="the model of that trace, if it is your own file"),
-    Option(
-        name="--out",
-        metavar="DIR",
-        read=path,
-        default=folder.DEFAULT,
-        help="the folder for saved walks (default: ./%(default)s)",
-    ),
+    Option("--model FILE.py", "the model of that trace, if it is your own file", path),
+    Option("--out DIR", "the folder for saved walks (default: ./%(default)s)", path, default=folder.DEFAULT),
 )
 """The options about a walk; what else is typed are options of the model."""
 

@@ -20,17 +20,8 @@ from isrcheck.conformance.follow.wire.lines.messages import FILE, is_wire
 from isrcheck.models.messages.errors import UsageError
 
 OPTIONS = (
-    Option(
-        name="DIR", field="recording", read=path, help=f"a folder with {FILE} and perhaps broker<i>/; or such a file"
-    ),
-    Option(
-        name="--out",
-        short="-o",
-        metavar="FILE.ndjson",
-        read=path,
-        is_required=True,
-        help="the file of observations; a new one",
-    ),
+    Option("DIR", f"a folder with {FILE} and perhaps broker<i>/; or such a file", path, field="recording"),
+    Option("-o --out FILE.ndjson", "the file of observations; a new one", path, is_required=True),
 )
 
 

@@ -33,16 +33,15 @@ SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 
 OPTIONS = (
     Option(
-        name="--node",
-        metavar="NAME=PORT:HOST:PORT",
+        "--node NAME=PORT:HOST:PORT",
+        "listen on the first port, and pass on to the second; NAME is a broker's id, controller, or controller-ID",
         is_repeated=True,
         is_required=True,
-        help="listen on the first port, and pass on to the second; NAME is a broker's id, controller, or controller-ID",
     ),
-    Option(name="--out", short="-o", metavar="DIR", read=path, is_required=True, help=f"folder for {FILE}"),
-    Option(name="--script", metavar="FILE", read=path, help="rules: what to hold and to delay"),
-    Option(name="--seconds", metavar="S", read=seconds, help="stop after this time"),
-    Option(name="--verbose", help="print one line for each event"),
+    Option("-o --out DIR", f"folder for {FILE}", path, is_required=True),
+    Option("--script FILE", "rules: what to hold and to delay", path),
+    Option("--seconds S", "stop after this time", seconds),
+    Option("--verbose", "print one line for each event"),
 )
 
 

@@ -20,20 +20,9 @@ MOST_BROKER = 1_000_000
 
 
 OPTIONS = (
-    Option(name="TRACE", field="file", read=path, help="a trace of the model kafka"),
-    Option(
-        name="--first-broker",
-        metavar="N",
-        read=integer,
-        default=0,
-        help="id of the broker that is 0 in the trace (default: %(default)s)",
-    ),
-    Option(
-        name="--controller",
-        metavar="NAME",
-        default=CONTROLLER,
-        help="name of the controller's --node (default: %(default)s)",
-    ),
+    Option("TRACE", "a trace of the model kafka", path, field="file"),
+    Option("--first-broker N", "id of the broker that is 0 in the trace (default: %(default)s)", integer, default=0),
+    Option("--controller NAME", "name of the controller's --node (default: %(default)s)", default=CONTROLLER),
 )
 
 
