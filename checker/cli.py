@@ -11,12 +11,11 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.command.forms import FORMS
-from isrcheck.checker.command.options import Form, OpenSession, Options, parser_of, read_options
+from isrcheck.checker.command.options import CHECKER, Form, OpenSession, Options, parser_of, read_options
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, USAGE
 from isrcheck.commands.program import complain, guarded, print_lines, product
@@ -28,12 +27,10 @@ if TYPE_CHECKING:
     from isrcheck.checker.session.session import SearchSession
     from isrcheck.commands.declarations import Parser
 
-CHECKER = Path(__file__).parent
-
 
 def forms() -> tuple[Form, ...]:
     """Return the forms of the command that are installed: a form is absent if the folder of its module is."""
-    return tuple(form for form in FORMS if (CHECKER / form.package).is_dir())
+    return tuple(form for form in FORMS if form.folder.is_dir())
 
 
 def parser(word: str = "") -> Parser:
@@ -74,7 +71,7 @@ def options_of(words: Sequence[str]) -> Options:
     installed = forms()
     for form in FORMS:
         if form.word and form.word == next(iter(words), "") and form not in installed:
-            folder = f"checker/{form.package.as_posix()}"
+            folder = form.folder.relative_to(CHECKER.parent).as_posix()
             raise UsageError(f"{form.word}: this form of check is not installed; install the folder {folder} as well")
     return read_options(words, installed)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from isrcheck.commands import program, settings
-from isrcheck.commands.declarations import Option
+from isrcheck.commands.declarations import ModelArguments, Option
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.generations import USUAL
@@ -64,8 +64,8 @@ def values_of(arguments: argparse.Namespace) -> dict[str, int]:
     return settings.values_of(settings.model_of(chosen)[0], chosen)
 
 
-def _about_model(arguments: argparse.Namespace) -> settings.ModelArguments:
-    return settings.ModelArguments(
+def _about_model(arguments: argparse.Namespace) -> ModelArguments:
+    return ModelArguments(
         command="conform",
         reserved=arguments.reserved,
         target=_model_of(arguments),

@@ -104,7 +104,7 @@ _WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE,
 _MATRIX = Form(
     name=MATRIX,
     module="isrcheck.checker.forms.matrix",
-    usage=(("check [--bound N]", "every generation against every property: the matrix"),),
+    usage={"check [--bound N]": "every generation against every property: the matrix"},
     examples=("check --bound 6",),
     refusals=_WITHOUT_MODEL,
     rest=NAME_A_MODEL,
@@ -113,7 +113,7 @@ _MATRIX = Form(
 _PUBLISHED = Form(
     name=PUBLISHED,
     module="isrcheck.checker.forms.comparison",
-    usage=(("check published", "published models, compared with TLC's figures"),),
+    usage={"check published": "published models, compared with TLC's figures"},
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_ONE_ALONE,
     refuse=_refuse_for_comparison,
@@ -122,21 +122,18 @@ _PUBLISHED = Form(
 _EXAMPLES = replace(
     _PUBLISHED,
     name=EXAMPLES,
-    usage=(("check examples/tla", "public TLA+ examples, compared with TLC's figures"),),
+    usage={"check examples/tla": "public TLA+ examples, compared with TLC's figures"},
 )
 
 _MODEL = Form(
     name=MODEL,
     module="isrcheck.checker.forms.model",
-    usage=(
-        ("check MODEL [--protocol P] [--bound N] ...", "one model (kafka, published/kip_101, ...)"),
-        ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
-        (
-            "check MODEL --counterexamples K [--bound N]",
-            "several counterexamples with different causes",
-        ),
-        ("check MODEL --simulate N --depth D", "random walks, for bounds that are too large to search"),
-    ),
+    usage={
+        "check MODEL [--protocol P] [--bound N] ...": "one model (kafka, published/kip_101, ...)",
+        "check FILE.py [--bound N] ...": "a model that you wrote, in the same language",
+        "check MODEL --counterexamples K [--bound N]": "several counterexamples with different causes",
+        "check MODEL --simulate N --depth D": "random walks, for bounds that are too large to search",
+    },
     own=SIMULATION,
     goes_with=SIMULATE_WITH,
     examples=("check kafka --protocol 0.10 --bound 6",),
@@ -147,7 +144,7 @@ _MUTATE = Form(
     name=MUTATE,
     word=MUTATE,
     module="isrcheck.checker.forms.mutants",
-    usage=(("check mutate MODEL [--bound N] ...", "remove each guard in turn: which property detects it?"),),
+    usage={"check mutate MODEL [--bound N] ...": "remove each guard in turn: which property detects it?"},
     examples=(
         "check mutate kafka --protocol 0.10 --bound 3",
         "check mutate examples/two_phase_commit",
@@ -202,9 +199,7 @@ def _refuse_topic_name(options: Options) -> None:
 _CONFIG = Form(
     name=CONFIG,
     module="isrcheck.checker.doctor.run",
-    usage=(
-        ("check --config FILE [--config FILE ...]", "Kafka's .properties files -> can this cluster lose a record?"),
-    ),
+    usage={"check --config FILE [--config FILE ...]": "Kafka's .properties files -> can this cluster lose a record?"},
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
     refusals=dict.fromkeys(("--protocol", "--switch", "--swap"), _FILES_SAY)
     | dict.fromkeys(("--engine", "--prove"), _ABOUT_A_MODEL)
@@ -220,12 +215,9 @@ _CONFIG = Form(
 _DESCRIBE = replace(
     _CONFIG,
     name=DESCRIBE,
-    usage=(
-        (
-            "check --describe FILE [--config FILE ...]",
-            "output of kafka-topics --describe -> the answer for every topic",
-        ),
-    ),
+    usage={
+        "check --describe FILE [--config FILE ...]": "output of kafka-topics --describe -> the answer for every topic"
+    },
     examples=(),
 )
 
@@ -233,12 +225,9 @@ _DOCTOR = replace(
     _CONFIG,
     name=DOCTOR,
     word=DOCTOR,
-    usage=(
-        (
-            "isrcheck doctor FILE [FILE ...]",
-            "can this cluster lose a record, and what to change? (files of both kinds)",
-        ),
-    ),
+    usage={
+        "isrcheck doctor FILE [FILE ...]": "can this cluster lose a record, and what to change? (files of both kinds)"
+    },
     examples=(
         "check doctor server.properties topic.properties producer.properties --kafka-version 3.9",
         "check doctor topics.txt server.properties --topic-name orders",
@@ -338,7 +327,7 @@ _GRAPH = Form(
     name=GRAPH,
     word=GRAPH,
     module="isrcheck.checker.graph.run",
-    usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a graph: .html, .dot or .graphml"),),
+    usage={"check graph MODEL [--bound N] -o FILE": "its states and steps as a graph: .html, .dot or .graphml"},
     examples=(
         GRAPH_OF_KAFKA,
         GRAPH_OF_TWO_PHASE_COMMIT.replace("states.html", "states.dot"),
@@ -377,12 +366,9 @@ _SWEEP = Form(
     name=SWEEP,
     word=SWEEP,
     module="isrcheck.checker.sweep.run",
-    usage=(
-        (
-            "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...",
-            "a safety table over configurations",
-        ),
-    ),
+    usage={
+        "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a safety table over configurations"
+    },
     examples=(
         f"check {SWEEP} kafka --vary acks=0,1,all --bound 4",
         f"check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
@@ -414,7 +400,7 @@ _FAILURES = Form(
     name=FAILURES,
     word=FAILURES,
     module="isrcheck.checker.failures.run",
-    usage=(("check failures [ID ...]", "the library of known failures: each found, and gone with its repair"),),
+    usage={"check failures [ID ...]": "the library of known failures: each found, and gone with its repair"},
     examples=(
         "check failures KIP-101 KAFKA-14402",
         "check failures --kafka-version 0.10.2",
@@ -443,7 +429,7 @@ _FAMILY = Form(
     name="family",
     word="family",
     module="isrcheck.checker.family.run",
-    usage=(("check family [NAME ...]", "small models around replication: what each case breaks, as recorded"),),
+    usage={"check family [NAME ...]": "small models around replication: what each case breaks, as recorded"},
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={
@@ -495,7 +481,7 @@ _SCHEMES = Form(
     name=COMPARE_SCHEMES,
     word=COMPARE_SCHEMES,
     module="isrcheck.checker.schemes.run",
-    usage=(("check compare-schemes", "majority against ISR: failures tolerated, answers waited for"),),
+    usage={"check compare-schemes": "majority against ISR: failures tolerated, answers waited for"},
     examples=(
         COMPARE_TWO,
         f"check {COMPARE_SCHEMES} --most-replicas 2 --json",
@@ -537,7 +523,7 @@ _ATLAS = Form(
     name=ATLAS,
     word=ATLAS,
     module="isrcheck.checker.atlas.pages.run",
-    usage=((WRITE_ATLAS, "the recorded answers for every combination of settings, as pages with filters"),),
+    usage={WRITE_ATLAS: "the recorded answers for every combination of settings, as pages with filters"},
     examples=("check atlas -o atlas", "check atlas -o atlas_of_kafka", "check atlas -o public/atlas"),
     as_in=WRITE_ATLAS,
     own=(

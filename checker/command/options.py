@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from isrcheck.checker.command import table
 from isrcheck.checker.disk.request import MINUTES, DiskRequest
@@ -25,10 +24,11 @@ from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.spark.request import ENGINE, SparkRequest
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.checker.spark.summary import Mode
-from isrcheck.commands.declarations import MODEL, Only, Option, Parser, Subcommand, alike
-from isrcheck.commands.settings import ModelArguments
+from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
+
+CHECKER = Path(__file__).parents[1]
 
 DESCRIPTION = "Can this protocol, under this configuration, lose or diverge a record that somebody was promised?"
 
@@ -42,6 +42,8 @@ exit codes: 0 nothing promised is broken; 12 violated; 11 deadlock;
 13 a state is stuck, or what must happen never does;
 10 an expected figure or counterexample was not found; 3 undecided; 2 bad input; 130 interrupted"""
 
+Part = TypeVar("Part")
+
 EVERYTHING_ELSE = "*"
 """A key in the `refusals` of a form: every option that the form does not take."""
 
@@ -53,7 +55,7 @@ class Form(Subcommand):
     word: str = ""
     """The first argument that selects the form; empty: other arguments select it."""
 
-    usage: tuple[tuple[str, str], ...] = ()
+    usage: Mapping[str, str] = field(default_factory=dict)
     """Lines of the help: how the form is typed, and what it does."""
 
     as_in: str = ""
@@ -68,7 +70,7 @@ class Form(Subcommand):
     takes: frozenset[str] = frozenset()
     """The other options that it accepts, if `refusals` has a message for everything else."""
 
-    refusals: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    refusals: Mapping[str, str] = field(default_factory=dict)
     """The error message for an option by its name, and by `EVERYTHING_ELSE` for all that are neither in `takes` nor in
     `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value} (z3) and {form}."""
 
@@ -102,9 +104,9 @@ class Form(Subcommand):
         return tuple(replace(option, only=Only(frozenset({self.name}), self.goes_with)) for option in self.own)
 
     @property
-    def package(self) -> Path:
-        """The folder of its module, below checker/."""
-        return Path(*self.module.split(".")[2:-1])
+    def folder(self) -> Path:
+        """The folder of its module."""
+        return CHECKER.joinpath(*self.module.split(".")[2:-1])
 
     def refusal_of(self, option: Option) -> str:
         """Return the error message for a command with this form and option; empty if the form accepts the option."""
@@ -243,7 +245,7 @@ def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
     and is used for its help."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
-    usage = [line for one in shown for line in one.usage]
+    usage = [line for one in shown for line in one.usage.items()]
     examples = form.examples if form else [one.examples[0] for one in forms if one.examples][:3]
     parser = Parser(
         prog="check",
@@ -268,109 +270,68 @@ def _options(forms: Sequence[Form]) -> list[Option]:
             assert option.only is not None
             only = Only(other.only.forms | option.only.forms, other.only.refusal)
             own[option.name] = replace(other, only=only, help=f"{other.help}; {option.help}")
-    return [*table.OPTIONS, *own.values(), *(table.REPORTS if table.has_reports() else ())]
+    reports = table.REPORTS if (CHECKER / "reports").is_dir() else ()
+    return [*table.OPTIONS, *own.values(), *reports]
 
 
 def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
     """Read the command line. Raises UsageError."""
-    typed = ("check", *words)
+    whole = ("check", *words)
     chosen = next((form for form in forms if form.word and list(words[:1]) == [form.word]), None)
     if chosen is not None:
         words = words[1:]
         if not {"-h", "--help"}.isdisjoint(words):
             parser_of(forms, chosen.word).parse_known_args(words)
     parser = parser_of(forms)
-    known, rest = parser.parse_known_args(words)
-    taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
-    if taken or known.target in (None, "published"):
+    typed, rest = parser.parse_known_args(words)
+    taken = [pair for pair in pairwise(words) if pair[1] == typed.target and pair[0] in rest and pair[0][:2] == "--"]
+    if taken or typed.target in (None, "published"):
         accepted = parser if chosen is None else parser_of(forms, chosen.word)
         takes_model = chosen is None or (chosen.opens and not chosen.files)
-        model = "published" if known.target == "published" else "kafka"
+        model = "published" if typed.target == "published" else "kafka"
         _refuse_misspelt(rest, accepted.options(), model if takes_model else None)
-    if chosen is not None and chosen.usual_target is not None and (taken or known.target is None):
-        known, rest = parser.parse_known_args([chosen.usual_target, *words])
+    if chosen is not None and chosen.usual_target is not None and (taken or typed.target is None):
+        typed, rest = parser.parse_known_args([chosen.usual_target, *words])
     elif taken:
         option, value = taken[0]
-        form = chosen or _form_of(forms, known)
+        form = chosen or _form_of(forms, typed)
         if form.name in (table.CONFIG, table.DESCRIBE) or (chosen is not None and form.rest):
             raise UsageError(form.rest.format(option=option, form=form.name))
         raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
-    form = chosen or _form_of(forms, known)
+    form = chosen or _form_of(forms, typed)
     for one in forms:
-        if one.word and one.word in (known.target, *rest):
+        if one.word and one.word in (typed.target, *rest):
             raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
-    options = _options(forms)
-    _refuse_other_options(form, options, known, rest)
-    _refuse_misspelt_form(known.target, forms)
+    _refuse_other_options(form, _options(forms), typed, rest)
+    _refuse_misspelt_form(typed.target, forms)
     own_options = {option.name: option for option in form.options}
-    values = {option.field: own_options.get(option.name, option).value(known) for option in options}
+    values = {option.field: own_options.get(option.name, option).value(typed) for option in _options(forms)}
     reserved = tuple(word for word in parser.options() if word.startswith("--"))
-    read = _assembled(typed, form, known.target, tuple(rest), reserved, values)
-    form.refuse(read)
-    return read
-
-
-def _assembled(
-    typed: tuple[str, ...],
-    form: Form,
-    target: str | None,
-    rest: tuple[str, ...],
-    reserved: tuple[str, ...],
-    values: dict[str, Any],
-) -> Options:
-    """Put the values of the options into parts. Raises UsageError for options that exclude each other."""
-    take = values.pop
     spark, disk = _spark_request(values), _disk_request(values)
-    threads = take("threads") or min(os.cpu_count() or 1, form.most_threads)
-    files = ((role, file) for role in table.ROLES for file in take(role))
-    return Options(
-        words=typed,
+    roles = ((role, file) for role in table.ROLES for file in values.pop(role))
+
+    def part(kind: type[Part], **more: Any) -> Part:
+        named = {one.name: values.pop(one.name) for one in fields(kind) if one.name in values}  # type: ignore[arg-type]
+        return kind(**named, **more)
+
+    options = Options(
+        words=whole,
         form=form,
-        model=ModelArguments(
-            command="check",
-            reserved=reserved,
-            target=target,
-            protocol=take("protocol"),
-            settings=take("settings"),
-            switches=take("switches"),
-            swaps=take("swaps"),
-            rest=rest,
-        ),
+        model=part(ModelArguments, command="check", reserved=reserved, target=typed.target, rest=tuple(rest)),
         limits=Limits(
-            take("bound"),
-            take("memory") or machine_memory() // 2,
-            take("seconds") or form.seconds,
-            threads,
-            deadlock=not take("no_deadlock"),
+            depth=values.pop("bound"),
+            memory=values.pop("memory") or machine_memory() // 2,
+            seconds=values.pop("seconds") or form.seconds,
+            threads=values.pop("threads") or min(os.cpu_count() or 1, form.most_threads),
+            deadlock=not values.pop("no_deadlock"),
         ),
-        search=SearchOptions(
-            engine=take("engine"),
-            count_all=take("count_all"),
-            prove=take("prove"),
-            symmetry=take("symmetry"),
-            no_reduction=take("no_reduction"),
-            counterexamples=take("counterexamples"),
-            spark=spark,
-            disk=disk,
-        ),
-        output=OutputOptions(
-            folder=take("out"),
-            tables=take("tables"),
-            as_json=take("as_json"),
-            details=take("details"),
-            strict=take("strict"),
-        ),
-        cluster=ClusterOptions(
-            files=(*((None, file) for file in take("config")), *files),
-            describe=take("describe"),
-            topic_name=take("topic_name"),
-            kafka_version=take("kafka_version"),
-            metadata_version=take("metadata_version"),
-            fresh=take("fresh"),
-            fail_on=take("fail_on"),
-        ),
+        search=part(SearchOptions, spark=spark, disk=disk),
+        output=part(OutputOptions),
+        cluster=part(ClusterOptions, files=(*((None, file) for file in values.pop("config")), *roles)),
         own=values,
     )
+    form.refuse(options)
+    return options
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
@@ -396,17 +357,17 @@ def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
     raise UsageError(f"there is no model and no form {target} of check; did you mean {close}?")
 
 
-def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
+def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
     """Return the form of a command whose first argument does not select a form."""
-    if known.config or any(getattr(known, role) for role in table.ROLES):
+    if typed.config or any(getattr(typed, role) for role in table.ROLES):
         name = table.CONFIG
-    elif known.describe:
+    elif typed.describe:
         name = table.DESCRIBE
-    elif known.target is None:
+    elif typed.target is None:
         name = table.MATRIX
-    elif known.target == "published" and known.protocol is None:
+    elif typed.target == "published" and typed.protocol is None:
         name = table.PUBLISHED
-    elif known.target == "examples/tla":
+    elif typed.target == "examples/tla":
         name = table.EXAMPLES
     else:
         name = table.MODEL
@@ -414,13 +375,13 @@ def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
 
 
 def _refuse_other_options(
-    form: Form, options: Sequence[Option], known: argparse.Namespace, rest: Sequence[str]
+    form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]
 ) -> None:
     """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
-        message = form.refusal_of(option) if option.is_given(known) else ""
+        message = form.refusal_of(option) if option.is_given(typed) else ""
         if message:
-            spelled = option.spelled(known)
+            spelled = option.spelled(typed)
             value = spelled.partition(" ")[2]
             raise UsageError(message.format(option=option.name, typed=spelled, value=value, form=form.name))
     if form.rest and rest:

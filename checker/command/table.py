@@ -6,8 +6,6 @@ Out: `OPTIONS`, a table of `Option`, and the names of forms.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from isrcheck.checker.disk.request import MINUTES
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import (
@@ -219,7 +217,9 @@ OPTIONS = (
             " --counterexamples 3",
         ),
     ),
-    Option("--out DIR", "folder for traces (default: ./counterexamples)", folder, default="counterexamples"),
+    Option(
+        "--out DIR", "folder for traces (default: ./counterexamples)", folder, field="folder", default="counterexamples"
+    ),
     Option("--config FILE", "one of Kafka's .properties files", path, is_repeated=True),
     Option("--broker FILE", "broker settings file", path, is_repeated=True),
     Option("--topic FILE", "topic settings file", path, is_repeated=True),
@@ -291,8 +291,3 @@ REPORTS = (
     ),
 )
 """The option of the optional package checker/reports."""
-
-
-def has_reports() -> bool:
-    """Whether the package that writes reports is installed."""
-    return (Path(__file__).parents[1] / "reports").is_dir()

@@ -372,6 +372,35 @@ MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", field="target")
 """The argument that names a model. Models are imported only for the help text, which lists them."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelArguments:
+    """What a command line says of a model and its configuration."""
+
+    command: str
+    """The name of the command, for messages."""
+
+    reserved: tuple[str, ...]
+    """The options of the command itself, whose names a model's entries cannot have."""
+
+    target: str | None
+    """The name of a built-in model, or FILE.py."""
+
+    protocol: str | None
+    """The name of the protocol, if one is given."""
+
+    settings: tuple[str, ...] = ()
+    """The values of `--set`, each as NAME=VALUE."""
+
+    switches: tuple[str, ...] = ()
+    """The values of `--switch`, each as NAME=VALUE."""
+
+    swaps: tuple[str, ...] = ()
+    """The values of `--swap`, each as ACTION=PROTOCOL."""
+
+    rest: tuple[str, ...] = ()
+    """The remaining words of the command line, which may be options of the model."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of printing and ending the process."""
 

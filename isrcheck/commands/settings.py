@@ -13,44 +13,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isrcheck.commands.declarations import Parser, alike
+from isrcheck.commands.declarations import ModelArguments, Parser, alike
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.nearest import nearest
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelArguments:
-    """What a command line says of a model and its configuration."""
-
-    command: str
-    """The name of the command, for messages."""
-
-    reserved: tuple[str, ...]
-    """The options of the command itself, whose names a model's entries cannot have."""
-
-    target: str | None
-    """The name of a built-in model, or FILE.py."""
-
-    protocol: str | None
-    """The name of the protocol, if one is given."""
-
-    settings: tuple[str, ...] = ()
-    """The values of `--set`, each as NAME=VALUE."""
-
-    switches: tuple[str, ...] = ()
-    """The values of `--switch`, each as NAME=VALUE."""
-
-    swaps: tuple[str, ...] = ()
-    """The values of `--swap`, each as ACTION=PROTOCOL."""
-
-    rest: tuple[str, ...] = ()
-    """The remaining words of the command line, which may be options of the model."""
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:

@@ -11,8 +11,7 @@ import shlex
 from pathlib import Path
 
 from isrcheck.commands import settings
-from isrcheck.commands.declarations import MODEL, Option, path, whole_number
-from isrcheck.commands.settings import ModelArguments
+from isrcheck.commands.declarations import MODEL, ModelArguments, Option, path, whole_number
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format import folder

@@ -290,7 +290,10 @@ def test_too_little_time_is_undecided(conform):
         ("follow x --memory much", "much: not a size; write it as 512M or 8G"),
         ("follow x --engine z3", "argument --engine: invalid choice: 'z3'"),
         ("follow x --master local", "--master goes with --engine spark; add that, or leave --master out"),
-        ("follow x --spark-conf a=b", "--spark-conf goes with --engine spark; add that, or leave --spark-conf out"),
+        (
+            "follow x --spark-conf spark.a=b",
+            "--spark-conf goes with --engine spark; add that, or leave --spark-conf out",
+        ),
         ("follow x --engine spark --spark-conf a=b", "--spark-conf a=b: write it as --spark-conf spark."),
         ("follow x --engine spark --master spark://nowhere", "--master spark://nowhere: write it as spark://HOST:PORT"),
         ("follow x --most-states 0", "0: not a whole number of at least 1"),
