@@ -12,7 +12,7 @@ from isrcheck.commands import program, settings
 from isrcheck.commands.declarations import ModelArguments, Option
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.generations import USUAL
+from isrcheck.conformance.cluster.configuration.protocol import USUAL
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 

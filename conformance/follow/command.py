@@ -16,7 +16,7 @@ from isrcheck.checker.command.table import SPARK_SESSION
 from isrcheck.checker.spark.request import ENGINE
 from isrcheck.commands.declarations import Option, count, memory, path, seconds
 from isrcheck.commands.exit_codes import INTERRUPTED, NOTHING
-from isrcheck.conformance.cluster.configuration.generations import USUAL
+from isrcheck.conformance.cluster.configuration.protocol import USUAL
 from isrcheck.conformance.console import (
     asked_model,
     complain,

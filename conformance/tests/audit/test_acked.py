@@ -7,7 +7,7 @@ import pytest
 from conformance.tests.audit.building import CONTROL, GZIP, ZSTD, batch, batches, broker
 from conformance.tests.audit.running import audit
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
-from isrcheck.conformance.audit.acked_list import Acked, acked_in
+from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.models.messages.errors import UsageError
 
 

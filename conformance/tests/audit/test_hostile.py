@@ -16,9 +16,9 @@ from conformance.tests.audit.building import batch, batches, broker, crc, snapsh
 from conformance.tests.audit.running import audit, lines_of
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
-from isrcheck.conformance.audit.audit_partition import audit_partition
-from isrcheck.conformance.audit.folder import copies_in
-from isrcheck.conformance.audit.format import files
+from isrcheck.conformance.audit.copies import copies_in
+from isrcheck.conformance.audit.report import audit_partition
+from isrcheck.conformance.kafka_format import log_folder as files
 
 REAL = RECORDINGS / "wire" / "stale_record"
 SEGMENT = f"{0:020}.log"
