@@ -16,7 +16,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="replay",
         help="replay traces on the executable cluster and compare after every step",
-        module="isrcheck.conformance.replay.command",
+        module="isrcheck.conformance.replay.replay_command",
         examples=(
             "conform replay counterexamples",
             "conform replay --walks 5",
@@ -36,7 +36,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="follow",
         help="check whether a recorded run is a behaviour of the model",
-        module="isrcheck.conformance.follow.command",
+        module="isrcheck.conformance.follow.follow_command",
         examples=(
             "conform follow my_run.ndjson",
             "conform follow my_run.ndjson --most-states 100000",
@@ -46,7 +46,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="audit",
         help="hold log folders of stopped brokers against the invariants of replication",
-        module="isrcheck.conformance.audit.command",
+        module="isrcheck.conformance.audit.audit_command",
         examples=(
             "conform audit broker1 broker2 broker3",
             "conform audit broker1 broker2 broker3 --acked acked.txt",
@@ -56,7 +56,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="convert",
         help="convert a recording of Kafka's network traffic to observations",
-        module="isrcheck.conformance.follow.wire.command",
+        module="isrcheck.conformance.follow.wire.convert_command",
         examples=(
             "conform convert recording -o observations.ndjson",
             "conform convert recording/wire.ndjson -o observations.ndjson",
@@ -66,7 +66,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="serve",
         help="serve the cluster to real Kafka clients, or play a trace under them",
-        module="isrcheck.conformance.wire.command",
+        module="isrcheck.conformance.wire.serve_command",
         examples=(
             "conform serve --seconds 1",
             "conform serve --protocol 0.11 --replicas 2 --verbose --seconds 1",
@@ -76,7 +76,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="record",
         help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
-        module="isrcheck.conformance.wire.recording.command",
+        module="isrcheck.conformance.wire.recording.record_command",
         examples=(
             "conform record --node 1=29501:localhost:9092 --seconds 0.5 -o recorded",
             "conform record --node 2=29502:kafka:9092 --node controller=29590:kafka:9093 --seconds 0.5 -o recorded",
@@ -96,7 +96,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="report",
         help="write a known failure as a folder from which an issue of Kafka can be filed",
-        module="isrcheck.conformance.report.command",
+        module="isrcheck.conformance.report.report_command",
         examples=(
             "conform report 8.24 -o report",
             "conform report stale_record -o report --force",

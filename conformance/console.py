@@ -75,6 +75,14 @@ def _about_model(arguments: argparse.Namespace) -> ModelArguments:
     )
 
 
+def words_of(arguments: argparse.Namespace) -> list[str]:
+    """The options that choose the model and its configuration, as a command line that chooses them again."""
+    words = ["--model", arguments.model] if arguments.model not in (None, "kafka") else []
+    words += ["--protocol", arguments.protocol] if arguments.protocol else []
+    words += [word for text in arguments.switch for word in ("--switch", text)]
+    return words + [word for text in arguments.set for word in ("--set", text)]
+
+
 def asked_model(arguments: argparse.Namespace) -> str | None:
     """The model that --model names, or that the other `model_options` are about; None if none is given."""
     is_about_one = arguments.protocol or arguments.switch or arguments.set

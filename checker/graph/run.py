@@ -6,7 +6,7 @@ Out: a `CommandResult`; the file of the graph.
 
 from __future__ import annotations
 
-from isrcheck.checker.command.forms import graph_request_of as request_of
+from isrcheck.checker.command.forms import graph_request_of
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.graph.files import text, write_graph
 from isrcheck.checker.graph.state_graph import CutShortError, state_graph, summary
@@ -22,7 +22,7 @@ from isrcheck.commands.settings import instance_of
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
-    instance, request = instance_of(options.model), request_of(options)
+    instance, request = instance_of(options.model), graph_request_of(options)
     progress = ProgressLine(naming.title(instance))
     try:
         kernel = session.begin(instance, progress).kernel

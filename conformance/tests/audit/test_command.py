@@ -8,7 +8,7 @@ from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
 from isrcheck.checker.session import progress
 from isrcheck.commands.exit_codes import DONE, INTERRUPTED, VIOLATED
-from isrcheck.conformance.audit import command
+from isrcheck.conformance.audit import audit_command as command
 from isrcheck.conformance.audit import report as audit_partition
 
 

@@ -24,6 +24,7 @@ from isrcheck.conformance.console import (
     model_options,
     protocol_of,
     values_of,
+    words_of,
 )
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.logs import logs_of
@@ -110,8 +111,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _words(arguments: argparse.Namespace) -> list[str]:
     """The options of this command that `conform follow` needs in order to follow one of these logs in the same way."""
-    words = ["--model", arguments.model] if arguments.model else []
-    words += ["--protocol", arguments.protocol] if arguments.protocol else []
-    words += [word for given in arguments.switch for word in ("--switch", given)]
-    words += [word for given in arguments.set for word in ("--set", given)]
-    return words + (["--most-states", str(arguments.most_states)] if arguments.most_states != MOST_STATES else [])
+    return words_of(arguments) + (
+        ["--most-states", str(arguments.most_states)] if arguments.most_states != MOST_STATES else []
+    )

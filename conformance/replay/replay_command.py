@@ -18,7 +18,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.commands.declarations import Option, count, integer, path
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
 from isrcheck.commands.program import say
-from isrcheck.conformance.console import complain, gravest, instance_of, model_options
+from isrcheck.conformance.console import complain, gravest, instance_of, model_options, words_of
 from isrcheck.conformance.implemented import BUGS, MissingMechanismError, UntimelyError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
@@ -158,14 +158,10 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
     """The command that replays this walk."""
-    options = ["--model", arguments.model] if arguments.model != "kafka" else []
-    options += ["--protocol", arguments.protocol] if arguments.protocol else []
-    options += [word for given in arguments.switch for word in ("--switch", given)]
-    options += [word for given in arguments.set for word in ("--set", given)]
     return " ".join(
         [
             *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
-            *(*map(shlex.quote, options), *_on_what(arguments)),
+            *(*map(shlex.quote, words_of(arguments)), *_on_what(arguments)),
         ]
     )
 
