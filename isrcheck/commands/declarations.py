@@ -15,7 +15,7 @@ from dataclasses import field as declared
 from pathlib import Path
 from typing import Any, NoReturn
 
-from isrcheck.commands.program import give_up_stdout, guarded, print_lines, product
+from isrcheck.commands.program import guarded, print_lines, product
 from isrcheck.models.messages.errors import UsageError
 
 LEAST_LIKENESS = 0.7
@@ -428,12 +428,9 @@ class Parser(argparse.ArgumentParser):
         """Raise UsageError with the message and a reference to `--help`."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
-    def _print_message(self, message: str, file: Any = None) -> None:
-        """Print the help at once: its reader may have closed the pipe, or its device may be full."""
-        try:
-            print(message, end="", file=file, flush=True)
-        except BrokenPipeError:
-            give_up_stdout()
+    def _print_message(self, message: str, _file: Any = None) -> None:
+        """Print the help."""
+        print_lines([message.removesuffix("\n")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices. Raises UsageError, with the choice that was meant, if any was."""

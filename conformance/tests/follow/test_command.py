@@ -7,14 +7,14 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.support.engine import checking
 from conformance.tests.support.observations import acked, disk, header, metadata, write
-from conformance.tests.support.places import PROJECT, RECORDINGS
+from conformance.tests.support.places import RECORDINGS
+from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
@@ -398,42 +398,12 @@ def test_text_from_a_log_is_escaped_for_the_terminal(conform, log):
 # -------------------------------------------------------------------------------------------------------- as a process
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-P", "-m", "isrcheck.conformance", *map(str, words)]
-
-
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}
-
-
-def test_a_closed_output_does_not_change_the_exit_code(conform, log):
-    with subprocess.Popen(
-        command("follow", spoilt(log), log), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 20
-
-
-def test_a_full_device_is_reported(conform):
-    done = subprocess.run(
-        ["bash", "-c", '"$@" > /dev/full', "bash", *command("run", "--steps", 5)],
-        env=ENVIRONMENT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (
-        2,
-        "conform: output: No space left on device; make room, or write elsewhere\n",
-    )
-
-
 def interrupted(words: list[object]) -> tuple[int, str, str]:
     """Interrupt a command after its first progress, which it reports after one second; return its later output."""
-    script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
-        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
-    )
+    script = "from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1"
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", script, *map(str, words)],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        words_of("conform", *words, script=script),
+        env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -403,17 +401,3 @@ def test_a_walk_on_a_users_broker_is_replayed_on_it(conform, tmp_path):
     assert conform(command)[0] == 20
     written = json.loads(Path(out.partition(":")[0]).read_text(encoding="utf-8"))["#meta"]["isrcheck"]["command"]
     assert written == "conform replay --walks 1 --seed 0 --steps 30 --driver mine.py"
-
-
-# -------------------------------------------------------------------------------------------------------- as a process
-
-
-def test_ctrl_c_and_a_closed_pipe_end_quietly(tmp_path):
-    command = [sys.executable, "-m", "isrcheck.conformance", "replay", "--walks", "1", "--coverage"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
-    process.stderr.close()
-    assert process.wait() == 0
