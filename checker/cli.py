@@ -20,15 +20,15 @@ from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.options import parser_of, read_options
 from isrcheck.checker.doctor.command import FORMS as OF_A_CLUSTER
 from isrcheck.checker.forms.table import FORMS
-from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.results.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
+    from isrcheck.checker.results.run import CommandResult
+    from isrcheck.checker.running.session import SearchSession
     from isrcheck.models.command_line import Parser
 
 OTHER_FORMS = {
@@ -148,7 +148,7 @@ def _run(options: Options, seen: list[int], began: float) -> int:
 
     def opened(**more: Any) -> SearchSession:
         from isrcheck.checker.resources.budget import Budget
-        from isrcheck.checker.session.session import SearchSession
+        from isrcheck.checker.running.session import SearchSession
 
         limits = options.limits
         budget = Budget(options.form.seconds if limits.seconds is None else limits.seconds, limits.memory, began)

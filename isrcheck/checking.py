@@ -19,16 +19,16 @@ from isrcheck.checker.command.option_values import memory as memory_of
 from isrcheck.checker.command.option_values import seconds as seconds_of
 from isrcheck.checker.command.option_values import seed as seed_of
 from isrcheck.checker.command.option_values import threads as threads_of
-from isrcheck.checker.forms import simulation
-from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import machine_memory
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.running import simulation
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.checker.simulation.group import SimulationRequest
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
@@ -195,8 +195,7 @@ def _searched(
             run = session.compare_with_z3(run)
         if prove:
             run = session.prove(run, traces)
-    parts = [run.exploration.stopped, run.second and run.second.stopped, run.proving and run.proving.proofs.stopped]
-    if "interrupt" in parts:
+    if run.is_interrupted:
         raise KeyboardInterrupt
     return run
 

@@ -23,10 +23,10 @@ from isrcheck.checker.causes.first_violations import End, FirstViolations
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
-from isrcheck.checker.outcome.exploration import Progress, StepPath
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.results.exploration import Progress, StepPath
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.violating_states import ViolatingStates
-from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.models.language.model import Property
 
 

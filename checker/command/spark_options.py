@@ -9,9 +9,8 @@ import argparse
 
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import depth
-from isrcheck.checker.spark.request import ENGINE, SparkRequest
+from isrcheck.checker.spark.request import ENGINE, Mode, SparkRequest
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.checker.spark.summary import Mode
 from isrcheck.models.messages.errors import UsageError
 
 GROUP = f"with --engine {ENGINE}"

@@ -28,8 +28,8 @@ from isrcheck.checker.compile.packing import copier, least_packer, packer, unpac
 from isrcheck.checker.compile.staging.code import Apart, Code, Value, Variable
 from isrcheck.checker.compile.staging.instructions import READ, failed, load_word, store_word
 from isrcheck.checker.compile.staging.module import Module
-from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_status, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.results.kernel_results import EntryKind, offset_of_status, offset_of_steps
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.ir.nodes import Expression, Routine

@@ -27,7 +27,7 @@ from isrcheck.checker.resources.engine_digest import hashed_modules
 
 FOLDERS = {
     "isrcheck.checker.compile": True,
-    "isrcheck.checker.outcome": False,
+    "isrcheck.checker.results": False,
     "isrcheck.checker.reductions": False,
     "isrcheck.models.language": True,
 }

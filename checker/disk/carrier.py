@@ -31,9 +31,9 @@ from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.machine_memory import whole_resident
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.models.messages.errors import UsageError
 
 BATCH_BYTES = 1 << 18

@@ -18,8 +18,8 @@ from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import concluded
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Progress
 from isrcheck.models.language.model import Instance
 
 

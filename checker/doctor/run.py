@@ -30,8 +30,8 @@ from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.models.messages.errors import UsageError
 
 SHOWN = {

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
-from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
-from isrcheck.checker.outcome.forecast import forecast
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Findings, Progress, forecast
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.models.language.declarations.declare import WHOLE
 from isrcheck.models.language.model import Instance, Property
 

@@ -22,10 +22,10 @@ from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.threads import Threads
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError

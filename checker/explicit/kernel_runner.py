@@ -1,7 +1,7 @@
 """Runs a kernel, and switches to the careful kernel when the model leaves a declared range.
 
 In:  a `Kernel`, and the arrays that it reads and writes.
-Out: successors, and counts (checker/outcome/kernel_results.py).
+Out: successors, and counts (checker/results/kernel_results.py).
 
 A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the careful
 kernel for the same layout repeats the call and runs all later calls.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 
 Buffer = NDArray[np.int8]
 Counts = NDArray[np.int64]

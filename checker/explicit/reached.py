@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Start
-from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models.run import Cells
 
 

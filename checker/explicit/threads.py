@@ -27,7 +27,7 @@ from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.explicit.single_thread import CHUNK
 from isrcheck.checker.explicit.visited_set import VisitedSet
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 
 LANE_BYTES = 1 << 21
 """The size in bytes of a buffer for the successors of a chunk."""

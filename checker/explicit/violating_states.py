@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError

@@ -19,8 +19,8 @@ from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.liveness.fair_loops import fair_loops
 from isrcheck.checker.liveness.possible_states import stuck_states
 from isrcheck.checker.liveness.reachable import LimitError, Numbers
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.model import Property
 

@@ -91,7 +91,7 @@ _WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE,
 
 _MATRIX = Form(
     name=MATRIX,
-    module="isrcheck.checker.forms.matrix",
+    module="isrcheck.checker.comparisons.matrix",
     usage=(("check [--bound N]", "every generation against every property: the matrix"),),
     examples=("check --bound 6",),
     refusals=_WITHOUT_MODEL,
@@ -100,7 +100,7 @@ _MATRIX = Form(
 
 _PUBLISHED = Form(
     name=PUBLISHED,
-    module="isrcheck.checker.forms.comparison",
+    module="isrcheck.checker.comparisons.published",
     usage=(("check published", "published models, compared with TLC's figures"),),
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_ONE_ALONE,

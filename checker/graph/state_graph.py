@@ -30,11 +30,11 @@ from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
 from isrcheck.checker.liveness.possible_states import stuck_states
 from isrcheck.checker.liveness.reachable import LimitError
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
 from isrcheck.models import run
 from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE

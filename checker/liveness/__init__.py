@@ -2,5 +2,5 @@
 
 In:  the states of a search that has reached every one, and their transitions, which are computed again.
 Out: the states in which such a property fails, and a path or a lasso to the first of them.
-May import: checker/compile, checker/outcome.
+May import: checker/compile, checker/results.
 """

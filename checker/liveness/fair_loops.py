@@ -30,8 +30,8 @@ from isrcheck.checker.compile.machine_code import as_machine_code
 from isrcheck.checker.liveness import walks
 from isrcheck.checker.liveness.graph import Graph
 from isrcheck.checker.liveness.reachable import Marks, Numbers, Reachable
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, judgement
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.kernel_results import PREMISE, EntryKind, judgement
 from isrcheck.models.fair_groups import groups_of
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.model import Instance, Property

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.liveness.reachable import Marks, Numbers, Reachable
-from isrcheck.checker.outcome.kernel_results import EntryKind, judgement
+from isrcheck.checker.results.kernel_results import EntryKind, judgement
 
 CHUNK = 1 << 14
 """The most states that are expanded before it is looked which of the others became possible."""

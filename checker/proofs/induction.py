@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
 from isrcheck.checker.proofs.abstract_evaluator import OPEN
 from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.results.proofs import CounterexampleToInduction
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value

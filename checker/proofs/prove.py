@@ -15,19 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.proof_results import (
-    FALSE_INITIALLY,
-    Attempt,
-    CounterexampleToInduction,
-    Phase,
-    Proof,
-    Proofs,
-)
 from isrcheck.checker.proofs.abstract_evaluator import UnsupportedError
 from isrcheck.checker.proofs.base_case import BaseCase
 from isrcheck.checker.proofs.candidates import Candidate, candidates
 from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.symmetry import Permutation, followed_by, inverse
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance

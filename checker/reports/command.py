@@ -19,7 +19,7 @@ from isrcheck.checker.forms.table import NO_REPORT
 
 if TYPE_CHECKING:
     from isrcheck.checker.reports.content import ReportContent
-    from isrcheck.checker.session.command_result import CommandResult
+    from isrcheck.checker.results.run import CommandResult
 
 OPTION = Option(
     name="--report",

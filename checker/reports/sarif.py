@@ -18,8 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import (
     UNFINISHED,
     Outcome,
@@ -29,6 +27,8 @@ from isrcheck.checker.reports.content import (
     TraceFile,
     first_sentence,
 )
+from isrcheck.checker.results.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.reading.function import Function

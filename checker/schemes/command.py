@@ -46,7 +46,7 @@ def _refuse(options: Options) -> None:
 FORM = Form(
     name=COMPARE_SCHEMES,
     word=COMPARE_SCHEMES,
-    module="isrcheck.checker.schemes.run",
+    module="isrcheck.checker.comparisons.schemes",
     usage=(("check compare-schemes", "majority against ISR: failures tolerated, answers waited for"),),
     examples=(
         EXAMPLE,

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.simulation.chance import Numbers, below
 from isrcheck.checker.simulation.result import JUDGED, Tally
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE

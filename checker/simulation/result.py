@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.outcome.exploration import Finding, Findings
-from isrcheck.checker.outcome.kernel_results import EntryKind
-from isrcheck.checker.outcome.verdict import Verdict, Word
+from isrcheck.checker.results.exploration import Finding, Findings
+from isrcheck.checker.results.kernel_results import EntryKind
+from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property

@@ -19,9 +19,9 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
-from isrcheck.checker.outcome.exploration import Findings, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Findings, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import path_of

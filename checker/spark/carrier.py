@@ -22,11 +22,12 @@ from pyspark import StorageLevel
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.engine_digest import SEMANTICS
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.level import Expanded, LevelTask, Ordered, expand, merge, order, scatter
 from isrcheck.checker.spark.partitioning import Pairs, partitioned
+from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.runtime.environment_check import source_digest
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import Session
@@ -35,7 +36,7 @@ from isrcheck.checker.spark.runtime.task_statistics import run_job, task_statist
 from isrcheck.checker.spark.shard_intake import PARENT, STEP
 from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.checker.spark.states import PartitionedStates, StoredLevel
-from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.models.language.declarations.declare import Kind
 
 KEPT = StorageLevel.MEMORY_AND_DISK

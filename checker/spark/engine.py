@@ -13,14 +13,14 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import concluded
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Progress
 from isrcheck.checker.spark.carrier import SparkCarrier
 from isrcheck.checker.spark.parts import explore_parts
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.models.language.model import Instance
 
 

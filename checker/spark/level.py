@@ -21,7 +21,7 @@ from isrcheck.checker.compile.instance_specification import InstanceSpecificatio
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.spark.blobs import Blob, pack, unpack
 from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics
 from isrcheck.checker.spark.shard_intake import PARENT, STEP, ShardIntake

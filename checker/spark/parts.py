@@ -24,18 +24,20 @@ from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequ
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
-from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath, exploration_of
+from isrcheck.checker.results.exploration import PlainData as Record
+from isrcheck.checker.results.exploration import plain_data_of as unjudged_record_of
 from isrcheck.checker.spark.blobs import unpack
 from isrcheck.checker.spark.partitioning import partitioned
+from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
 from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
 from isrcheck.checker.spark.shard_intake import ShardIntake
 from isrcheck.checker.spark.shuffle import ShuffleWriter
-from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
+from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]

@@ -7,11 +7,18 @@ Out: a `SparkRequest`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.checker.spark.summary import Mode
 
 ENGINE = "spark"
+
+
+class Mode(StrEnum):
+    """How the work is divided: each part of the initial states on its own, or one search by all executors."""
+
+    PARTS = "parts"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def _refuse(options: Options) -> None:
 FORM = Form(
     name=SWEEP,
     word=SWEEP,
-    module="isrcheck.checker.sweep.run",
+    module="isrcheck.checker.sweep.table",
     usage=(
         (
             "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...",

@@ -1,33 +1,46 @@
 """`check sweep`: a safety table over configurations, and the smallest configuration that fails.
 
-In:  a `Sweep` (checker/sweep/axes.py), a way to run its cases (checker/sweep/cases.py), and the file of results.
-Out: a `SweepTable`; text for a terminal, and the object that `--json` prints (docs/json.md).
+In:  `Options`, and a session; the file of results, whose searches are not made again.
+Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.outcome.records import Record, exploration_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
+from isrcheck.checker.command.form import Options
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.session.formatting import counted, table
-from isrcheck.checker.session.naming import configuration_of, faults_line, title
-from isrcheck.checker.session.reproduce import command_of, command_to_show
-from isrcheck.checker.session.text import Run, as_object
-from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
-from isrcheck.checker.sweep.case import Case
-from isrcheck.checker.sweep.cases import RunCases, is_current
-from isrcheck.checker.sweep.results_file import CURE, ResultsFile
+from isrcheck.checker.results.exploration import PlainData, exploration_of
+from isrcheck.checker.results.instance_facts import command_of, command_to_show, configuration_of, faults_line, title
+from isrcheck.checker.results.run import CommandResult, Run, as_object
+from isrcheck.checker.results.terminal import ProgressLine, counted, table
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code, range_verdict, verdicts
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
+from isrcheck.checker.sweep.results_file import CURE, ResultsFile, described
+from isrcheck.checker.sweep.searches import (
+    Case,
+    Combination,
+    RunCases,
+    Sweep,
+    cases_of,
+    is_current,
+    read_sweep,
+    refused_throughout,
+    run_cases_here,
+    run_cases_on_spark,
+    words_of,
+)
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
 
 WIDTH = 120
 """The greatest width of a table, in characters. A wider table is split; each part begins with the varied values."""
@@ -123,7 +136,51 @@ def _failing(found: SweepRow, word: Word) -> FailingRow | None:
     return FailingRow(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
-# ------------------------------------------------------------------------------------------------------------ search
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search every configuration, except those that an earlier run finished. Raises UsageError, SparkLostError."""
+    sweep = read_sweep(options)
+    cases, answers = cases_of(sweep, options)
+    tables = None
+    if options.tables is not None:
+        from isrcheck.checker.tables.write import Tables  # imported here because few commands write tables
+
+        tables = Tables(options.tables)
+    results = ResultsFile(options.out, described(sweep, cases), frozenset(case.position for case in cases))
+    if results.done:
+        print(
+            f"resuming from {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
+            file=sys.stderr,
+        )
+    progress, traces = ProgressLine(title(sweep.instances[0])), TraceWriter(options.out)
+
+    def searched(run_cases: RunCases) -> SweepTable:
+        return search(sweep, cases, answers, run_cases, results, traces, session.budget)
+
+    try:
+        if options.engine == "spark":
+            from isrcheck.checker.spark.runtime.session import spark_session  # needs Spark's packages
+
+            with spark_session(options.spark.session, progress.announce) as spark:
+                found = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
+        else:
+            found = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
+    finally:
+        progress.clear()
+        results.close()
+    if tables is not None:
+        for searched_run in found.runs:
+            tables.write(searched_run)
+    return CommandResult(
+        text(found),
+        as_objects(found),
+        exit_code(found.word, strict=options.strict, found=found.verdicts),
+        traces.failure or results.failure or (tables.failure if tables else ""),
+        found.stopped or (tables is not None and tables.is_interrupted),
+        found,
+    )
 
 
 def search(
@@ -148,7 +205,7 @@ def search(
     for position, case in answers.items():
         waiting.setdefault(case, []).append(rows[position])
 
-    def take(position: int, record: Record) -> None:
+    def take(position: int, record: PlainData) -> None:
         for found in waiting[position]:
             _fill(found, known[position], record, traces)
 
@@ -173,10 +230,10 @@ def search(
     return table
 
 
-def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
+def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
     """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
     records does not belong to its case any more."""
-    done: dict[int, Record] = {}
+    done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
         try:
@@ -192,7 +249,7 @@ def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Bu
     return done
 
 
-def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> None:
+def _fill(found: SweepRow, case: Case, record: PlainData, traces: TraceWriter) -> None:
     instance = found.combination.instance
     assert instance is not None
     if "refused" in record:
@@ -202,10 +259,11 @@ def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> N
     else:
         exploration = exploration_of(record, instance, case.limits)
         judged = verdicts(exploration)
-        words = {verdict.prop.name: verdict.bare for verdict in judged}
-        assert words == record["verdicts"], f"{case.name}: the verdicts of a record do not follow from its counts"
+        assert words_of(judged) == record["verdicts"], (
+            f"{case.name}: the verdicts of a record do not follow from its counts"
+        )
         files = traces.write(case.target, instance, judged)
-        command = command_of(case.target, instance, case.depth)
+        command = command_of(case.target, instance, case.limits.depth)
         found.run = Run(exploration, judged, command, case.count_all, files)
         found.why, found.word = "", found.run.word
 

@@ -20,10 +20,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import BmcResult, Finding, Findings, StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts

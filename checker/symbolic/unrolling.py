@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE
 from isrcheck.checker.symbolic.initial_choice import InitialChoice, initial_choice
 from isrcheck.checker.symbolic.symbolic_state import Value

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.conformance.audit.acked_list import Acked, acked_in
 from isrcheck.conformance.audit.as_json import object_of
 from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_partition

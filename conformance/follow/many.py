@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.session.formatting import human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine, human_bytes
 from isrcheck.conformance.console import (
     DIVERGED,
     INTERRUPTED,

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.conformance.console import DONE, UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left

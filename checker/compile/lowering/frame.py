@@ -22,7 +22,7 @@ from isrcheck.checker.compile.staging.instructions import (
     store_word,
 )
 from isrcheck.checker.compile.staging.module import Staged
-from isrcheck.checker.outcome.kernel_results import (
+from isrcheck.checker.results.kernel_results import (
     FAILED_OFFSET,
     PREMISE,
     STATE_OFFSET,

@@ -23,7 +23,7 @@ from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import InThisProcess
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 
 def scenario_of(asked: Asked) -> Scenario:

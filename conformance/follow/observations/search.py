@@ -20,8 +20,8 @@ import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.observations.claims import Claims
 from isrcheck.conformance.follow.observations.foreseen import Foreseen
 from isrcheck.conformance.follow.observations.in_time import Dropped, InTime

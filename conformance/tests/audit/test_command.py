@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
-from isrcheck.checker.session import progress
+from isrcheck.checker.results import terminal as progress
 from isrcheck.conformance.audit import audit_partition, command
 from isrcheck.conformance.console import DONE, INTERRUPTED, VIOLATED
 

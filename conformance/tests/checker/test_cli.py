@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from conformance.tests.support.engine import checking, searched_to, verdict_of
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import published
-from isrcheck.checker.forms import comparison
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.forms import model as one_model
-from isrcheck.checker.outcome.verdict import Word, exit_code, overall
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code, overall
 from isrcheck.models import registry
 from isrcheck.traces.cli import main as trace
 
@@ -440,9 +441,8 @@ def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_js
 @pytest.fixture
 def five_rows(monkeypatch):
     """The first five rows of the first published table, alone: one size, one kernel."""
-    rows = list(published.rows())[:5]
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
-    monkeypatch.setitem(comparison.COMPARISONS, "check published", (published.COMPARISON,))
+    rows = list(PUBLISHED_MODELS.rows())[:5]
+    monkeypatch.setitem(published.TABLES, "check published", (replace(PUBLISHED_MODELS, rows=lambda: rows),))
     return rows
 
 

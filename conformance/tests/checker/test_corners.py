@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,15 @@ from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
 from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix, published
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.compile import kernels
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.session import text as report
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results import run as report
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
 from isrcheck.models.version import product
@@ -154,7 +157,7 @@ def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
 
 
 def permitted():
-    from isrcheck.checker.outcome.verdict import Verdict
+    from isrcheck.checker.results.verdict import Verdict
 
     prop = registry.load("kafka")[0].properties[0]
     return Verdict(prop, Word.PERMITTED, 2)
@@ -188,14 +191,14 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 
 
 def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    explore, rows = session.SearchSession.explore, list(published.rows())[:3]
+    explore, rows = session.SearchSession.explore, list(PUBLISHED_MODELS.rows())[:3]
 
     def interrupted(self, *arguments, subject, **more):
         if subject == rows[2].title:
             raise KeyboardInterrupt
         return explore(self, *arguments, subject=subject, **more)
 
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setitem(published.TABLES, "check published", (replace(PUBLISHED_MODELS, rows=lambda: rows),))
     monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130

@@ -112,7 +112,7 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
     """Progress on stderr shows that the search is running; in this test it is printed at once."""
     script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
+        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
     )
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", *form]

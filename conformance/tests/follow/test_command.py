@@ -425,7 +425,7 @@ def test_a_full_device_is_reported(conform):
 def interrupted(words: list[object]) -> tuple[int, str, str]:
     """Interrupt a command after its first progress, which it reports after one second; return its later output."""
     script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
+        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 1;"
         "from isrcheck.conformance.__main__ import main; sys.exit(main())"
     )
     with subprocess.Popen(

@@ -13,8 +13,8 @@ import pytest
 from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import exactly_once, registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once import broker, faults, producer, promises, state

@@ -4,9 +4,9 @@ import json
 import re
 from dataclasses import replace
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.proofs import proof_cache
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models import registry
 
 COUNTER = '''\

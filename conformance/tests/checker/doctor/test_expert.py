@@ -28,7 +28,7 @@ from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 pytestmark = pytest.mark.xdist_group("expert")
 

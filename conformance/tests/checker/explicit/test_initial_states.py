@@ -12,7 +12,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.beginning import enumerate_initial_states
+from isrcheck.checker.running.session import enumerate_initial_states
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError

@@ -12,7 +12,7 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
-from isrcheck.checker.failures import choose
+from isrcheck.checker.failures import run as choose
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.questions.concerns import is_in
 from isrcheck.models.kafka.failures import catalogue

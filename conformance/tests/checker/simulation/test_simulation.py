@@ -14,9 +14,9 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.report import cases_of, run_of
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.simulation import group, walks
 from isrcheck.checker.simulation.chance import below
 from isrcheck.checker.simulation.group import SimulationRequest

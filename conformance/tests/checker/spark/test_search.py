@@ -22,18 +22,18 @@ from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Starts
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.records import record_of
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.exploration import plain_data_of as record_of
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark import carrier
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.parts import Merge, PartResult, begin
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError

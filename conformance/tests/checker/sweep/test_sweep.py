@@ -20,15 +20,14 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.records import exploration_of
-from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.sweep import cases as sweep_cases
+from isrcheck.checker.results.exploration import exploration_of
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.sweep import results_file
-from isrcheck.checker.sweep import run as sweep_run
+from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
-from isrcheck.checker.sweep.axes import read_sweep
-from isrcheck.checker.sweep.cases import cases_of, search_case
+from isrcheck.checker.sweep import table as sweep_run
+from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.cli import main as trace
 
@@ -445,7 +444,7 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
 @pytest.mark.exhaustive
 def test_ctrl_c_keeps_finished_rows(tmp_path):
     script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
+        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
     )
     words = [sys.executable, "-P", "-c", script, *shlex.split("sweep --vary replicas=1,3 --protocol 0.10")]

@@ -19,15 +19,14 @@ from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.verdict import verdicts
+from isrcheck.checker.spark.request import Mode
+from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
-from isrcheck.checker.tables.edges import MOST_OF_A_LEVEL
-from isrcheck.checker.tables.rows import rows_of
-from isrcheck.checker.tables.write import Tables
+from isrcheck.checker.tables.write import MOST_OF_A_LEVEL, Tables, rows_of
 from isrcheck.conformance.examples import ask_the_tables
 from isrcheck.models import registry
 

@@ -1,0 +1,338 @@
+"""`check published`, `check examples/tla`: searches models, and compares the figures with those that TLC reports.
+
+In:  `Options`, and a session; the recorded figures (models/published/tlc.csv, models/published/others/counts.csv,
+     models/examples/tla/counts.csv).
+Out: a `CommandResult`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.command.check_options import EXAMPLES, PUBLISHED
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.results.exit_codes import SAFE, VIOLATED
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.instance_facts import command_of
+from isrcheck.checker.results.run import CommandResult, Run, as_object
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word, verdicts
+from isrcheck.checker.running.comparing import Comparison, search_rows
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.models import published, registry
+from isrcheck.models.examples import tla
+from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.model import Instance
+from isrcheck.models.published import others
+
+ORBITS = AskedReduction(is_sought=True, dead=False)
+"""One state of each orbit is visited, as TLC does with SYMMETRY; and nothing else is left out."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model of a certain size, TLC's figures for it, and those that isrcheck has to find, all as text by name."""
+
+    target: str
+    """The name of the model on the command line."""
+    sizes: Mapping[str, int]
+    leading: tuple[str, ...]
+    """The first printed cells."""
+    tlc: Mapping[str, str]
+    """Without the figures that nobody has published."""
+    expected: Mapping[str, str]
+    source: str = ""
+    """Where the figures stand."""
+    why: str = ""
+    """The reason why TLC's figures are not those that isrcheck has to find; empty if they are."""
+    symmetric: bool = False
+    """Whether TLC visited one state of each orbit, and so counted orbits."""
+
+    @property
+    def title(self) -> str:
+        """The name of the model, and its sizes."""
+        return f"{self.target} {_printed(self.sizes)}"
+
+    def instance(self) -> Instance:
+        """Return the instance of the model."""
+        model, protocol = registry.load(self.target)
+        return model.instance(protocol or "", self.sizes)
+
+    def equals_published(self, ours: Mapping[str, str]) -> bool:
+        """Whether our figures equal all of TLC's that are published."""
+        return all(ours[name] == figure for name, figure in self.tlc.items())
+
+
+@dataclass(frozen=True)
+class TlcTable:
+    """A table of recorded figures."""
+
+    header: tuple[str, ...]
+    """The names of the leading cells."""
+    figures: tuple[str, ...]
+    means: str
+    """What the figures mean."""
+    rows: Callable[[], Iterable[Row]]
+    """Reads the rows."""
+    figures_of: Callable[[Exploration], dict[str, str]]
+    """Takes the figures from the result of a search."""
+    deadlock: bool = True
+    """Whether TLC looked for states without a step."""
+
+    def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
+        """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`; ours alone if TLC's is
+        not published."""
+        return [*row.leading, *(_cell(ours[name], row.tlc.get(name)) for name in self.figures)]
+
+
+def _cell(ours: str, tlc: str | None) -> str:
+    return ours if tlc is None else f"{ours} {'=' if ours == tlc else '!='} {tlc}"
+
+
+def _lines_of(package: str | None, name: str) -> Iterator[dict[str, str]]:
+    """Yield the lines of a file of recorded figures, as text by column; `#` begins a comment. Raises OSError."""
+    assert package is not None
+    with Path(package).with_name(name).open(encoding="utf-8", newline="") as opened:
+        yield from csv.DictReader(one for one in opened if not one.startswith("#"))
+
+
+def _sizes(text: str) -> dict[str, int]:
+    """Read sizes as they stand in a file: `replicas=3 records=2`."""
+    return {name: int(value) for name, value in (pair.split("=") for pair in text.split())}
+
+
+def _printed(sizes: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def _own(line: Mapping[str, str], *names: str) -> dict[str, str]:
+    """The figures of isrcheck that are not TLC's."""
+    return {name: line[f"our_{name}"] for name in names if line[f"our_{name}"]}
+
+
+def counted_as_tlc(exploration: Exploration) -> dict[str, str]:
+    """Return the distinct and generated states of a search, and its depth.
+
+    TLC counts initial states as generated, and the first level as depth 1; so do these figures.
+    """
+    return {
+        "distinct": str(exploration.distinct),
+        "generated": str(exploration.generated_with_initial),
+        "depth": str(len(exploration.levels)),
+    }
+
+
+# -------------------------------------------------------------------------------------------- the five published models
+
+
+SIZES = ("replicas", "log_size", "records", "max_epoch")
+PROPERTIES = ("weak_isr", "strong_isr", "leader_in_isr", "log_matching", "epoch_monotone")
+FIGURES = ("distinct", "levels", *PROPERTIES)
+
+
+def _published_rows() -> Iterator[Row]:
+    """Yield the rows in order. A figure `52@10` means 52 violating states, the first in level 10."""
+    for line in _lines_of(published.__file__, "tlc.csv"):
+        sizes = {name: int(line[name]) for name in SIZES}
+        figures = {name: line[name] for name in FIGURES}
+        yield Row(f"published/{line['variant']}", sizes, (line["variant"], *map(str, sizes.values())), figures, figures)
+
+
+def _published_figures(exploration: Exploration) -> dict[str, str]:
+    figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
+    for name in PROPERTIES:
+        found = exploration.findings[name].found
+        figures[name] = f"{found.count}@{found.path.depth + 1}" if found.path else "-"
+    return figures
+
+
+PUBLISHED_MODELS = TlcTable(
+    ("variant", *SIZES),
+    FIGURES,
+    "states@level of the first violation",
+    _published_rows,
+    _published_figures,
+    deadlock=False,  # TLC ran with -deadlock
+)
+
+
+# ----------------------------------------------------------------------------------------- models that others published
+
+
+OTHER_FIGURES = ("distinct", "generated", "depth", "violates", "first")
+NOTHING = "-"
+"""The figures `violates` and `first`, the level of the first violation, where every property holds."""
+
+
+def _other_rows() -> Iterator[Row]:
+    for line in _lines_of(others.__file__, "counts.csv"):
+        sizes = _sizes(line["sizes"])
+        reported = {name: line[name] for name in OTHER_FIGURES if line[name]}
+        yield Row(
+            f"published/others/{line['model']}",
+            sizes,
+            (line["model"], _printed(sizes), line["figures_of"]),
+            reported,
+            reported | _own(line, "generated", "depth", "first"),
+            line["source"],
+            line["why"],
+            line["symmetric"] == "yes",
+        )
+
+
+def _other_figures(exploration: Exploration) -> dict[str, str]:
+    violated = {
+        verdict.prop.name: exploration.findings[verdict.prop.name].found.path
+        for verdict in verdicts(exploration)
+        if verdict.word is Word.VIOLATED and verdict.prop.kind is not Kind.SOMETIMES
+    }
+    levels = [path.depth + 1 for path in violated.values() if path is not None]
+    return counted_as_tlc(exploration) | {
+        "violates": " ".join(violated) or NOTHING,
+        "first": str(min(levels)) if levels else NOTHING,
+    }
+
+
+OTHER_MODELS = TlcTable(
+    ("model", "sizes", "figures"),
+    OTHER_FIGURES,
+    "generated with initial states; first: the level of the first violation; a figure alone is not published;"
+    " measured: by TLC on the published files",
+    _other_rows,
+    _other_figures,
+    deadlock=False,  # the model files have CHECK_DEADLOCK FALSE, or TLC ran with -deadlock
+)
+
+
+# ------------------------------------------------------------------------------------------------- public TLA+ examples
+
+
+EXAMPLE_FIGURES = ("distinct", "generated", "depth", "result")
+SUCCESS = "success"
+GOOD = (Word.HOLDS, Word.REACHED, Word.NOT_APPLICABLE)
+
+
+def _example_rows() -> Iterator[Row]:
+    for line in _lines_of(tla.__file__, "counts.csv"):
+        reported = {name: line[name] for name in EXAMPLE_FIGURES}
+        yield Row(
+            f"examples/{line['model']}",
+            _sizes(line["sizes"]),
+            (line["model"], line["source"].rpartition("/")[2]),
+            reported,
+            reported | _own(line, "generated", "depth"),
+            line["source"],
+            line["why"],
+        )
+
+
+def _example_figures(exploration: Exploration) -> dict[str, str]:
+    failed = [verdict.prop.name for verdict in verdicts(exploration) if verdict.word not in GOOD]
+    return counted_as_tlc(exploration) | {"result": " ".join(failed) or SUCCESS}
+
+
+TLA_EXAMPLES = TlcTable(
+    ("model", "model file"), EXAMPLE_FIGURES, "generated with initial states", _example_rows, _example_figures
+)
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+TABLES = {PUBLISHED: (PUBLISHED_MODELS, OTHER_MODELS), EXAMPLES: (TLA_EXAMPLES,)}
+"""The tables of each form of the command."""
+
+
+@dataclass(frozen=True)
+class SearchedRow:
+    """The search of a row, and the figures that it found."""
+
+    row: Row
+    run: Run
+    ours: Mapping[str, str]
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.run.is_interrupted
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search was cut short, so that its figures say nothing."""
+        return not self.run.exploration.is_complete
+
+    @property
+    def has_difference(self) -> bool:
+        """Whether a figure is not as recorded."""
+        return not self.is_undecided and self.ours != self.row.expected
+
+    @property
+    def broken(self) -> list[str]:
+        """The implicit property that is violated, which TLC does not check."""
+        violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
+        return [] if self.is_undecided else violated[:1]
+
+    def as_object(self) -> dict[str, Any]:
+        """The run as an object for `--json`, with both figures."""
+        return as_object(self.run) | {"figures": self.ours, "tlc": dict(self.row.tlc), "why": self.row.why}
+
+
+TableComparison = Comparison[Row, SearchedRow]
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search the model of every row of the recorded figures, and compare."""
+    whole, blocks, closing = TableComparison(), list[str](), ""
+    for one in TABLES[options.form.name]:
+        if whole.is_interrupted:
+            break
+        blocks += [closing, ""] if closing else []
+        comparison = _compare(one, options, session)
+        lines, closing = _block(one, comparison)
+        blocks += lines
+        whole.answers += comparison.answers
+        whole.unanswered += comparison.unanswered
+        whole.is_interrupted = comparison.is_interrupted
+    searched = [answer for _, answer in whole.answers]
+    code, verdict = whole.code(), "as published" if whole.code() == SAFE else whole.verdict()
+    if whole.unanswered or any(answer.is_undecided for answer in searched):
+        closing = f"UNDECIDED: {closing}; at least one row was cut short"
+    if broken := [name for answer in searched for name in answer.broken]:
+        names = ", ".join(dict.fromkeys(broken))
+        closing = f"VIOLATED: {names}, which TLC does not check, in {counted(len(broken), 'row')}; {closing}"
+        code, verdict = VIOLATED, Word.VIOLATED.value
+    content = {"runs": [answer.as_object() for answer in searched], "verdict": verdict}
+    return CommandResult("\n".join([*blocks, closing]), content, code, is_interrupted=whole.is_interrupted)
+
+
+def _compare(figures: TlcTable, options: Options, session: SearchSession) -> TableComparison:
+    """Search the models of one table."""
+    limits = options.limits if figures.deadlock else replace(options.limits, deadlock=False)
+
+    def search(row: Row) -> SearchedRow:
+        instance = row.instance()
+        reduction = ORBITS if row.symmetric else EVERY_STATE
+        found = session.explore(instance, limits, count_all=True, subject=row.title, reduction=reduction)
+        searched = Run(found, verdicts(found), command_of(row.target, instance, None), counted_all=True)
+        return SearchedRow(row, searched, figures.figures_of(found))
+
+    return search_rows(figures.rows(), search)
+
+
+def _block(figures: TlcTable, comparison: TableComparison) -> tuple[list[str], str]:
+    """Return the lines about one table, and its closing line."""
+    complete = [answer for _, answer in comparison.answers if not answer.is_undecided]
+    lines = table([[*figures.header, *figures.figures], *(figures.line(one.row, one.ours) for one in complete)])
+    reasons = [f"{one.row.title}: {one.row.why}" for one in complete if one.row.why]
+    equal = sum(one.row.equals_published(one.ours) for one in complete)
+    count = len(comparison.answers) + len(comparison.unanswered)
+    closing = f"{equal} of {count} rows equal TLC's figures (ours = TLC's; {figures.means})"
+    explained = len(complete) - equal - len(comparison.differing())
+    if explained > 0:
+        closing = f"{closing}; {explained} differ for the reasons above"
+    return [*lines, "", *reasons, *([""] if reasons else [])], closing
