@@ -8,8 +8,10 @@ Out: a `CommandResult`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -72,17 +74,40 @@ class Row:
 class TlcTable:
     """A table of recorded figures."""
 
-    header: tuple[str, ...]
-    """The names of the leading cells."""
+    file: Path
+    """The file of the recorded figures: a line for each row; `#` begins a comment."""
+    folder: str
+    """The folder of the models, as in their names on the command line."""
+    header: Mapping[str, Callable[[Mapping[str, str]], str]]
+    """The names of the leading cells, each with what reads the cell from a line."""
     figures: tuple[str, ...]
     means: str
     """What the figures mean."""
-    rows: Callable[[], Iterable[Row]]
-    """Reads the rows."""
     figures_of: Callable[[Exploration], dict[str, str]]
     """Takes the figures from the result of a search."""
     deadlock: bool = True
     """Whether TLC looked for states without a step."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows in order. A figure of TLC is not published where its cell is empty; a figure of isrcheck that has
+        to differ from it stands in a column of its own. Raises OSError."""
+        with self.file.open(encoding="utf-8", newline="") as opened:
+            return [self._row(line) for line in csv.DictReader(one for one in opened if not one.startswith("#"))]
+
+    def _row(self, line: Mapping[str, str]) -> Row:
+        tlc = {name: line[name] for name in self.figures if line[name]}
+        ours = {name: line[f"our_{name}"] for name in self.figures if line.get(f"our_{name}")}
+        return Row(
+            f"{self.folder}/{line.get('model') or line['variant']}",
+            _sizes(line),
+            tuple(read(line) for read in self.header.values()),
+            tlc,
+            tlc | ours,
+            line.get("source", ""),
+            line.get("why", ""),
+            line.get("symmetric") == "yes",
+        )
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
         """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`; ours alone if TLC's is
@@ -94,25 +119,20 @@ def _cell(ours: str, tlc: str | None) -> str:
     return ours if tlc is None else f"{ours} {'=' if ours == tlc else '!='} {tlc}"
 
 
-def _lines_of(package: str | None, name: str) -> Iterator[dict[str, str]]:
-    """Yield the lines of a file of recorded figures, as text by column; `#` begins a comment. Raises OSError."""
-    assert package is not None
-    with Path(package).with_name(name).open(encoding="utf-8", newline="") as opened:
-        yield from csv.DictReader(one for one in opened if not one.startswith("#"))
-
-
-def _sizes(text: str) -> dict[str, int]:
-    """Read sizes as they stand in a file: `replicas=3 records=2`."""
-    return {name: int(value) for name, value in (pair.split("=") for pair in text.split())}
+def _sizes(line: Mapping[str, str]) -> dict[str, int]:
+    """Read sizes as they stand in a file: `replicas=3 records=2`, or in columns of their own."""
+    if "sizes" not in line:
+        return {name: int(line[name]) for name in SIZES}
+    return {name: int(value) for name, value in (pair.split("=") for pair in line["sizes"].split())}
 
 
 def _printed(sizes: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in sizes.items())
 
 
-def _own(line: Mapping[str, str], *names: str) -> dict[str, str]:
-    """The figures of isrcheck that are not TLC's."""
-    return {name: line[f"our_{name}"] for name in names if line[f"our_{name}"]}
+def _beside(module: str | None, name: str) -> Path:
+    assert module is not None, "these models are files"
+    return Path(module).with_name(name)
 
 
 def counted_as_tlc(exploration: Exploration) -> dict[str, str]:
@@ -135,15 +155,8 @@ PROPERTIES = ("weak_isr", "strong_isr", "leader_in_isr", "log_matching", "epoch_
 FIGURES = ("distinct", "levels", *PROPERTIES)
 
 
-def _published_rows() -> Iterator[Row]:
-    """Yield the rows in order. A figure `52@10` means 52 violating states, the first in level 10."""
-    for line in _lines_of(published.__file__, "tlc.csv"):
-        sizes = {name: int(line[name]) for name in SIZES}
-        figures = {name: line[name] for name in FIGURES}
-        yield Row(f"published/{line['variant']}", sizes, (line["variant"], *map(str, sizes.values())), figures, figures)
-
-
 def _published_figures(exploration: Exploration) -> dict[str, str]:
+    """A figure `52@10` means 52 violating states, the first in level 10."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
@@ -152,10 +165,11 @@ def _published_figures(exploration: Exploration) -> dict[str, str]:
 
 
 PUBLISHED_MODELS = TlcTable(
-    ("variant", *SIZES),
+    _beside(published.__file__, "tlc.csv"),
+    "published",
+    {name: itemgetter(name) for name in ("variant", *SIZES)},
     FIGURES,
     "states@level of the first violation",
-    _published_rows,
     _published_figures,
     deadlock=False,  # TLC ran with -deadlock
 )
@@ -167,22 +181,6 @@ PUBLISHED_MODELS = TlcTable(
 OTHER_FIGURES = ("distinct", "generated", "depth", "violates", "first")
 NOTHING = "-"
 """The figures `violates` and `first`, the level of the first violation, where every property holds."""
-
-
-def _other_rows() -> Iterator[Row]:
-    for line in _lines_of(others.__file__, "counts.csv"):
-        sizes = _sizes(line["sizes"])
-        reported = {name: line[name] for name in OTHER_FIGURES if line[name]}
-        yield Row(
-            f"published/others/{line['model']}",
-            sizes,
-            (line["model"], _printed(sizes), line["figures_of"]),
-            reported,
-            reported | _own(line, "generated", "depth", "first"),
-            line["source"],
-            line["why"],
-            line["symmetric"] == "yes",
-        )
 
 
 def _other_figures(exploration: Exploration) -> dict[str, str]:
@@ -199,11 +197,12 @@ def _other_figures(exploration: Exploration) -> dict[str, str]:
 
 
 OTHER_MODELS = TlcTable(
-    ("model", "sizes", "figures"),
+    _beside(others.__file__, "counts.csv"),
+    "published/others",
+    {"model": itemgetter("model"), "sizes": itemgetter("sizes"), "figures": itemgetter("figures_of")},
     OTHER_FIGURES,
     "generated with initial states; first: the level of the first violation; a figure alone is not published;"
     " measured: by TLC on the published files",
-    _other_rows,
     _other_figures,
     deadlock=False,  # the model files have CHECK_DEADLOCK FALSE, or TLC ran with -deadlock
 )
@@ -217,27 +216,18 @@ SUCCESS = "success"
 GOOD = (Word.HOLDS, Word.REACHED, Word.NOT_APPLICABLE)
 
 
-def _example_rows() -> Iterator[Row]:
-    for line in _lines_of(tla.__file__, "counts.csv"):
-        reported = {name: line[name] for name in EXAMPLE_FIGURES}
-        yield Row(
-            f"examples/{line['model']}",
-            _sizes(line["sizes"]),
-            (line["model"], line["source"].rpartition("/")[2]),
-            reported,
-            reported | _own(line, "generated", "depth"),
-            line["source"],
-            line["why"],
-        )
-
-
 def _example_figures(exploration: Exploration) -> dict[str, str]:
     failed = [verdict.prop.name for verdict in verdicts(exploration) if verdict.word not in GOOD]
     return counted_as_tlc(exploration) | {"result": " ".join(failed) or SUCCESS}
 
 
 TLA_EXAMPLES = TlcTable(
-    ("model", "model file"), EXAMPLE_FIGURES, "generated with initial states", _example_rows, _example_figures
+    _beside(tla.__file__, "counts.csv"),
+    "examples",
+    {"model": itemgetter("model"), "model file": lambda line: line["source"].rpartition("/")[2]},
+    EXAMPLE_FIGURES,
+    "generated with initial states",
+    _example_figures,
 )
 
 
@@ -321,7 +311,7 @@ def _compare(figures: TlcTable, options: Options, session: SearchSession) -> Tab
         searched = Run(found, verdicts(found), command_of(row.target, instance, None), counted_all=True)
         return SearchedRow(row, searched, figures.figures_of(found))
 
-    return search_rows(figures.rows(), search)
+    return search_rows(figures.rows, search)
 
 
 def _block(figures: TlcTable, comparison: TableComparison) -> tuple[list[str], str]:

@@ -27,6 +27,9 @@ from isrcheck.models.messages.errors import UsageError
 
 WIDTH = 100
 
+TOLD = ("number", "name", "title", "known_as", "since", "repaired", "story", "advice", "why_not")
+"""The members of a failure that the object of --json has."""
+
 FailureComparison = Comparison[Failure, Searched]
 
 
@@ -160,21 +163,10 @@ def as_object(comparison: FailureComparison) -> dict[str, Any]:
 
 def _object(one: Searched) -> dict[str, Any]:
     failure, history = one.failure, one.failure.history
-    content: dict[str, Any] = {
-        "number": failure.number,
-        "name": failure.name,
-        "title": failure.title,
-        "known_as": list(failure.known_as),
-        "since": failure.since,
-        "repaired": list(failure.repaired),
-        "story": failure.story,
-        "advice": failure.advice,
-        "why_not": failure.why_not,
-        "differs": one.differs,
-        "search": None,
-    }
+    told: dict[str, Any] = {name: getattr(failure, name) for name in TOLD}
+    search = None
     if history is not None and one.run is not None:
-        content["search"] = {
+        search = {
             "property": history.property_name,
             "verdict": Word.UNDECIDED.value if one.is_undecided else one.trace.verdict if one.trace else None,
             "depth": one.trace.length if one.trace else None,
@@ -194,7 +186,7 @@ def _object(one: Searched) -> dict[str, Any]:
                 for ended in one.ended
             ],
         }
-    return content
+    return told | {"differs": one.differs, "search": search}
 
 
 def _ends(one: Searched) -> Counter[str]:

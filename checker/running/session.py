@@ -462,14 +462,6 @@ class SearchSession:
             report=lambda what: progress.tell(what, time.monotonic() - began),
         )
 
-    def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
-        """Search from the initial state with number `initial`, for at most `seconds`. Raises KeyboardInterrupt."""
-        limits = replace(self.limits, depth=None, seconds=seconds)
-        exploration = self.explore(instance, limits, only=only, initial=initial)
-        if exploration.stopped == "interrupt":
-            raise KeyboardInterrupt
-        return exploration
-
 
 def _judged(exploration: Exploration | BmcResult, target: str, command: str, traces: TraceWriter, **more: Any) -> Run:
     """Judge the result of a search, and write its traces."""

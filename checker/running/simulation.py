@@ -42,6 +42,9 @@ from isrcheck.models.messages.nearest import nearest
 SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""
 
+COUNTED = ("asked", "depth", "seed", "weights", "walks", "visited", "steps", "longest", "ended", "generated")
+"""The members of a simulation that the object of `--json` has."""
+
 MOST_VALUES, MOST_LISTED = 8, 100
 """The most values of a field that are listed as never seen, in text and in an object."""
 
@@ -251,16 +254,7 @@ def as_object(run: SimulationRun) -> dict[str, Any]:
     return {
         **identity_of(instance),
         "configuration": configuration_of(instance),
-        "asked": simulation.asked,
-        "depth": simulation.depth,
-        "seed": simulation.seed,
-        "weights": simulation.weights,
-        "walks": simulation.walks,
-        "visited": simulation.visited,
-        "steps": simulation.steps,
-        "longest": simulation.longest,
-        "ended": simulation.ended,
-        "generated": simulation.generated,
+        **{name: getattr(simulation, name) for name in COUNTED},
         "actions": {
             action: {"enabled": enabled, "taken": taken}
             for action, chosen, enabled, taken in _actions(simulation)

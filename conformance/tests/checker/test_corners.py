@@ -10,13 +10,12 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
-from conformance.tests.support.engine import checking, verdict_of
+from conformance.tests.support.engine import checking, verdict_of, with_rows
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
@@ -190,15 +189,16 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    explore, rows = session.SearchSession.explore, list(PUBLISHED_MODELS.rows())[:3]
+def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch, tmp_path):
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(3))
+    explore, rows = session.SearchSession.explore, table.rows
 
     def interrupted(self, *arguments, subject, **more):
         if subject == rows[2].title:
             raise KeyboardInterrupt
         return explore(self, *arguments, subject=subject, **more)
 
-    monkeypatch.setitem(published.TABLES, "check published", (replace(PUBLISHED_MODELS, rows=lambda: rows),))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
     monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130

@@ -14,7 +14,7 @@ from isrcheck.models.language.declarations.fairness import Fairness
 from isrcheck.models.run import State, successors
 from isrcheck.traces.format.certify import from_steps
 
-ROWS = list(TLA_EXAMPLES.rows())
+ROWS = TLA_EXAMPLES.rows
 
 
 def test_every_example_has_a_row():

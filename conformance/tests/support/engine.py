@@ -269,6 +269,14 @@ def proving(main, tmp_path, monkeypatch, capsys):
     return run
 
 
+def with_rows(table, folder, numbers):
+    """A table of recorded figures (checker/comparisons/published.py) that has only the rows with these numbers."""
+    header, *lines = [one for one in table.file.read_text(encoding="utf-8").splitlines() if not one.startswith("#")]
+    path = folder / table.file.name
+    path.write_text("\n".join([header, *(lines[number] for number in numbers)]), encoding="utf-8")
+    return replace(table, file=path)
+
+
 def interrupt_search_after(monkeypatch, count, *, raises):
     """Press Ctrl-C in the search of a session that follows `count` others: within it, so that it ends early, or before
     it begins (`raises`). Returns a list that grows with each search."""

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conformance.tests.checker.comparisons.named_brokers import Scheme
 
+from conformance.tests.checker.comparisons.named_brokers import Scheme
 from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli

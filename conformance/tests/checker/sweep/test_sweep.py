@@ -308,7 +308,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
 
 def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     made = []
-    monkeypatch.setattr(sweep_cases, "_KERNELS", sweep_cases.Kernels())
+    monkeypatch.setattr(sweep_cases, "KERNELS", sweep_cases.Kernels())
     from isrcheck.checker.compile import kernels
 
     kernel_of = kernels.kernel_of

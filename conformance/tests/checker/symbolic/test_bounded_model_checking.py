@@ -223,7 +223,7 @@ def level_of(row, name):
 
 
 ISR = ("weak_isr", "strong_isr")
-SHALLOW = [row for row in PUBLISHED_MODELS.rows() if any((level_of(row, name) or 99) <= 10 for name in ISR)]
+SHALLOW = [row for row in PUBLISHED_MODELS.rows if any((level_of(row, name) or 99) <= 10 for name in ISR)]
 
 
 def named(row):

@@ -258,7 +258,7 @@ def spread_run():
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
     spread = SparkSummary(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
-    return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
+    return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", parts=(spread,))
 
 
 def test_overlap_counts_only_if_all_parts_finished(check):
@@ -273,10 +273,10 @@ def test_overlap_counts_only_if_all_parts_finished(check):
     spark = {name: found["runs"][0][name] for name in ("engine", "mode", "cores", "parts", "starts", "start_seconds")}
     assert spark == {"engine": "spark", "mode": "parts", "cores": 2, "parts": 2, "starts": 2, "start_seconds": 1.5}
     assert found["runs"][0]["parts_overlap"]
-    assert run.spread is not None
-    unknown = rows_of(replace(run, spread=replace(run.spread, overlap=None)), [])
+    (spread,) = run.parts
+    unknown = rows_of(replace(run, parts=(replace(spread, overlap=None),)), [])
     assert unknown["overlap"] == []
-    assert rows_of(replace(run, spread=None), [])["runs"][0]["run"] != key
+    assert rows_of(replace(run, parts=()), [])["runs"][0]["run"] != key
 
 
 # ------------------------------------------------------------------------------------------------------------ document

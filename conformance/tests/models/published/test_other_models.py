@@ -1,12 +1,11 @@
 """Models that others published have the figures that their authors report, or that TLC finds in their files."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, with_rows
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import published
 from isrcheck.checker.comparisons.published import OTHER_MODELS, PUBLISHED_MODELS
@@ -19,7 +18,7 @@ from isrcheck.models.published.others import atomic_commitment
 from isrcheck.models.published.others.kip_966.state import Role
 from isrcheck.models.run import State, successors
 
-ROWS = list(OTHER_MODELS.rows())
+ROWS = OTHER_MODELS.rows
 WITHOUT_DEADLOCK = Limits(memory=1 << 30, deadlock=False)
 
 
@@ -140,16 +139,13 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def two_rows(monkeypatch):
-    """A row with a figure that is not published, and one with a reason; and nothing of the first table."""
-    rows = [
-        row_of("raft_mongo servers=3 LEARNS_FROM_SYNC_SOURCE=0"),
-        row_of("atomic_commitment participants=2 FORWARDS=1"),
-    ]
-    first = [next(iter(PUBLISHED_MODELS.rows()))]
-    tables = replace(PUBLISHED_MODELS, rows=lambda: first), replace(OTHER_MODELS, rows=lambda: rows)
+def two_rows(monkeypatch, tmp_path):
+    """A row with a figure that is not published, and one with a reason; and the first of the first table."""
+    titles = "raft_mongo servers=3 LEARNS_FROM_SYNC_SOURCE=0", "atomic_commitment participants=2 FORWARDS=1"
+    others = with_rows(OTHER_MODELS, tmp_path, [ROWS.index(row_of(title)) for title in titles])
+    tables = with_rows(PUBLISHED_MODELS, tmp_path, [0]), others
     monkeypatch.setitem(published.TABLES, "check published", tables)
-    return rows
+    return others.rows
 
 
 def test_both_tables_are_shown(check, two_rows):

@@ -8,7 +8,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.published import MODEL
 from isrcheck.models.registry import PUBLISHED
 
-ROWS = list(PUBLISHED_MODELS.rows())
+ROWS = PUBLISHED_MODELS.rows
 
 
 def name(row):
