@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from isrcheck.models import settings
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.interpreter import Interpreter
 from isrcheck.models.language.ir import nodes as ir
@@ -28,10 +29,24 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def title(instance: Instance) -> str:
+def label_of(prop: Property) -> str:
+    """Return the name of a property as a heading, which tells what is sought from what is promised."""
+    return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
+
+
+def actions_of(instance: Instance) -> list[tuple[int, str]]:
+    """Return the position and the name of each action that the protocol has."""
+    return [
+        (slot, action.name)
+        for slot, action in enumerate(instance.model.actions)
+        if instance.alternatives[slot] is not None
+    ]
+
+
+def title(instance: Instance, *, with_protocol: bool = True) -> str:
     """Return the model, the protocol and the swapped actions as one line."""
     words = [instance.model.name]
-    if instance.protocol.name:
+    if instance.protocol.name and with_protocol:
         words.append(f"protocol {instance.protocol.name}")
     words += [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
     return ", ".join(words)
@@ -71,15 +86,6 @@ def faults_of(instance: Instance) -> dict[str, int]:
     return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
 
 
-def _can_have(instance: Instance, fault: str) -> bool:
-    """Whether the configuration allows a budget for this fault; the model may refuse it with this protocol."""
-    try:
-        instance.model.instance(instance.protocol.name, {**dict(instance.configuration.items()), fault: 1})
-    except UsageError:
-        return False
-    return True
-
-
 def faults_line(*instances: Instance) -> str:
     """Return the faults that instances of one model consider, with their budgets, and those that they could consider,
     with budget 0."""
@@ -88,11 +94,17 @@ def faults_line(*instances: Instance) -> str:
         return "the model declares none"
     faults = {name: sorted({one[name] for one in budgets}) for name in budgets[0]}
     considered = [f"{spaced(name)} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
-    left_out = [
-        spaced(name)
-        for name, counts in faults.items()
-        if not any(counts) and any(_can_have(instance, name) for instance in instances)
-    ]
+
+    def can_have(instance: Instance, fault: str) -> bool:
+        """Whether the configuration allows a budget for this fault; the model may refuse it with this protocol."""
+        with suppress(UsageError):
+            return bool(
+                instance.model.instance(instance.protocol.name, dict(instance.configuration.items()) | {fault: 1})
+            )
+        return False
+
+    absent = [name for name, counts in faults.items() if not any(counts)]
+    left_out = [spaced(name) for name in absent if any(can_have(instance, name) for instance in instances)]
     text = ", ".join(considered) or "none"
     return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
 

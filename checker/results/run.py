@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from isrcheck.checker.results.exit_codes import UNDECIDED
 from isrcheck.checker.results.exploration import BmcResult, Exploration
 from isrcheck.checker.results.instance_facts import (
+    actions_of,
     configuration_line,
     configuration_of,
     disabled_actions,
@@ -23,6 +24,7 @@ from isrcheck.checker.results.instance_facts import (
     faults_of,
     identity_of,
     introduction,
+    label_of,
 )
 from isrcheck.checker.results.terminal import counted, human_bytes, table, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, overall
@@ -226,24 +228,24 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
 
 def property_lines(run: Run) -> list[str]:
     """Return a line for each property: its verdict, and the number of failing states or transitions."""
-    rows = []
-    for verdict in run.verdicts:
-        is_counted = verdict.violating and run.engine != "z3" and run.counts_once
-        count = f"{verdict.violating:,}" if is_counted else ""
-        unit = ""
-        if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
-            unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
-            if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
-                unit = "stuck states" if verdict.violating > 1 else "stuck state"
-            elif verdict.prop.kind in LIVENESS:
-                unit = "states that can go on for ever" if verdict.violating > 1 else "state that can go on for ever"
-            elif not run.counted_all:
-                unit += " up to that depth"
-        is_sought = verdict.prop.kind is Kind.SOMETIMES
-        rows.append(
-            [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
-        )
+    is_counted = run.engine != "z3" and run.counts_once
+    rows = [[label_of(one.prop), one.text, *(_counted(run, one) if is_counted else ("", ""))] for one in run.verdicts]
     return [*table(rows, right=frozenset({2})), *range_lines(run.verdicts)]
+
+
+def _counted(run: Run, verdict: Verdict) -> tuple[str, str]:
+    """Return how many states or transitions fail, and their unit."""
+    prop, count = verdict.prop, verdict.violating
+    if not count or prop.kind is Kind.SOMETIMES:
+        return "", ""
+    unit = "errors" if prop is IN_RANGE else "transitions" if prop.of_steps else "states"
+    if prop.kind is Kind.ALWAYS_POSSIBLE:
+        unit = "stuck states" if count > 1 else "stuck state"
+    elif prop.kind in LIVENESS:
+        unit = "states that can go on for ever" if count > 1 else "state that can go on for ever"
+    elif not run.counted_all:
+        unit += " up to that depth"
+    return f"{count:,}", unit
 
 
 def range_lines(found: Sequence[Verdict]) -> list[str]:
@@ -253,21 +255,17 @@ def range_lines(found: Sequence[Verdict]) -> list[str]:
 
 def action_lines(exploration: Exploration) -> list[str]:
     """Return a line for each action: how often the action fired, and how many new states it reached."""
-    rows = [["action", "fired", "new states"]]
-    for slot, model_slot in enumerate(exploration.instance.model.actions):
-        if exploration.instance.alternatives[slot] is not None:
-            rows.append([model_slot.name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"])
-    return table(rows, right=frozenset({1, 2}))
+    counts = [
+        [name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"]
+        for slot, name in actions_of(exploration.instance)
+    ]
+    return table([["action", "fired", "new states"], *counts], right=frozenset({1, 2}))
 
 
 def never_fired(exploration: Exploration) -> list[str]:
     """Return the actions that no explored state enables, except those that the configuration disables."""
     off = disabled_actions(exploration.instance)
-    return [
-        slot.name
-        for number, slot in enumerate(exploration.instance.model.actions)
-        if exploration.instance.alternatives[number] is not None and not exploration.fired[number] and number not in off
-    ]
+    return [name for slot, name in actions_of(exploration.instance) if not exploration.fired[slot] and slot not in off]
 
 
 def search_summary(run: Run) -> tuple[str, str, str]:
@@ -435,7 +433,6 @@ def as_object(run: Run) -> dict[str, Any]:
 
 
 def _explored_object(exploration: Exploration) -> dict[str, Any]:
-    instance = exploration.instance
     return {
         "distinct": exploration.distinct,
         "generated": exploration.generated,
@@ -447,29 +444,24 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
         "reduction": exploration.reduction or None,
         "bytes": exploration.bytes_used,
         "actions": {
-            slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
-            for number, slot in enumerate(instance.model.actions)
-            if instance.alternatives[number] is not None
+            name: {"fired": exploration.fired[slot], "new": exploration.new[slot]}
+            for slot, name in actions_of(exploration.instance)
         },
     }
-
-
-def _has_message(verdict: Verdict) -> bool:
-    is_unjudged = verdict.prop.kind in WHOLE and verdict.word is Word.UNDECIDED
-    return verdict.prop is IN_RANGE or is_unjudged
 
 
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
     trace = run.traces.get(verdict.prop.name)
     permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
     permitted_trace = run.traces.get(f"{verdict.prop.name} (permitted)")
+    is_unjudged = verdict.prop.kind in WHOLE and verdict.word is Word.UNDECIDED
     return {
         "name": verdict.prop.name,
         "kind": verdict.prop.kind.value,
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "violating": verdict.violating,
-        **({"message": verdict.note} if _has_message(verdict) else {}),
+        **({"message": verdict.note} if verdict.prop is IN_RANGE or is_unjudged else {}),
         **({} if verdict.path is None or verdict.path.loop is None else {"loop": verdict.path.loop}),
         "trace": str(trace) if trace else None,
         "permitted_depth": permitted,

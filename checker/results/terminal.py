@@ -11,10 +11,13 @@ import sys
 import textwrap
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
 from isrcheck.checker.results.exploration import Progress
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.lanes.table import WIDTH
+
+Column = TypeVar("Column", bound=Sequence[str])
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
@@ -38,17 +41,26 @@ def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]
     Every table begins with the first column of `rows`. A table lacks the rows in which all its other cells are
     `absent`. An empty line separates two tables.
     """
-    widths = [max(len(row[column]) for row in rows) + 2 for column in range(len(rows[0]))]
-    parts: list[list[int]] = []
-    for column in range(1, len(widths)):
-        if not parts or sum(widths[one] for one in (0, *parts[-1], column)) - 2 > widest:
-            parts.append([])
-        parts[-1].append(column)
+    names, *columns = zip(*rows, strict=True)
     lines: list[str] = []
-    for part in parts:
-        shown = [row for row in rows if any(row[column] != absent for column in part)]
-        lines += [*([""] if lines else []), *table([[row[column] for column in (0, *part)] for row in shown])]
+    for part in side_by_side(columns, widest - max(map(len, names)) - 2):
+        shown = [cells for cells in zip(names, *part, strict=True) if any(cell != absent for cell in cells[1:])]
+        lines += [*([""] if lines else []), *table(shown)]
     return lines
+
+
+def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
+    """Return columns in groups that are at most `room` wide, where possible; columns are two characters apart."""
+    groups: list[list[Column]] = []
+    left = 0
+    for column in columns:
+        width = max(map(len, column)) + 2
+        if not groups or width > left:
+            groups.append([])
+            left = room + 2
+        groups[-1].append(column)
+        left -= width
+    return groups
 
 
 def counted(count: int, noun: str) -> str:

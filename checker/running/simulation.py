@@ -14,6 +14,7 @@ from typing import Any
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.results.instance_facts import (
+    actions_of,
     command_of,
     configuration_line,
     configuration_of,
@@ -21,6 +22,7 @@ from isrcheck.checker.results.instance_facts import (
     faults_line,
     identity_of,
     introduction,
+    label_of,
     title,
 )
 from isrcheck.checker.results.kernel_results import EntryKind
@@ -33,7 +35,6 @@ from isrcheck.checker.simulation.group import SimulationRequest
 from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import simulate
-from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -105,8 +106,7 @@ def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
     """Return the weights of actions that the command gives. Raises UsageError for an action that there is not, and for
     one that is given two weights."""
-    chosen = zip(instance.model.actions, instance.alternatives, strict=True)
-    names = [action.name for action, alternative in chosen if alternative is not None]
+    names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:
         if name not in names:
@@ -176,26 +176,22 @@ def _walks(count: int, simulation: Simulation) -> str:
 def _property_lines(run: SimulationRun) -> list[str]:
     rows = []
     for verdict in run.verdicts:
-        sought = "sometimes " if verdict.prop.kind is Kind.SOMETIMES else ""
         before = run.found.get(verdict.prop.name)
         is_shorter = before is not None and verdict.depth is not None and before > verdict.depth
-        rows.append([sought + verdict.prop.name, verdict.text, f"shortened from step {before}" if is_shorter else ""])
+        rows.append([label_of(verdict.prop), verdict.text, f"shortened from step {before}" if is_shorter else ""])
     return [*table(rows), *range_lines(run.verdicts)]
 
 
 def _action_lines(simulation: Simulation) -> list[str]:
     rows = [["action", "enabled", "taken"]]
-    for action, chosen, enabled, taken in _actions(simulation):
-        if chosen is not None:
-            rows.append([action, f"{enabled:,}", f"{taken:,}"])
+    rows += [[action, f"{count['enabled']:,}", f"{count['taken']:,}"] for action, count in _actions(simulation).items()]
     return table(rows, right=frozenset({1, 2}))
 
 
-def _actions(simulation: Simulation) -> list[tuple[str, int | None, int, int]]:
-    instance = simulation.instance
-    names = [action.name for action in instance.model.actions]
-    counts = simulation.enabled.tolist(), simulation.taken.tolist()
-    return list(zip(names, instance.alternatives, *counts, strict=True))
+def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
+    """Return for each action the visited states that enable it, and the steps that the walks took."""
+    enabled, taken = simulation.enabled.tolist(), simulation.taken.tolist()
+    return {name: {"enabled": enabled[slot], "taken": taken[slot]} for slot, name in actions_of(simulation.instance)}
 
 
 def _value_lines(simulation: Simulation) -> list[str]:
@@ -255,11 +251,7 @@ def as_object(run: SimulationRun) -> dict[str, Any]:
         **identity_of(instance),
         "configuration": configuration_of(instance),
         **{name: getattr(simulation, name) for name in COUNTED},
-        "actions": {
-            action: {"enabled": enabled, "taken": taken}
-            for action, chosen, enabled, taken in _actions(simulation)
-            if chosen is not None
-        },
+        "actions": _actions(simulation),
         "fields": {
             name: {
                 "declared": values.declared,

@@ -16,9 +16,16 @@ from typing import Any
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.results.exploration import PlainData, exploration_of
-from isrcheck.checker.results.instance_facts import command_of, command_to_show, configuration_of, faults_line, title
+from isrcheck.checker.results.instance_facts import (
+    command_of,
+    command_to_show,
+    configuration_of,
+    faults_line,
+    label_of,
+    title,
+)
 from isrcheck.checker.results.run import CommandResult, Run, as_object
-from isrcheck.checker.results.terminal import ProgressLine, counted, table
+from isrcheck.checker.results.terminal import ProgressLine, counted, side_by_side, table
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code, range_verdict, verdicts
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
@@ -38,7 +45,7 @@ from isrcheck.checker.sweep.searches import (
 )
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import Property
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
@@ -336,8 +343,7 @@ def _heading(found: SweepTable) -> list[str]:
     common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
     depth = found.runs[0].exploration.limits.depth
     far = "every behaviour of any length" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
-    names = {one.protocol.name for one in instances}
-    named = title(first) if len(names) == 1 else ", ".join([first.model.name, *_swaps(first)])
+    named = title(first, with_protocol=len({instance.protocol.name for instance in instances}) == 1)
     return [
         f"{named}: {counted(len(sweep.rows), 'configuration')}",
         "",
@@ -345,10 +351,6 @@ def _heading(found: SweepTable) -> list[str]:
         f"faults         {faults_line(*instances)}",
         f"search         breadth first, {far}, each configuration by itself",
     ]
-
-
-def _swaps(instance: Instance) -> list[str]:
-    return [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
 
 
 def _table(found: SweepTable, columns: _Columns) -> list[str]:
@@ -362,7 +364,7 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
     left, tall = _headed(varied, len(found.rows))
     width = max(map(len, left))
     lines: list[str] = []
-    for part in _parts(every, WIDTH - width - 2):
+    for part in side_by_side(every, WIDTH - width - 2):
         right, taller = _headed(part, len(found.runs))
         height = max(tall, taller)
         headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
@@ -377,28 +379,10 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
 
 def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
     """Return the columns of verdicts: a heading, and a cell for each run."""
-    every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
+    every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
     return every or [["verdict", *(run.word.value for run in found.runs)]]
-
-
-def _heading_of(prop: Property) -> str:
-    return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
-
-
-def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
-    """Return the columns in groups that are at most `room` wide."""
-    parts: list[list[list[str]]] = []
-    left = 0
-    for column in columns:
-        width = max(map(len, column)) + 2
-        if not parts or width > left:
-            parts.append([])
-            left = room + 2
-        parts[-1].append(column)
-        left -= width
-    return parts
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
