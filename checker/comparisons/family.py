@@ -54,23 +54,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Table:
-    """The cases of a model. `properties` are the names of the properties that have a column; `least` are pairs of a
-    setting and a property, of columns with the least value of the setting; `columns` are all in their order."""
+    """The cases of a model, and the columns of properties, and of least values for a property, in their order."""
 
     name: str
     columns: tuple[str, ...]
     cases: tuple[Case, ...]
-
-    @property
-    def properties(self) -> tuple[str, ...]:
-        """The properties that have a column of verdicts."""
-        return tuple(one for one in self.columns if FOR not in one)
-
-    @property
-    def least(self) -> tuple[tuple[str, str], ...]:
-        """The settings whose least value is asked for, each with its property."""
-        found = (one.split(FOR) for one in self.columns if FOR in one)
-        return tuple((setting, prop) for setting, prop in found)
 
 
 def chosen(names: Sequence[str]) -> list[Table]:

@@ -158,7 +158,7 @@ def search_original(
 def _without_search(candidate: Candidate, searched: Search) -> Judgement:
     if candidate.slot in disabled_actions(candidate.instance):
         return Judgement(candidate, Fate.NOT_ASKED)
-    if searched.result.is_complete and not _takes_more(candidate, searched):
+    if searched.result.is_complete and not _takesmore_than(candidate, searched):
         return Judgement(candidate, Fate.NO_DIFFERENCE, searched.result)
     return Judgement(candidate, Fate.UNDECIDED)
 
@@ -195,10 +195,11 @@ def judgements(
     """
     for one in original.mutants:
         is_settled = one.fate is not Fate.UNDECIDED
-        yield one if is_settled else _judge(original, one.candidate, command, report(one.candidate), budget)
+        yield one if is_settled else judge(original, one.candidate, command, report(one.candidate), budget)
 
 
-def _judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
+def judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
+    """Search a mutant until it is killed, and judge it. Raises what `judgements` raises."""
     hunt = _Hunt(candidate.instance, budget.limits(original.limits), candidate.kernel, report, original.failures)
     found = hunt.run()
     if found.stopped == "interrupt":
@@ -211,7 +212,7 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
         return Judgement(candidate, Fate.KILLED, found, failure, message)
     if not (found.is_complete and original.exploration.is_complete):
         return Judgement(candidate, Fate.UNDECIDED, found)
-    states, steps = _more(original, found)
+    states, steps = more_than(original, found)
     erring = _erring(original.exploration)
     takes_more = bool(steps or _erring(found) > erring)
     assert states >= 0 and steps >= 0 and (takes_more or erring), (
@@ -220,7 +221,7 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
     return Judgement(candidate, Fate.SURVIVES if takes_more else Fate.NO_DIFFERENCE, found)
 
 
-def _more(original: Original, found: Exploration) -> tuple[int, int]:
+def more_than(original: Original, found: Exploration) -> tuple[int, int]:
     """Return how many more states and transitions a mutant has than the unmutated model."""
     return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
 
@@ -272,7 +273,7 @@ class _Hunt(Search):
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
-def _takes_more(candidate: Candidate, searched: Search) -> bool:
+def _takesmore_than(candidate: Candidate, searched: Search) -> bool:
     """Whether a mutant, in the states that the search of the model has expanded, takes steps that the original action
     does not take; or whether it may do so, because it leaves declared ranges."""
     slot, instance = candidate.slot, candidate.instance
@@ -314,7 +315,7 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
         of_action = list(group)
         asked_for = [one for one in of_action if one.fate is not Fate.NOT_ASKED]
         rows += [["", "", ""], [action, "", ""]]
-        rows += [[f"  {one.candidate.place}", _outcome(known, one), _dropped(one)] for one in asked_for]
+        rows += [[f"  {one.candidate.place}", outcome(known, one), _dropped(one)] for one in asked_for]
         if len(asked_for) < len(of_action):
             others = counted(len(of_action) - len(asked_for), "mutant")
             rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
@@ -330,7 +331,7 @@ def _dropped(judgement: Judgement) -> str:
     return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
 
 
-def _outcome(original: Original, judgement: Judgement) -> str:
+def outcome(original: Original, judgement: Judgement) -> str:
     """Return the fate of a searched mutant in a few words."""
     found, failure = judgement.exploration, judgement.failure
     if failure is not None:
@@ -347,7 +348,7 @@ def _outcome(original: Original, judgement: Judgement) -> str:
         return f"undecided: survives to depth {found.judged}; {why}"
     if judgement.fate is Fate.NO_DIFFERENCE:
         return f"makes no difference {_within(original)}"
-    states, steps = _more(original, found)
+    states, steps = more_than(original, found)
     more = f"{counted(states, 'more state')}" if states else f"the same states, {counted(steps, 'more transition')}"
     return f"survives{'' if found.exhausted else f' to depth {found.judged}'}: {more}"
 
@@ -396,10 +397,9 @@ def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[
 def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
     mutant, instance = judgement.candidate.mutant, judgement.candidate.instance
     found, failure = judgement.exploration, judgement.failure
-    known, steps = None, None
-    if failure is not None:
-        known = original.failures.get(failure.name)
-        steps = [instance.spell_step(instance.step(number)) for number in failure.path.steps]
+    path = None if failure is None else failure.path
+    known = None if failure is None else original.failures.get(failure.name)
+    steps = None if path is None else [instance.spell_step(instance.step(number)) for number in path.steps]
     return {
         "action": judgement.candidate.action,
         "place": judgement.candidate.place,
@@ -407,12 +407,12 @@ def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
         "dropped": mutant.dropped,
         "within": list(mutant.within),
         "fate": judgement.fate.value,
-        "property": failure.name if failure is not None else None,
-        "verdict": failure.word.value if failure is not None else None,
-        "depth": failure.path.depth if failure is not None else None,
-        "unmutated": {"verdict": known.word.value, "depth": known.path.depth} if known is not None else None,
+        "property": None if failure is None else failure.name,
+        "verdict": None if failure is None else failure.word.value,
+        "depth": None if path is None else path.depth,
+        "unmutated": None if known is None else {"verdict": known.word.value, "depth": known.path.depth},
         "message": judgement.message or None,
-        "initial": failure.path.initial if failure is not None else None,
+        "initial": None if path is None else path.initial,
         "steps": steps,
         **{name: getattr(found, name, None) for name in ("distinct", "generated", "exhausted", "stopped")},
         "judged_to_depth": getattr(found, "judged", None),

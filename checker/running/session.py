@@ -7,7 +7,8 @@ Out: a `Run` for each instance (checker/results/run.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -86,12 +87,21 @@ class Beginning:
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
     """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for an invalid initial state."""
     seconds = enumerate_initial_states(instance, budget, progress)
+    with _kept(budget):
+        kernel = compiled(instance, progress.announce if progress else lambda message: None)
+    return Beginning(kernel, seconds)
+
+
+@contextmanager
+def _kept(budget: Budget) -> Iterator[None]:
+    """Raise Spent if the time or the memory of a command is exhausted within this context."""
     try:
         with budget.kept(), compiling_within(budget.left):
-            kernel = compiled(instance, progress.announce if progress else lambda message: None)
+            yield
     except OutOfTimeError:
         raise Spent("seconds") from None
-    return Beginning(kernel, seconds)
+    except Full:
+        raise Spent("memory") from None
 
 
 def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
@@ -110,16 +120,11 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
             announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 
-    try:
-        with budget.kept(), compiling_within(budget.left):
-            if instance.model.generators:
-                generate_initial_states(instance, budget.memory, watch)
-            else:
-                instance.enumerated(watch)
-    except OutOfTimeError:
-        raise Spent("seconds") from None
-    except Full:
-        raise Spent("memory") from None
+    with _kept(budget):
+        if instance.model.generators:
+            generate_initial_states(instance, budget.memory, watch)
+        else:
+            instance.enumerated(watch)
     return time.monotonic() - began
 
 

@@ -25,8 +25,7 @@ from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
-from isrcheck.checker.results.run import Run, Z3Agreement, as_object
-from isrcheck.checker.running.proofs import Proving
+from isrcheck.checker.results.run import Run, as_object
 from isrcheck.checker.spark.runtime.java import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.models.language.model import Instance, Step
@@ -199,16 +198,14 @@ def run_key(run: Run, answer: Mapping[str, Any]) -> str:
     """Return a digest (twelve hexadecimal digits) of a search's settings, and of its limits if they cut it short."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
-    further = run.part(Z3Agreement), run.part(Proving)
-    stopped = [
-        None if run.exploration.is_complete else run.exploration.stopped,
-        *(None if part is None else part.stopped for part in further),
-    ]
+    parts = {part.key: part for part in run.parts}
+    stopped = [None if run.exploration.is_complete else run.exploration.stopped]
+    stopped += [parts[key].stopped if key in parts else None for key in ("z3", "proofs")]
     cut = [*stopped, limits.seconds, limits.memory] if any(stopped) else None
     identity = [
         [answer[name] for name in IDENTITY],
         [spark.get("mode"), spark.get("parts"), spark.get("split_depth")],
-        [run.counted_all, further[1] is not None],
+        [run.counted_all, "proofs" in parts],
         cut,
     ]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]

@@ -383,7 +383,7 @@ def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
     assert [one.failure.path.depth for one in found if one.failure is not None] == [1, 3]
-    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; the time limit is reached")
+    assert mutate.outcome(cut, found[3]) == ("undecided: survives to depth 4; the time limit is reached")
 
 
 def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:
@@ -584,7 +584,7 @@ def test_a_kill_that_the_reference_does_not_confirm_is_an_internal_error(ask, mo
 
 
 def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutate, "_more", lambda original, found: (0, 0))
+    monkeypatch.setattr(mutate, "more_than", lambda original, found: (0, 0))
     code, output, errors = ask("mutate door.py")
     assert (code, output) == (70, "")
     assert "the search of a mutant misses steps of the model (reproduce: check mutate door.py)" in errors
@@ -634,7 +634,7 @@ def test_a_model_that_leaves_a_declared_range_without_mutation_is_reported(ask, 
 
 
 def test_after_an_interrupt_the_findings_are_reported(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    judge, judged = mutate._judge, []
+    judge, judged = mutate.judge, []
 
     def judge_three(*arguments):
         if len(judged) == 3:
@@ -642,7 +642,7 @@ def test_after_an_interrupt_the_findings_are_reported(ask, monkeypatch: pytest.M
         judged.append(judge(*arguments))
         return judged[-1]
 
-    monkeypatch.setattr(mutate, "_judge", judge_three)
+    monkeypatch.setattr(mutate, "judge", judge_three)
     code, output, errors = ask("mutate door.py")
     assert code == 130
     assert errors.endswith("check: interrupted; this is what was found so far\n")
