@@ -14,6 +14,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from isrcheck.checker.comparisons.matrix_record import (
     CLOSING,
@@ -27,9 +28,9 @@ from isrcheck.checker.comparisons.matrix_record import (
 )
 from isrcheck.checker.results.instance_facts import configuration_of
 from isrcheck.checker.results.run import Run
-from isrcheck.checker.results.terminal import counted, table, wrapped
+from isrcheck.checker.results.terminal import counted, grouped, table, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word
-from isrcheck.models.kafka.failures.catalogue import Failure, failures
+from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.traces.explaining.attribution import permitting
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.terminal.show import told
@@ -76,7 +77,13 @@ def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[
     below += [*wrapped(CLOSING[worst(records, pairs)], width), "", *_next(pairs, words)]
     whole = {column: rows_of(records, column, pairs) for column in _columns(records)}
     for most in range(max(map(len, whole.values())), 0, -1):
-        groups = _alike({column: _shortened(rows, most) for column, rows in whole.items()}, width)
+        shortened = {
+            column: [*rows[: most - 1], replace(rows[most - 1], left_out=len(rows) - most)]
+            if len(rows) > most
+            else rows
+            for column, rows in whole.items()
+        }
+        groups = _alike(shortened, width)
         body = [line for names, rows in groups for line in _lines(names, rows, width)]
         if len(head) + len(body) + len(below) <= MOST_LINES:
             break
@@ -127,30 +134,28 @@ def _start_of_repair(width: int) -> int:
 def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) -> list[Row]:
     """Return what breaks in a generation: first what differs from the record, then one row for each cause."""
     unexpected: list[Row] = []
-    causes: dict[str, list[tuple[RecordedRun, Verdict, Run]]] = {}
+    failing: list[tuple[str, tuple[Verdict, Run]]] = []
     later: list[tuple[int, str]] = []
-    whole = True
     own = [(record, run) for record, run in pairs if record.column == column]
     for record, run in own:
         for verdict, match in zip(run.verdicts, judged(record, run), strict=True):
             if match in (Match.NEW, Match.MISSING):
                 unexpected.append(_unexpected(record, verdict, run, match))
             elif verdict.word is Word.VIOLATED:
-                causes.setdefault(record.causes.get(verdict.prop.name, verdict.prop.name), []).append(
-                    (record, verdict, run)
-                )
+                failing.append((record.causes.get(verdict.prop.name, verdict.prop.name), (verdict, run)))
         if has_other_states(record, run):
             known, found = f"{record.states:,}", f"{run.explored.distinct:,}"
             unexpected.append(Row("", f"{record.title}: {known} states are recorded, {found} were found", "NOT FOUND"))
         if not run.explored.exhausted:
             later += [(depth, name) for name, depth in record.violated.items() if depth > run.explored.judged]
-        whole = whole and run.explored.exhausted
+    causes = grouped(failing)
     rows = [*unexpected, *(_row(records, column, cause, found) for cause, found in causes.items())]
     is_open = [*_open(own), *([": not searched"] if len(own) < sum(one.column == column for one in records) else [])]
     rows += [Row("", f"{Word.UNDECIDED.value}{one}", "open") for one in is_open[:1]]
     if not rows:
         far = min(run.explored.judged for _, run in own)
-        rows.append(Row("-", "nothing" if whole else f"nothing within {counted(far, 'step')}"))
+        is_whole = all(run.explored.exhausted for _, run in own)
+        rows.append(Row("-", "nothing" if is_whole else f"nothing within {counted(far, 'step')}"))
     return [*rows, *_later(records, column, later, causes)]
 
 
@@ -172,16 +177,10 @@ def _unexpected(record: RecordedRun, verdict: Verdict, run: Run, match: Match) -
     return Row(str(known), f"{name} is recorded to fail here: {verdict.bare}", "NOT FOUND")
 
 
-def _row(
-    records: Sequence[RecordedRun], column: str, cause: str, found: Sequence[tuple[RecordedRun, Verdict, Run]]
-) -> Row:
-    (_, first, run), *others = found
-    return Row(
-        str(first.depth),
-        _words(first, run),
-        repaired(records, column, cause, first.prop.name),
-        tuple(f"{verdict.prop.name} at {verdict.depth}" for _, verdict, _ in others),
-    )
+def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Sequence[tuple[Verdict, Run]]) -> Row:
+    (first, run), *others = failing
+    more = tuple(f"{verdict.prop.name} at {verdict.depth}" for verdict, _ in others)
+    return Row(str(first.depth), _words(first, run), repaired(records, column, cause, first.prop.name), more)
 
 
 def _words(verdict: Verdict, run: Run) -> str:
@@ -213,7 +212,7 @@ def _later(
 def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str) -> str:
     """Return what repaired a property in a generation: the releases that the known failure names, or else the first
     later generation for which the record no longer has this cause."""
-    failure = _known(cause)
+    failure = next((one for one in failures() if one.name == cause), None)
     issue = cause
     if failure is not None:
         issue = next((one for one in failure.known_as if ISSUE.fullmatch(one)), f"failure {failure.number}")
@@ -234,30 +233,15 @@ def repairing_generation(records: Sequence[RecordedRun], column: str, name: str)
     return ""
 
 
-def _known(cause: str) -> Failure | None:
-    return next((failure for failure in failures() if failure.name == cause), None)
-
-
-def _shortened(rows: Sequence[Row], most: int) -> list[Row]:
-    """Return at most `most` rows, and say how many are left out."""
-    if len(rows) <= most:
-        return list(rows)
-    return [*rows[: most - 1], replace(rows[most - 1], left_out=len(rows) - most)]
-
-
 def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
-    lines: list[str] = []
     start = _start_of_repair(width)
-    if len(name) >= GENERATION:
-        lines.append(name)
+    lines = [name] if len(name) >= GENERATION else []
     for row in rows:
         room = start - GENERATION - STEP - 1
         what = textwrap.wrap(_with_others(row, room), room, break_long_words=False)
         fixed = textwrap.wrap(row.repaired, width - start, break_long_words=False)
-        for number in range(max(len(what), len(fixed))):
-            first = f"{name if not lines else '':{GENERATION - 1}} {row.step if not number else '':{STEP}}"
-            middle = what[number] if number < len(what) else ""
-            last = fixed[number] if number < len(fixed) else ""
+        for number, (middle, last) in enumerate(zip_longest(what, fixed, fillvalue="")):
+            first = f"{'' if lines else name:{GENERATION - 1}} {'' if number else row.step:{STEP}}"
             lines.append(f"{first + middle:<{start}}{last}".rstrip())
     return lines
 
@@ -307,25 +291,20 @@ def _span(names: Sequence[str], order: Sequence[str]) -> str:
 
 def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -> list[str]:
     """Say which properties are proved for histories of any length: by the record, or by this run."""
-    proved: dict[str, dict[str, None]] = {}
-    for record in records:
-        proved.setdefault(record.column, {}).update(dict.fromkeys(record.proved))
-    for record, run in pairs:
-        proved[record.column].update({one.prop.name: None for one in run.verdicts if one.proof is not None})
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for column, names in proved.items():
-        if names:
-            groups.setdefault(tuple(names), []).append(_name(column))
+    by_record = [(record.column, name) for record in records for name in record.proved]
+    by_run = [(record.column, one.prop.name) for record, run in pairs for one in run.verdicts if one.proof is not None]
+    proved = grouped([*by_record, *by_run])
+    own = [(tuple(dict.fromkeys(proved[column])), column) for column in _columns(records) if column in proved]
+    groups = grouped(own)
     if not groups:
         return []
-    best = max(groups, key=len)
-    target = next(record for record in records if _name(record.column) == groups[best][0])
-    command = ["check", target.instance.model.name]
-    command += ["--protocol", target.instance.protocol.name] if target.instance.protocol.name else []
+    best = groups[max(groups, key=len)][0]
+    target = next(record.instance for record in records if record.column == best)
+    command = ["check", target.model.name, *(["--protocol", target.protocol.name] if target.protocol.name else [])]
     lines = ["", f"Proved for any number of steps ({shlex.join([*command, '--prove'])}):"]
     for group, columns in groups.items():
         shown = ", ".join(group[:NAMED]) + (f" and {len(group) - NAMED} more" if len(group) > NAMED else "")
-        lines += wrapped(f"{', '.join(columns)}: {shown}", width, "  ")
+        lines += wrapped(f"{', '.join(map(_name, columns))}: {shown}", width, "  ")
     return lines
 
 

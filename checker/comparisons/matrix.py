@@ -38,10 +38,11 @@ from isrcheck.checker.proofs.premises import with_established_premise
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.instance_facts import configuration_of, faults_line
 from isrcheck.checker.results.proofs import Phase, Proofs
 from isrcheck.checker.results.run import CommandResult, Run, as_object
-from isrcheck.checker.results.terminal import ProgressLine, counted, table, tables, width_of_output
+from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, table, tables, width_of_output
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, refuse_contradictions, with_proofs
 from isrcheck.checker.running.comparing import search_rows
 from isrcheck.checker.running.proofs import scope
@@ -159,79 +160,57 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 
 def _bounds(records: Sequence[RecordedRun]) -> list[str]:
     """Return lines with the default sizes, client settings and fault budgets, without the protocol switches."""
-    groups: dict[str, list[str]] = {}
-    for record in records:
-        usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
-        bounds = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
-        columns = groups.setdefault(bounds, [])
-        if record.column not in columns:
-            columns.append(record.column)
-    if len(groups) == 1:
-        return [f"bounds of every cell: {bounds}" for bounds in groups]
-    return [f"bounds in {', '.join(columns)}: {bounds}" for bounds, columns in groups.items()]
+    usual = {record.column: record.instance.model.instance(record.instance.protocol.name) for record in records}
+    spelled = [
+        (", ".join(f"{name}={value}" for name, value in configuration_of(one).items() if not name.isupper()), column)
+        for column, one in usual.items()
+    ]
+    groups = grouped(spelled)
+    where = "of every cell" if len(groups) == 1 else "in {}"
+    return [f"bounds {where.format(', '.join(columns))}: {bounds}" for bounds, columns in groups.items()]
 
 
 def _configurations(records: Sequence[RecordedRun]) -> list[str]:
     """Return a line for each configuration that differs from the default, with its properties and generations."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for record in records:
-        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
-        names = ", ".join(name for name in record.judges if kinds[name] is not Kind.SOMETIMES)
-        names = (names or record.name) if record.name else "all others"
-        if record.differs:
-            groups.setdefault((names, record.differs), []).append(record.column)
+    differing = [record for record in records if record.differs]
+    groups = grouped(((_judged_names(record), record.differs), record.column) for record in differing)
     return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
+
+
+def _judged_names(record: RecordedRun) -> str:
+    return (", ".join(prop.name for prop in promised(record)) or record.name) if record.name else "all others"
 
 
 def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
     """Return a line with the exhaustive runs, and a line with the depths of the other runs."""
-    whole = []
-    part: dict[str, list[str]] = {}
-    for record, run in pairs:
-        exploration = run.explored
-        if exploration.exhausted:
-            whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
-        else:
-            why = WHY_STOPPED.get(exploration.stopped or "")
-            far = f"to depth {exploration.judged}" + (f": {why}" if why else "")
-            part.setdefault(far, []).append(record.title)
-    for record in records[len(pairs) :]:
-        part.setdefault("not searched", []).append(record.title)
+    whole = [
+        f"{record.title} ({counted(run.explored.distinct, 'state')})" for record, run in pairs if run.explored.exhausted
+    ]
+    reached = [(_far(run.explored), record.title) for record, run in pairs if not run.explored.exhausted]
+    groups = grouped([*reached, *(("not searched", record.title) for record in records[len(pairs) :])])
     lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
-    partial = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
+    partial = [f"{', '.join(titles)} ({far})" for far, titles in groups.items()]
     return [*lines, f"not exhaustive: {'; '.join(partial)}"] if partial else lines
+
+
+def _far(exploration: Exploration) -> str:
+    why = WHY_STOPPED.get(exploration.stopped or "")
+    return f"to depth {exploration.judged}" + (f": {why}" if why else "")
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
     """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
-    lines = []
-    for (names, bounds), columns in _proved(pairs).items():
-        lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
-    left = [f"{name} in {', '.join(columns)}" for name, columns in _unattempted(pairs).items()]
+    judged_in = [(record, verdict) for record, run in pairs for verdict in run.verdicts]
+    scopes = grouped(
+        ((record.column, scope(record.instance, verdict.proof)), verdict.prop.name)
+        for record, verdict in judged_in
+        if verdict.proof is not None
+    )
+    proved = grouped(((", ".join(names), bounds), column) for (column, bounds), names in scopes.items())
+    lines = [f"proved {names} in {', '.join(columns)}: {bounds}" for (names, bounds), columns in proved.items()]
+    unattempted = grouped((one.prop.name, record.column) for record, one in judged_in if one.is_unattempted)
+    left = [f"{name} in {', '.join(columns)}" for name, columns in unattempted.items()]
     return [*lines, *([f"{NOT_ATTEMPTED}: {'; '.join(left)}"] if left else [])]
-
-
-def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
-    """Return the generations with proved properties, grouped by these properties and the scope of the proofs."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for record, run in pairs:
-        names: dict[str, list[str]] = {}
-        for verdict in run.verdicts:
-            if verdict.proof is not None:
-                names.setdefault(scope(record.instance, verdict.proof), []).append(verdict.prop.name)
-        for bounds, proved in names.items():
-            groups.setdefault((", ".join(proved), bounds), []).append(record.column)
-    return groups
-
-
-def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """Return the generations in which no proof was attempted, by property."""
-    groups: dict[str, list[str]] = {}
-    for record, run in pairs:
-        for verdict in run.verdicts:
-            if verdict.is_unattempted:
-                groups.setdefault(verdict.prop.name, []).append(record.column)
-    return groups
 
 
 def _run_lines(record: RecordedRun, run: Run) -> list[str]:

@@ -19,8 +19,8 @@ from isrcheck.checker.results import run as report
 from isrcheck.checker.results.exploration import BmcResult
 from isrcheck.checker.results.instance_facts import introduction
 from isrcheck.checker.results.run import CommandResult, Run, never_fired, range_lines, search_summary, verdict_line
-from isrcheck.checker.results.terminal import ProgressLine, counted, width_of_output, wrapped
-from isrcheck.checker.results.verdict import WHY_STOPPED, Word, exit_code
+from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, width_of_output, wrapped
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code
 from isrcheck.checker.running.proofs import Proving
 from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
@@ -223,13 +223,14 @@ def _size(run: Run) -> str:
 
 def _judged(run: Run, width: int) -> list[str]:
     """Return the properties, grouped by verdict, the gravest first."""
-    groups: dict[tuple[int, str], list[str]] = {}
     order = list(Word)
-    for verdict in run.verdicts:
-        label = verdict.text
-        if verdict.word is Word.REACHED or (verdict.word is Word.UNDECIDED and run.exploration.stopped in WHY_STOPPED):
-            label = verdict.word.value
-        groups.setdefault((order.index(verdict.word), label), []).append(verdict.prop.name)
+
+    def label(verdict: Verdict) -> str:
+        word = verdict.word
+        is_cut = word is Word.UNDECIDED and run.exploration.stopped in WHY_STOPPED
+        return word.value if word is Word.REACHED or is_cut else verdict.text
+
+    groups = grouped(((order.index(one.word), label(one)), one.prop.name) for one in run.verdicts)
     absent = groups.pop((order.index(Word.NOT_APPLICABLE), Word.NOT_APPLICABLE.value), [])
     rows = [(label, ", ".join(names)) for (_, label), names in sorted(groups.items(), key=lambda one: one[0][0])]
     if len(absent) > MOST_ABSENT:

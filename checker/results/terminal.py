@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from isrcheck.checker.results.exploration import Progress
@@ -18,6 +18,8 @@ from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.lanes.table import WIDTH
 
 Column = TypeVar("Column", bound=Sequence[str])
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
@@ -60,6 +62,14 @@ def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
             left = room + 2
         groups[-1].append(column)
         left -= width
+    return groups
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return the values of each key; keys and values keep their order."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
     return groups
 
 

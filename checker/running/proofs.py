@@ -17,7 +17,7 @@ from isrcheck.checker.results.exploration import Exploration, StepPath
 from isrcheck.checker.results.instance_facts import spaced
 from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, Proof, Proofs
 from isrcheck.checker.results.run import Part, Run
-from isrcheck.checker.results.terminal import wrapped
+from isrcheck.checker.results.terminal import grouped, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.checker.symbolic.solver_version import solver_version
 from isrcheck.models.language.declarations.declare import WHOLE
@@ -185,15 +185,15 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
     """Return the names of proved properties, grouped by scope and basis; one joint induction makes one group."""
-    found: dict[tuple[str, str], list[str]] = {}
     promises = promised(proofs)
-    names = {name: {name, *proof.lemmas} for name, proof in promises.items()}
-    for name, proof in promises.items():
+    bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
+
+    def basis(name: str, proof: Proof) -> tuple[str, str]:
         every = " for every length" if proof.every_length else ""
-        group = {other for other, basis in names.items() if basis == names[name]}
-        others = replace(proof, lemmas=tuple(one for one in proof.lemmas if one not in group))
-        found.setdefault((f"{every}: {scope(instance, proof)}", rests_on(others)), []).append(name)
-    return found
+        lemmas = tuple(lemma for lemma in proof.lemmas if bases.get(lemma) != bases[name])
+        return f"{every}: {scope(instance, proof)}", rests_on(replace(proof, lemmas=lemmas))
+
+    return grouped((basis(name, proof), name) for name, proof in promises.items())
 
 
 def _paragraph(text: str, indent: str) -> list[str]:

@@ -25,7 +25,7 @@ from isrcheck.checker.results.instance_facts import (
     title,
 )
 from isrcheck.checker.results.run import CommandResult, Run, as_object
-from isrcheck.checker.results.terminal import ProgressLine, counted, side_by_side, table
+from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, side_by_side, table
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code, range_verdict, verdicts
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
@@ -208,9 +208,7 @@ def search(
     ]
     table = SweepTable(sweep, rows, str(results.path), len(results.done))
     known = {case.position: case for case in cases}
-    waiting: dict[int, list[SweepRow]] = {}
-    for position, case in answers.items():
-        waiting.setdefault(case, []).append(rows[position])
+    waiting = grouped((case, rows[position]) for position, case in answers.items())
 
     def take(position: int, record: PlainData) -> None:
         for found in waiting[position]:
