@@ -158,7 +158,7 @@ def search_original(
 def _without_search(candidate: Candidate, searched: Search) -> Judgement:
     if candidate.slot in disabled_actions(candidate.instance):
         return Judgement(candidate, Fate.NOT_ASKED)
-    if searched.result.is_complete and not _takesmore_than(candidate, searched):
+    if searched.result.is_complete and not _takes_more(candidate, searched):
         return Judgement(candidate, Fate.NO_DIFFERENCE, searched.result)
     return Judgement(candidate, Fate.UNDECIDED)
 
@@ -273,7 +273,7 @@ class _Hunt(Search):
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
-def _takesmore_than(candidate: Candidate, searched: Search) -> bool:
+def _takes_more(candidate: Candidate, searched: Search) -> bool:
     """Whether a mutant, in the states that the search of the model has expanded, takes steps that the original action
     does not take; or whether it may do so, because it leaves declared ranges."""
     slot, instance = candidate.slot, candidate.instance

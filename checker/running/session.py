@@ -7,11 +7,10 @@ Out: a `Run` for each instance (checker/results/run.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.causes.distinct_causes import distinct_causes
@@ -194,25 +193,16 @@ class SearchSession:
         traces: TraceWriter,
         *,
         limits: Limits,
-        only: Sequence[str] = (),
         count_all: bool = False,
-        want_permitted: bool = False,
-        keep_states: bool = False,
-        patience: Mapping[str, float] = MappingProxyType({}),
         reduction: AskedReduction = EVERY_STATE,
+        **more: Any,
     ) -> Run:
-        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces."""
+        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces.
+
+        `more` are the keywords of the explorer (checker/explicit/explore.py): `only`, `want_permitted`, `keep_states`, ...
+        """
         count_all = count_all or self.count_all
-        exploration = self.explore(
-            instance,
-            limits,
-            count_all=count_all,
-            only=only,
-            want_permitted=want_permitted,
-            keep_states=keep_states,
-            patience=patience,
-            reduction=reduction,
-        )
+        exploration = self.explore(instance, limits, count_all=count_all, reduction=reduction, **more)
         command = _command(target, instance, limits, reduction.words)
         return _judged(exploration, target, command, traces, counted_all=count_all)
 
