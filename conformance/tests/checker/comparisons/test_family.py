@@ -7,16 +7,9 @@ import json
 
 import pytest
 
-from conformance.tests.support.engine import checking, interrupt_search_after
-from isrcheck.checker import cli
+from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker.comparisons import family as cases
 from isrcheck.models import registry
-
-
-@pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    return checking(cli.main, capsys)
 
 
 @pytest.mark.parametrize("name", cases.FILES)

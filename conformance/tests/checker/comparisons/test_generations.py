@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.tests.support.records import recorded_run
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import generations
 from isrcheck.checker.comparisons import matrix_record as matrix
@@ -19,44 +20,22 @@ from isrcheck.checker.running.session import SearchSession
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, failures, pairs
 from isrcheck.models.language.model import parse
 
-RECORD = """\
-[[run]]
-model = "kafka"
-protocol = "0.10"
-explored = "exhausted"
-proved = ["leader_in_isr", "one_leader_per_epoch"]
-[run.configuration]
-[run.violated]
-acked_not_lost = 6
-isr_is_complete = 5
-committed_agrees = 11
-[run.causes]
-truncation_to_high_watermark = ["acked_not_lost", "isr_is_complete", "committed_agrees"]
-[run.permitted]
-
-[[run]]
-model = "kafka"
-protocol = "0.11"
-explored = "exhausted"
-[run.configuration]
-[run.violated]
-acked_not_lost = 8
-isr_is_complete = 7
-[run.causes]
-expansion_against_a_lagging_high_watermark = ["acked_not_lost"]
-KIP-9999 = ["isr_is_complete"]
-[run.permitted]
-
-[[run]]
-model = "kafka"
-protocol = "2.1"
-explored = 6
-[run.configuration]
-acks = 1
-[run.violated]
-[run.permitted]
-acked_not_lost = 2
-"""
+RECORD = "\n".join(
+    [
+        recorded_run(
+            "0.10",
+            proved=["leader_in_isr", "one_leader_per_epoch"],
+            violated={"acked_not_lost": 6, "isr_is_complete": 5, "committed_agrees": 11},
+            causes={"truncation_to_high_watermark": ["acked_not_lost", "isr_is_complete", "committed_agrees"]},
+        ),
+        recorded_run(
+            "0.11",
+            violated={"acked_not_lost": 8, "isr_is_complete": 7},
+            causes={"expansion_against_a_lagging_high_watermark": ["acked_not_lost"], "KIP-9999": ["isr_is_complete"]},
+        ),
+        recorded_run("2.1", explored=6, configuration={"acks": 1}, permitted={"acked_not_lost": 2}),
+    ]
+)
 """Three generations: one that breaks at once, one that breaks later than the search goes, one of weak settings."""
 
 SCREEN = """\
@@ -134,16 +113,7 @@ def test_a_violation_at_another_step_than_recorded_is_marked(screen, later, says
     assert text.splitlines()[3].endswith(says)
 
 
-SMALL = """\
-[[run]]
-model = "examples/two_phase_commit"
-explored = "exhausted"
-states = 57
-[run.configuration]
-resource_managers = 2
-[run.violated]
-[run.permitted]
-"""
+SMALL = recorded_run(model="examples/two_phase_commit", states=57, configuration={"resource_managers": 2})
 """A model of one protocol; it has 56 states."""
 
 

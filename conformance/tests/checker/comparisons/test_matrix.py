@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.tests.support.records import recorded_run
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.explicit.explore import explore
@@ -17,30 +18,10 @@ from isrcheck.models import registry
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.messages.errors import UsageError
 
-TRUE = """\
-[[run]]
-model = "kafka"
-protocol = "0.10"
-explored = "exhausted"
-[run.configuration]
-[run.violated]
-acked_not_lost = 6
-isr_is_complete = 5
-[run.permitted]
-"""
+TRUE = recorded_run("0.10", violated={"acked_not_lost": 6, "isr_is_complete": 5})
 """What `check --bound 6` finds with the default configuration."""
 
-PERMITTED = """\
-[[run]]
-model = "kafka"
-protocol = "0.10"
-explored = "3"
-[run.configuration]
-acks = 1
-[run.violated]
-[run.permitted]
-acked_not_lost = 2
-"""
+PERMITTED = recorded_run("0.10", explored="3", configuration={"acks": 1}, permitted={"acked_not_lost": 2})
 """What `check --bound 3` finds with acks=1."""
 
 
@@ -58,12 +39,6 @@ def line(text, name):
     return next(one for one in text.splitlines() if one.startswith(name))
 
 
-def test_an_accurate_record_passes(check):
-    code, text, content = check(TRUE, "--bound", "6")
-    assert (code, content["record"], cells(content)) == (0, "as recorded", {})
-    assert "<-" not in text
-
-
 def test_the_projects_record_has_the_default_configuration():
     (run, *_) = matrix.recorded()
     assert run.instance.configuration == run.instance.model.instance("0.8").configuration
@@ -72,136 +47,96 @@ def test_the_projects_record_has_the_default_configuration():
     assert run.permitted == {}
 
 
-@pytest.mark.parametrize("bound", ["5", "6", "7"])
-def test_an_unrecorded_violation_exits_12_at_every_bound_that_shows_it(check, bound):
-    code, text, content = check(TRUE.replace("isr_is_complete = 5\n", ""), "--bound", bound)
-    assert code == 12
-    assert content["record"] == "not recorded"
-    assert cells(content) == {"isr_is_complete": "not recorded"}
-    assert line(text, "isr_is_complete").endswith("VIOLATED at step 5  <- not recorded")
-    assert text.splitlines()[-1].startswith("VIOLATED")
+NEW, MISSING = "not recorded", "recorded, but not found"
+LATER = TRUE.replace("[run.permitted]", "log_matching = 4\n[run.permitted]")
+SWAPPED = PERMITTED.replace("[run.violated]\n[run.permitted]\n", "[run.permitted]\n[run.violated]\n")
+
+COMPARISONS = {
+    "accurate": (TRUE, "6", {}),
+    # Below every recorded depth nothing is expected.
+    **{f"below {bound}": (TRUE, bound, {}) for bound in ("0", "2", "4")},
+    # A violation that is not recorded is new at every bound that shows it.
+    **{
+        f"unrecorded {bound}": (TRUE.replace("isr_is_complete = 5\n", ""), bound, {"isr_is_complete": NEW})
+        for bound in ("5", "6", "7")
+    },
+    "before its depth": (TRUE.replace("acked_not_lost = 6", "acked_not_lost = 7"), "6", {"acked_not_lost": NEW}),
+    "after its depth": (TRUE.replace("acked_not_lost = 6", "acked_not_lost = 4"), "6", {"acked_not_lost": MISSING}),
+    # A violation that is missing is missed from its depth on.
+    "missing 3": (LATER, "3", {}),
+    **{f"missing {bound}": (LATER, bound, {"log_matching": MISSING}) for bound in ("4", "6")},
+    # A new violation is graver than a missing one.
+    "new and missing": (
+        TRUE.replace("isr_is_complete = 5\n", "log_matching = 4\n"),
+        "6",
+        {"isr_is_complete": NEW, "log_matching": MISSING},
+    ),
+    "permitted": (PERMITTED, "3", {}),
+    "permitted beside a violation": (
+        PERMITTED.replace("[run.violated]", "[run.violated]\nisr_is_complete = 5"),
+        "5",
+        {},
+    ),
+    "unrecorded permitted 1": (PERMITTED.replace("acked_not_lost = 2\n", ""), "1", {}),
+    "unrecorded permitted 3": (PERMITTED.replace("acked_not_lost = 2\n", ""), "3", {"acked_not_lost": NEW}),
+    # A permitted failure is not the violation that is recorded.
+    "permitted as violated": (SWAPPED, "3", {"acked_not_lost": MISSING}),
+}
+"""A record, the bound of the searches, and the cells that are not as recorded."""
 
 
-def test_a_violation_before_its_recorded_depth_exits_12(check):
-    code, _, content = check(TRUE.replace("acked_not_lost = 6", "acked_not_lost = 7"), "--bound", "6")
-    assert (code, cells(content)) == (12, {"acked_not_lost": "not recorded"})
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_what_is_not_as_recorded_is_marked_and_decides_the_exit_code(check, name):
+    record, bound, differing = COMPARISONS[name]
+    code, text, content = check(record, "--bound", bound)
+    worst = next((match for match in (NEW, MISSING) if match in differing.values()), "as recorded")
+    assert (content["record"], cells(content)) == (worst, differing)
+    closings = {NEW: (12, "VIOLATED"), MISSING: (10, "NOT FOUND"), "as recorded": (0, "as recorded")}
+    assert (code, text.splitlines()[-1].partition(":")[0]) == closings[worst]
+    assert {one.partition(" ")[0]: one.partition("  <- ")[2] for one in text.splitlines() if "<-" in one} == differing
 
 
-def test_a_violation_after_its_recorded_depth_exits_10(check):
-    code, text, content = check(TRUE.replace("acked_not_lost = 6", "acked_not_lost = 4"), "--bound", "6")
-    assert (code, cells(content)) == (10, {"acked_not_lost": "recorded, but not found"})
-    assert line(text, "acked_not_lost").endswith("<- recorded, but not found")
+def test_cells_say_the_verdict_and_its_depth(check):
+    _, text, content = check(TRUE, "--bound", "4")
+    assert content["verdict"] == "NO VIOLATION TO DEPTH"
+    assert line(text, "acked_not_lost").endswith("  none to 4")
+    _, text, _ = check(TRUE, "--bound", "6")
+    assert line(text, "isr_is_complete").endswith("VIOLATED at step 5")
 
 
-@pytest.mark.parametrize(("bound", "code"), [("3", 0), ("4", 10), ("6", 10)])
-def test_a_missing_recorded_violation_exits_10_from_its_depth_on(check, bound, code):
-    given, text, content = check(TRUE.replace("[run.permitted]", "log_matching = 4\n[run.permitted]"), "--bound", bound)
-    assert given == code
-    assert cells(content) == ({} if code == 0 else {"log_matching": "recorded, but not found"})
-    if code == 10:
-        assert text.splitlines()[-1].startswith("NOT FOUND")
-
-
-def test_a_new_violation_is_graver_than_a_missing_one(check):
-    record = TRUE.replace("isr_is_complete = 5\n", "log_matching = 4\n")
-    code, _, content = check(record, "--bound", "6")
-    assert code == 12
-    assert content["record"] == "not recorded"
-    assert cells(content) == {"isr_is_complete": "not recorded", "log_matching": "recorded, but not found"}
-
-
-@pytest.mark.parametrize("bound", ["0", "2", "4"])
-def test_below_every_recorded_depth_nothing_is_expected(check, bound):
-    code, text, content = check(TRUE, "--bound", bound)
-    assert (code, content["verdict"], cells(content)) == (0, "NO VIOLATION TO DEPTH", {})
-    assert re.search(rf"^acked_not_lost +none to {bound}$", text, re.MULTILINE)
-
-
-def test_permitted_failures_are_recorded_separately_and_strict_counts_them(check):
-    code, text, content = check(PERMITTED, "--bound", "3")
-    assert (code, content["verdict"], cells(content)) == (0, "PERMITTED", {})
+def test_strict_counts_permitted_failures(check):
+    code, text, content = check(PERMITTED, "--bound", "3", "--strict")
+    assert (code, content["verdict"], content["record"]) == (12, "PERMITTED", "as recorded")
     assert line(text, "acked_not_lost").endswith("PERMITTED at step 2")
-    assert check(PERMITTED, "--bound", "3", "--strict")[0] == 12
-    # Beside a violation that is recorded, too.
-    both = PERMITTED.replace("[run.violated]", "[run.violated]\nisr_is_complete = 5")
-    assert check(both, "--bound", "5")[0] == 0
-    assert check(both, "--bound", "5", "--strict")[0] == 12
-
-
-def test_a_permitted_failure_that_is_not_recorded_is_new(check):
-    record = PERMITTED.replace("acked_not_lost = 2\n", "")
-    assert (check(record, "--bound", "3")[0], check(record, "--bound", "1")[0]) == (12, 0)
-
-
-def test_a_permitted_failure_is_not_the_violation_that_is_recorded(check):
-    record = PERMITTED.replace("[run.violated]\n[run.permitted]\n", "[run.permitted]\n[run.violated]\n")
-    code, _, content = check(record, "--bound", "3")
-    assert (code, cells(content)) == (10, {"acked_not_lost": "recorded, but not found"})
 
 
 # ------------------------------------------------------------------------------------- several runs of one generation
 
-TWO = """\
-[[run]]
-model = "kafka"
-protocol = "0.10"
-explored = "exhausted"
-[run.configuration]
-[run.violated]
-isr_is_complete = 5
-[run.permitted]
-
-[[run]]
-model = "kafka"
-protocol = "0.10"
-name = "leader only"
-properties = ["acked_not_lost", "a_write_is_acknowledged"]
-explored = "3"
-[run.configuration]
-acks = 1
-bounces = 0
-[run.violated]
-[run.permitted]
-acked_not_lost = 2
-"""
+TWO = recorded_run("0.10", violated={"isr_is_complete": 5}) + recorded_run(
+    "0.10",
+    name="leader only",
+    properties=["acked_not_lost", "a_write_is_acknowledged"],
+    explored="3",
+    configuration={"acks": 1, "bounces": 0},
+    permitted={"acked_not_lost": 2},
+)
 """Two runs of one generation: the second one judges one property, and one `sometimes`."""
 
-OTHER = """
-[[run]]
-model = "examples/two_phase_commit"
-explored = "exhausted"
-states = 56
-[run.configuration]
-resource_managers = 2
-[run.violated]
-[run.permitted]
-"""
+OTHER = recorded_run(model="examples/two_phase_commit", states=56, configuration={"resource_managers": 2})
 """A model of one protocol, small enough to be searched to the end."""
 
-UNCLEAN = """
-[[run]]
-model = "kafka"
-protocol = "2.1"
-explored = 6
-[run.configuration]
-[run.violated]
-[run.permitted]
-[[run]]
-model = "kafka"
-protocol = "2.1"
-name = "offsets"
-properties = ["offsets_ordered"]
-explored = 6
-[run.configuration]
-delete_records = 1
-transactions = 1
-unclean_elections = 1
-[run.violated]
-offsets_ordered = 4
-[run.permitted]
-{permitted}
-"""
-"""A property that breaks its promise, and fails later where nothing is promised."""
+
+def unclean(permitted):
+    """A property that breaks its promise, and fails later where nothing is promised."""
+    return recorded_run("2.1", explored=6) + recorded_run(
+        "2.1",
+        name="offsets",
+        properties=["offsets_ordered"],
+        explored=6,
+        configuration={"delete_records": 1, "transactions": 1, "unclean_elections": 1},
+        violated={"offsets_ordered": 4},
+        permitted=permitted,
+    )
 
 
 BOUNDS = (
@@ -309,10 +244,9 @@ def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(ch
 
 def test_a_permitted_failure_beside_a_violation_is_compared_with_the_record(check):
     """The violation comes first, and does not end the search for the permitted failure."""
-    run = UNCLEAN.format(permitted="offsets_ordered = 6")
-    assert check(run, "--bound", "6")[0] == 0
-    assert check(UNCLEAN.format(permitted="offsets_ordered = 5"), "--bound", "6")[0] == 10
-    code, text, _ = check(UNCLEAN.format(permitted=""), "--bound", "6")
+    assert check(unclean({"offsets_ordered": 6}), "--bound", "6")[0] == 0
+    assert check(unclean({"offsets_ordered": 5}), "--bound", "6")[0] == 10
+    code, text, _ = check(unclean({}), "--bound", "6")
     assert code == 12
     assert "VIOLATED at step 4 (PERMITTED at step 6)  <- not recorded" in text
 
@@ -451,21 +385,15 @@ def test_a_matrix_cell_filled_by_two_runs_is_refused(tmp_path, content, says):
         matrix.recorded(path)
 
 
-PUBLISHED = """
-[[run]]
-model = "published/{}"
-explored = "3"
-[run.configuration]
-[run.violated]
-[run.permitted]
-"""
+def published(variant, **more):
+    return recorded_run(model=f"published/{variant}", explored="3", **more)
 
 
 def test_a_list_of_properties_applies_to_its_generation_only(tmp_path):
     """Two variants of one model have the same properties, and one of them has two runs."""
     path = tmp_path / "verdicts.toml"
-    named = PUBLISHED.format("kip_101").replace("explored", 'name = "weak"\nproperties = ["weak_isr"]\nexplored')
-    path.write_text(PUBLISHED.format("kip_101") + named + PUBLISHED.format("kip_279") + OTHER, encoding="utf-8")
+    named = published("kip_101", name="weak", properties=["weak_isr"])
+    path.write_text(published("kip_101") + named + published("kip_279") + OTHER, encoding="utf-8")
     runs = matrix.recorded(path)
     assert [run.title for run in runs] == [
         "published kip_101",

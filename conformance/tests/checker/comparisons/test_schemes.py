@@ -21,15 +21,8 @@ RECORDED = schemes.recorded()
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(words: str) -> tuple[int, str, str]:
-        code = cli.main(["compare-schemes", *words.split()])
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if "compiling" not in line)
-
-    return call
+def compare(check):
+    return lambda words: check("compare-schemes", *words.split())
 
 
 def number(row: dict[str, str], column: str) -> int | None:
@@ -40,9 +33,9 @@ def number(row: dict[str, str], column: str) -> int | None:
 
 
 @pytest.mark.parametrize("most", [3, recorded(7)])
-def test_the_record_is_what_the_command_computes(check, most: int) -> None:
+def test_the_record_is_what_the_command_computes(compare, most: int) -> None:
     rows = [row for row in RECORDED if int(row["replicas"]) <= most]
-    code, text, err = check(f"--most-replicas {most} --csv again.csv")
+    code, text, err = compare(f"--most-replicas {most} --csv again.csv")
     assert (code, err) == (0, "")
     assert text.splitlines()[-1] == f"{len(rows)} rows, as recorded in models/quorum/schemes.csv"
     assert list(csv.DictReader(Path("again.csv").read_text(encoding="utf-8").splitlines())) == rows
@@ -96,8 +89,8 @@ def test_brokers_that_are_counted_behave_like_brokers_with_names(row: dict[str, 
 # ---------------------------------------------------------------------------------------------------------- the command
 
 
-def test_the_table(check) -> None:
-    _, text, _ = check("--most-replicas 3")
+def test_the_table(compare) -> None:
+    _, text, _ = compare("--most-replicas 3")
     lines = text.splitlines()
     assert lines[0].split() == ["replicas", "scheme", "min", "ISR", "waits", "for", "writes", "reads", "data"]
     assert "       3  ISR             2  3rd fastest/2nd fastest     1/0    2/0   2/1" in lines
@@ -107,41 +100,41 @@ def test_the_table(check) -> None:
     )
 
 
-def test_the_object(check) -> None:
-    code, text, _ = check("--most-replicas 1 --json")
+def test_the_object(compare) -> None:
+    code, text, _ = compare("--most-replicas 1 --json")
     found = json.loads(text)
     assert (code, found["verdict"], len(found["rows"])) == (0, "as recorded", 6)
     who = {"replicas": 1, "scheme": "majority", "min_isr": None, "lag": False}
     assert found["rows"][0] == who | {"waits_for": 1, "writes": 0, "reads": 0, "data": 0}
 
 
-def test_a_figure_that_is_not_as_recorded_is_told(check, monkeypatch) -> None:
+def test_a_figure_that_is_not_as_recorded_is_told(compare, monkeypatch) -> None:
     wrong = [row | {"data": "2"} if row["scheme"] == "majority" else row for row in RECORDED]
     monkeypatch.setattr(schemes, "recorded", lambda: wrong)
-    code, text, _ = check("--most-replicas 2")
+    code, text, _ = compare("--most-replicas 2")
     assert code == 10
     assert text.splitlines()[-1] == "4 of 16 rows not as recorded; the first: 1 replicas, majority, min ISR -, lag off"
-    assert json.loads(check("--most-replicas 1 --json")[1])["verdict"] == "differs"
+    assert json.loads(compare("--most-replicas 1 --json")[1])["verdict"] == "differs"
 
 
-def test_a_limit_leaves_it_undecided_and_writes_no_file(check) -> None:
-    code, text, _ = check("--seconds 1e-9 --csv some.csv")
+def test_a_limit_leaves_it_undecided_and_writes_no_file(compare) -> None:
+    code, text, _ = compare("--seconds 1e-9 --csv some.csv")
     assert (code, text.splitlines()[-1]) == (3, "UNDECIDED: the time limit is reached; 0 rows until then")
     assert not Path("some.csv").exists()
 
 
-def test_a_file_that_exists_is_not_overwritten(check) -> None:
+def test_a_file_that_exists_is_not_overwritten(compare) -> None:
     Path("some.csv").write_text("mine", encoding="utf-8")
     says = "check: --csv some.csv: exists already and is not overwritten; give another name\n"
-    assert check("--most-replicas 1 --csv some.csv") == (2, "", says)
+    assert compare("--most-replicas 1 --csv some.csv") == (2, "", says)
     assert Path("some.csv").read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("raises", [False, True])
-def test_ctrl_c_keeps_the_rows_until_then(check, monkeypatch, raises: bool) -> None:
+def test_ctrl_c_keeps_the_rows_until_then(compare, monkeypatch, raises: bool) -> None:
     """Whether the key is pressed within a search, which then ends early, or before one."""
     interrupt_search_after(monkeypatch, 6, raises=raises)
-    code, text, err = check("--most-replicas 1")
+    code, text, err = compare("--most-replicas 1")
     assert (code, text.splitlines()[-1]) == (130, "UNDECIDED: the user interrupted it; 3 rows until then")
     assert err == "check: interrupted; this is what was found so far\n"
 
@@ -166,8 +159,8 @@ AS_IN = "does not go with compare-schemes, which has its own model; as in: check
         ("--prove", f"--prove {AS_IN}"),
     ],
 )
-def test_what_it_does_not_take_is_refused_in_one_line(check, words: str, says: str) -> None:
-    assert check(words) == (2, "", f"check: {says}\n")
+def test_what_it_does_not_take_is_refused_in_one_line(compare, words: str, says: str) -> None:
+    assert compare(words) == (2, "", f"check: {says}\n")
 
 
 def test_other_forms_refuse_its_options(capsys) -> None:

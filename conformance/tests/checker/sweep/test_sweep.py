@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
@@ -103,13 +102,10 @@ def may_end(s):
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    """Run `check sweep` in an empty folder that holds door.py; return the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "door.py").write_text(DOOR)
-
-    run = checking(cli.main, capsys)
-    return lambda line: run("sweep", *shlex.split(line))
+def check(check):
+    """Run `check sweep` in a folder that holds door.py."""
+    Path("door.py").write_text(DOOR)
+    return lambda line: check("sweep", *shlex.split(line))
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import checking, verdict_of
+from conformance.tests.support.engine import verdict_of
 from conformance.tests.support.places import PROJECT
-from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
@@ -86,13 +85,10 @@ def may_end(s):
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds stairs.py; return the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stairs.py").write_text(STAIRS)
-
-    run = checking(cli.main, capsys)
-    return lambda line: run(*shlex.split(line))
+def check(check):
+    """Run `check` in a folder that holds stairs.py."""
+    Path("stairs.py").write_text(STAIRS)
+    return lambda line: check(*shlex.split(line))
 
 
 def rows(folder, name):
