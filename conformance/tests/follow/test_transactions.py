@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.generations import MODEL
 
 Given = dict[str, str]
 

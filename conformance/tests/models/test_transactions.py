@@ -16,7 +16,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.generations import MODEL
 from isrcheck.models.transactions.values import Verification
 
 Values = dict[str, int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from isrcheck.models.coordinator.runtime import MODEL
 
 from conformance.tests.support import golden
 from conformance.tests.support.replay import must_agree
@@ -17,7 +18,6 @@ from isrcheck.conformance.replay.coordinator import CoordinatorDriver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import unmet
-from isrcheck.models.coordinator import MODEL
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.certify import behaviour

@@ -27,7 +27,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.marked_folder import MarkedFolder
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.messages.errors import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"

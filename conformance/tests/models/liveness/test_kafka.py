@@ -11,7 +11,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.verdict import verdicts
-from isrcheck.models.kafka import MODEL as SAFE
+from isrcheck.models.kafka.generations import MODEL as SAFE
 from isrcheck.models.kafka.liveness import LOST, MODEL
 from isrcheck.models.language.declarations.fairness import Fairness
 from isrcheck.models.language.model import Instance, Model

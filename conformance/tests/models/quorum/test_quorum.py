@@ -16,9 +16,9 @@ from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.quorum import MODEL
 from isrcheck.models.quorum.liveness import MODEL as LIVE
 from isrcheck.models.quorum.values import VoteRule
+from isrcheck.models.quorum.variants import MODEL
 from isrcheck.traces.format.certify import from_steps
 
 Values = dict[str, int]
