@@ -1,7 +1,7 @@
 """Traces: one file format, certified by running the steps again in plain Python, explained and shown.
 
 certify.from_steps     certifies the path that an engine found, and returns it as a trace
-folder.write, read     write and read trace files; only certified traces pass
+files.write, read      write and read trace files; only certified traces pass
 show.view              prints a trace: one line per step, why the property fails, and which steps caused it
 headline.headline      says in one sentence what goes wrong and how; step_words.step_in_words tells a step in words
 compose.scene_of       turns a trace into lanes, messages and the fates of records, ready to be drawn

@@ -42,8 +42,7 @@ from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.nearest import nearest
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import error_in, error_in_step
-from isrcheck.traces.format.spelling import spell_part
+from isrcheck.traces.format.trace import error_in, error_in_step, spell_part
 
 MOST_STATES = 500_000
 """The most states that a folded graph can represent, because all their transitions are visited."""

@@ -17,7 +17,7 @@ from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 
 class Word(StrEnum):

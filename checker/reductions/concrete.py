@@ -26,7 +26,7 @@ from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import NoErrorError, error_of
+from isrcheck.traces.format.trace import NoErrorError, error_of
 
 Kept = Callable[[Cells], Cells]
 """Returns the state that a search keeps in place of another one."""

@@ -23,7 +23,7 @@ from isrcheck.checker.reports.sarif import sarif
 from isrcheck.checker.session.marked_folder import MarkedFolder
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing.pages import page as trace_page
-from isrcheck.traces.format.folder import SUFFIX
+from isrcheck.traces.format.files import SUFFIX
 
 TRACES = "traces"
 OURS = re.compile(

@@ -31,7 +31,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.simulation.report import SimulationRun, verdict_line
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.model import Property
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 
 NOT_SEARCHED = "not searched"
 

@@ -34,7 +34,8 @@ from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.reading.function import Function
 from isrcheck.models.version import version
 from isrcheck.traces.drawing.markup import clean
-from isrcheck.traces.format.itf import configuration_digest, label
+from isrcheck.traces.format.files import configuration_digest
+from isrcheck.traces.format.trace import label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
 from isrcheck.traces.terminal.show import last_row, view
 

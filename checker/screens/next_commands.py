@@ -13,7 +13,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.text import Run
 from isrcheck.models.language.declarations.declare import INDUCTIVE
-from isrcheck.traces.format.folder import DEFAULT
+from isrcheck.traces.format.files import DEFAULT
 
 MOST_SHOWN = 2
 """The most histories that are named; of more, only the first is, and the folder."""

@@ -26,7 +26,7 @@ from isrcheck.checker.session.text import (
     title,
     verdict_line,
 )
-from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.format.trace import heading
 from isrcheck.traces.terminal.colour import Look
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)

@@ -19,7 +19,7 @@ from isrcheck.checker.outcome.verdict import Verdict, Word
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
 """The kinds of properties that a walk can judge: the others are about all continuations of a state."""

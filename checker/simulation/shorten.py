@@ -24,7 +24,7 @@ from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.trace import path_of
 
 ENOUGH = 20_000
 """A search ends at a level with as many states."""

@@ -33,7 +33,7 @@ from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
+from isrcheck.traces.format.trace import error_in_step, path_of, possible_steps
 
 WALKS = 5
 """How many random walks look for a path of the next length, before Z3 does."""

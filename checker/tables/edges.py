@@ -20,7 +20,7 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import possible_steps
+from isrcheck.traces.format.trace import possible_steps
 
 MOST_STATES = 100_000
 """Only the first levels, with at most this many states in total, are sampled."""

@@ -16,7 +16,7 @@ from isrcheck.checker.tables.edges import Edge
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.spelling import spelled_at
+from isrcheck.traces.format.trace import spelled_at
 
 TableRow = dict[str, Any]
 

@@ -22,8 +22,8 @@ from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import parse_document, read_trace
+from isrcheck.traces.format import files
+from isrcheck.traces.format.files import parse_document, read_trace
 
 MOST_REJECTIONS = 3
 """The most rejected runs of one log that are reported in detail."""
@@ -104,7 +104,7 @@ class Report:
         say(escaped(str(found)))
         if self.out is not None and found.trace is not None:
             try:
-                kept = folder.write(read_trace(parse_document(found.trace)), self.out)
+                kept = files.write(read_trace(parse_document(found.trace)), self.out)
             except UsageError as error:
                 self.codes.add(complain(str(error)))
             else:

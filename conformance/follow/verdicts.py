@@ -27,7 +27,7 @@ from isrcheck.conformance.follow.runs.watch import Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.lines.messages import is_wire
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format.itf import to_text
+from isrcheck.traces.format.files import to_text
 
 
 class Word(StrEnum):

@@ -36,9 +36,8 @@ from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import Trace, label
 from isrcheck.traces.lanes.words import listed
 
 

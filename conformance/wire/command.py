@@ -22,8 +22,8 @@ from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import label
+from isrcheck.traces.format import files
+from isrcheck.traces.format.trace import label
 
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
@@ -116,7 +116,7 @@ def _play(arguments: argparse.Namespace) -> int:
             raise
         raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
     path = arguments.trace
-    trace = folder.read(path, None)
+    trace = files.read(path, None)
     if not any(step.action in FOR_CLIENTS for step in trace.steps):
         say(escaped(f"{path}: no client takes part in this trace: no producer sends, and no consumer reads"))
         return NOTHING

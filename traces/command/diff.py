@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from isrcheck.traces.command.shared import add_look, add_model, look_of, model_of, print_lines
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.terminal import diff
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import print_lines
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.output import put
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.files import put
 from isrcheck.traces.other_tools.client_history import events, operations_of
 
 

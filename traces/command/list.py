@@ -13,7 +13,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.output import complain
 from isrcheck.traces.command.shared import print_lines
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import GAP
 
 

@@ -14,7 +14,7 @@ from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.output import complain
 from isrcheck.traces.command.shared import FILE_HELP, add_model, model_of, print_lines
 from isrcheck.traces.drawing import pages
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.other_tools import reading
 from isrcheck.traces.other_tools.reading import ForeignTrace

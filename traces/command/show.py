@@ -12,7 +12,7 @@ from pathlib import Path
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
 from isrcheck.traces.explaining.evaluate import parse_expression
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.kafka import partition_state
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
 from isrcheck.traces.other_tools import reading, showing

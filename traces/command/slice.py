@@ -13,7 +13,7 @@ from pathlib import Path
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import add_model, model_of, print_lines
 from isrcheck.traces.explaining import slicing
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.terminal import slice_text
 
 

@@ -13,11 +13,9 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.drawing import generic_scene
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.explaining.step_words import steps_in_words
-from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, back, heading
 from isrcheck.traces.kafka import scene
 from isrcheck.traces.kafka.model import is_kafka, shown_fields
-from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.scene import Scene
 from isrcheck.traces.transactions.columns import is_transactions
 

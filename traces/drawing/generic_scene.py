@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_part
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_part
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.scene import Lane, Moment, Scene
 from isrcheck.traces.other_tools.reading import ForeignTrace

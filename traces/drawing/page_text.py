@@ -16,13 +16,10 @@ from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.drawing.markup import Content, Element, element
 from isrcheck.traces.explaining import attribution
-from isrcheck.traces.format import lasso
-from isrcheck.traces.format.certify import judgements
-from isrcheck.traces.format.possibility import continuation_text
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka.model import shown_fields
-from isrcheck.traces.lanes.heading import says
 
 STEP = re.compile(r"\bstep (\d+)\b")
 
@@ -71,7 +68,7 @@ def _told(trace: Trace) -> list[Content]:
         return [element("p", trace.error.message)]
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
-    parts += (element("p", *_linked(line)) for line in lasso.lines(trace))
+    parts += (element("p", *_linked(line)) for line in lasso_lines(trace))
     if trace.verdict == NOT_INDUCTIVE:
         told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))

@@ -20,8 +20,7 @@ from isrcheck.models.run import State
 from isrcheck.traces.explaining import divergence, isr_changes
 from isrcheck.traces.explaining.isr_changes import PendingChange, uncounted_change
 from isrcheck.traces.explaining.timeline import Timeline
-from isrcheck.traces.format.spelling import name_entry
-from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace, name_entry
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka.model import holds_record, is_counted, is_kafka
 

@@ -14,7 +14,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.explaining.isr_changes import passed_member
 from isrcheck.traces.explaining.timeline import Timeline
-from isrcheck.traces.format.spelling import name_entry, spell_entry
+from isrcheck.traces.format.trace import name_entry, spell_entry
 from isrcheck.traces.kafka.model import first_read, last_stable_offset
 
 

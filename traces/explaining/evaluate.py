@@ -21,7 +21,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.language.reading.function import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
-from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.trace import spell_value
 from isrcheck.traces.format.why_false import spell_expression
 
 

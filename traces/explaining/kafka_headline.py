@@ -13,8 +13,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.traces.explaining.attribution import CLAIM, Loss, find_loss
 from isrcheck.traces.explaining.timeline import Timeline
-from isrcheck.traces.format.spelling import name_entry
-from isrcheck.traces.format.trace import Trace, arguments_of
+from isrcheck.traces.format.trace import Trace, arguments_of, name_entry
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka.model import first_read, holds_record
 from isrcheck.traces.kafka.step_words import brokers

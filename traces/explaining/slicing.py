@@ -29,7 +29,7 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import find_loss
 from isrcheck.traces.format.certify import behaviour, judgements
-from isrcheck.traces.format.itf import MOST_TEXT
+from isrcheck.traces.format.files import MOST_TEXT
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import spell_entry
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_entry
 
 
 class Timeline:

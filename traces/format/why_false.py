@@ -24,8 +24,7 @@ from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.language.reading.function import Function
 from isrcheck.models.language.reading.spelling import respelled
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spelled_at
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spelled_at
 
 MOST_READINGS = 12
 """The most cells listed for one expression; `all`, `any` and `sum` can read hundreds."""

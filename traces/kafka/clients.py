@@ -10,7 +10,7 @@ from isrcheck.models.kafka.state.values import TransactionState
 from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import name_entry, name_transaction
+from isrcheck.traces.format.trace import name_entry, name_transaction
 from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, last_stable_offset
 
 

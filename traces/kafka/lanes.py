@@ -29,8 +29,7 @@ from isrcheck.models.kafka.state.values import Truncation
 from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import spell_entry
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_entry
 from isrcheck.traces.kafka import clients, partition_state
 from isrcheck.traces.kafka.model import end_offset_for, epoch_for, is_answered, last_stable_offset, latest_epoch
 from isrcheck.traces.kafka.partition_state import alters_partitions, spell_flags

@@ -18,8 +18,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import name_transaction, spell_entry
-from isrcheck.traces.format.trace import arguments_of
+from isrcheck.traces.format.trace import arguments_of, name_transaction, spell_entry
 from isrcheck.traces.kafka import controller_messages
 from isrcheck.traces.kafka.lanes import epoch_answer
 from isrcheck.traces.kafka.model import end_offset_for, is_answered, is_exposed, is_exposed_as_committed, latest_epoch

@@ -14,8 +14,7 @@ from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncati
 from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import spell_entry
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_entry
 from isrcheck.traces.kafka.fates import BAD, fates
 from isrcheck.traces.kafka.lanes import epoch_cache_news, stray_offsets
 from isrcheck.traces.kafka.messages import events

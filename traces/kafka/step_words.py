@@ -21,7 +21,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import name_entry, name_transaction
+from isrcheck.traces.format.trace import name_entry, name_transaction
 from isrcheck.traces.kafka.model import latest_epoch
 from isrcheck.traces.kafka.partition_state import alters_partitions, is_pending
 from isrcheck.traces.lanes.words import listed, words_for

@@ -16,8 +16,7 @@ from isrcheck.models.language.declarations.declare import Domain
 from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_part
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_part
 from isrcheck.traces.lanes.table import StepRow
 
 

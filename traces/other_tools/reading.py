@@ -20,8 +20,8 @@ from typing import Any
 
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import ACTION, PICKS
+from isrcheck.traces.format import files
+from isrcheck.traces.format.files import ACTION, PICKS
 from isrcheck.traces.other_tools.values import QUINT, TLA, Spelling, spell_itf, spell_tlc
 
 EXPECTED = (
@@ -49,7 +49,7 @@ class ForeignTrace:
 def find(path: Path) -> ForeignTrace | None:
     """Return the trace of another tool in this file; None if isrcheck wrote it or it is not JSON. Raises UsageError."""
     try:
-        text = folder.read_text(path)
+        text = files.read_text(path)
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):

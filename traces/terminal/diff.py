@@ -12,10 +12,7 @@ from functools import cached_property
 
 from isrcheck.models.language.model import spell
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.spelling import spelled_at
-from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spelled_at
 from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
 from isrcheck.traces.terminal.show import full_states

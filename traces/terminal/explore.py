@@ -21,8 +21,7 @@ from textual.widgets.option_list import Option as Entry
 
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped_lines
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace, label
 from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look

@@ -13,11 +13,8 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge
-from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.spelling import changed_cells
-from isrcheck.traces.format.trace import REACHED, Trace
+from isrcheck.traces.format.trace import REACHED, Trace, back, changed_cells, heading
 from isrcheck.traces.format.why_false import why_false
-from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.table import fitted, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
 from isrcheck.traces.terminal.show import full_state

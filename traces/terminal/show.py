@@ -14,14 +14,12 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.format import lasso
-from isrcheck.traces.format.possibility import continuation_text
-from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.certify import continuation_text, lasso_lines
+from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, back, heading, says
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.lanes.heading import heading, says
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
 from isrcheck.traces.transactions import columns as columns_of_transactions
@@ -40,7 +38,7 @@ def view(
     if full and trace.erring is not None:
         shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
     if full and trace.loop is not None:
-        shown += wrapped(lasso.back(trace), "  ", look.width)
+        shown += wrapped(back(trace), "  ", look.width)
     shown += [] if full else legend(trace, look)
     lines = [*told(trace), heading(trace.instance)]
     top = [line for one in lines for line in wrapped(one, width=look.width)]
@@ -78,7 +76,7 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
     no state follows."""
     nothing: tuple[tuple[str, ...], ...] = tuple(() for _ in titles)
     if trace.loop is not None:
-        return [StepRow("", lasso.back(trace), nothing)]
+        return [StepRow("", back(trace), nothing)]
     if trace.erring is None:
         return []
     return [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
@@ -149,7 +147,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {lasso.back(trace)}" if trace.loop is not None else ""
+    at += f", {back(trace)}" if trace.loop is not None else ""
     verdict = f"{trace.verdict}{at}: {prop.name}"
     # The coloured part is on the first line, even in a narrow terminal.
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
@@ -161,7 +159,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
         found += fitted(why_broken(trace).lines(), look.width)
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
-    for line in lasso.lines(trace):
+    for line in lasso_lines(trace):
         found += wrapped(line, "  ", look.width)
     if trace.verdict == NOT_INDUCTIVE:
         note = "The first state may be unreachable: the proof does not exclude it."

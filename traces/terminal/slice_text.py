@@ -7,8 +7,7 @@ Out: lines about the removed steps, with the reasons, and the remaining steps.
 from __future__ import annotations
 
 from isrcheck.traces.explaining.slicing import Slice
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.format.trace import Trace, heading
 from isrcheck.traces.lanes.table import Cells, grid
 
 

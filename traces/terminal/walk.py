@@ -21,10 +21,9 @@ from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import NotCertifiedError, judge
-from isrcheck.traces.format.spelling import changed_cells
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace, changed_cells
 from isrcheck.traces.format.why_false import false_guard, why_false
 
 BROKEN = (VIOLATED, PERMITTED)
@@ -341,7 +340,7 @@ class Walk:
             raise UsageError("there is nothing to save yet; choose an initial state")
         trace = self.finding
         try:
-            return folder.write(trace, out)
+            return files.write(trace, out)
         except NotCertifiedError as error:
             raise UsageError(f"the walk is not a trace of {trace.property_name or 'the model'}: {error}") from None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from isrcheck.models import registry, settings
 from isrcheck.models.command_line import Parser
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.terminal.walk import Walk
 
 
@@ -46,7 +46,7 @@ def add_options(parser: Parser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        default=folder.DEFAULT,
+        default=files.DEFAULT,
         help="the folder for saved walks (default: ./%(default)s)",
     )
 
@@ -93,7 +93,7 @@ def _from_trace(asked: _ModelArguments, origin: Path, step: int | None, given: P
     configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
     if any(configured):
         raise UsageError(f"{origin} fixes the configuration; leave {' '.join(filter(None, configured))} out")
-    trace = folder.read(origin, None if given is None else registry.load_file(given))
+    trace = files.read(origin, None if given is None else registry.load_file(given))
     instance = trace.instance
     name = str(given) if given is not None else instance.model.name
     wanted = "" if given is not None else asked.target or ""

@@ -167,7 +167,7 @@ def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> 
     package, _ = COMMANDS[name]
     script = (
         f"import sys; from {package}.__main__ import main; code = main()\n"
-        "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.itf'}\n"
+        "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.files'}\n"
         "sys.exit(code or ' '.join(late & set(sys.modules)) or None)"
     )
     told = subprocess.run([sys.executable, "-c", script, "--version"], cwd=tmp_path, env=HERE, capture_output=True)

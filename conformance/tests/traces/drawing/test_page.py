@@ -20,7 +20,7 @@ from isrcheck.models.version import product
 from isrcheck.traces.cli import main
 from isrcheck.traces.drawing import picture
 from isrcheck.traces.drawing.pages import page
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.other_tools import reading
 
 STEPS = 6

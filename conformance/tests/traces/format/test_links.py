@@ -10,7 +10,7 @@ import pytest
 from conformance.tests.support.trace import weak_isr
 from isrcheck.checker.cli import main as check
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format import folder, output
+from isrcheck.traces.format import files
 
 MINE = "mine\n"
 
@@ -32,18 +32,18 @@ def mine(tmp_path: Path) -> Path:
 def test_a_trace_is_not_written_through_a_link(tmp_path: Path, mine: Path) -> None:
     out = tmp_path / "out"
     lay_links(out, [f".draft-{os.getpid()}", f".latest-{os.getpid()}"], mine)
-    path = folder.write(weak_isr(), out)
+    path = files.write(weak_isr(), out)
     assert (mine.read_text(), path.is_symlink()) == (MINE, False)
-    assert folder.read(out / "latest").steps == weak_isr().steps
+    assert files.read(out / "latest").steps == weak_isr().steps
 
 
 def test_a_file_that_is_named_is_not_written_through_a_link(tmp_path: Path, mine: Path) -> None:
     lay_links(tmp_path / "out", [f".draft-{os.getpid()}-page.html"], mine)
-    output.put(tmp_path / "out" / "page.html", b"page")
+    files.put(tmp_path / "out" / "page.html", b"page")
     assert (mine.read_text(), (tmp_path / "out" / "page.html").read_text()) == (MINE, "page")
     (tmp_path / "out" / "link").symlink_to(mine)
     with pytest.raises(UsageError, match="a link, a pipe or a device"):
-        output.put(tmp_path / "out" / "link", b"page", replace=True)
+        files.put(tmp_path / "out" / "link", b"page", replace=True)
 
 
 def test_a_draft_is_never_written_over_anything(tmp_path: Path, mine: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_draft_is_never_written_over_anything(tmp_path: Path, mine: Path) -> N
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     for name in ("mine", "link", "dangling"):
         with pytest.raises(FileExistsError):
-            output.write_through(tmp_path / name, b"draft")
+            files.write_through(tmp_path / name, b"draft")
     assert mine.read_text() == MINE
     assert not (tmp_path / "nowhere").exists()
 

@@ -13,7 +13,7 @@ from conformance.tests.support.trace import weak_isr
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.other_tools import reading
 from isrcheck.traces.other_tools.reading import EXPECTED, ForeignTrace
 from isrcheck.traces.other_tools.showing import view
@@ -343,7 +343,7 @@ def test_trace_show_selects_the_format(tmp_path: Path, capsys: pytest.CaptureFix
     assert complaint(capsys, "show", path, "--model", "mine.py") == (
         f"{path}: --model does not work on a trace of another tool; leave --model out"
     )
-    ours = folder.write(weak_isr(), tmp_path)
+    ours = files.write(weak_isr(), tmp_path)
     assert reading.find(ours) is None
     ours.write_text(ours.read_text().replace('"isrcheck": {', '"isrcheck": [], "x": {'))
     assert complaint(capsys, "show", ours).startswith(

@@ -15,7 +15,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import HOLDS, VERDICTS, Trace
 from isrcheck.traces.lanes.table import StepRow, fitted, lay_out, wrapped
 from isrcheck.traces.terminal import colour
@@ -266,7 +266,7 @@ def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
 
 
 def test_on_a_terminal_the_view_fits_and_has_colours(tmp_path: Path) -> None:
-    path = folder.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
+    path = files.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
     shown = on_a_terminal(path, COLUMNS="80", PYTHONIOENCODING="utf-8")
     assert CODES.sub("", shown) == CLASSIC_80
     assert shown.count("\x1b[1;31m") == 1
@@ -279,7 +279,7 @@ def test_in_a_pipe_only_requested_colours_and_widths_are_used(
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     found = kafka(CLASSIC, "acked_not_lost")
-    path = str(folder.write(found, tmp_path))
+    path = str(files.write(found, tmp_path))
     assert cli.main(["show", path]) == 0
     assert capsys.readouterr().out == "\n".join(view(found)) + "\n"
     assert cli.main(["show", path, "--width", "80"]) == 0
