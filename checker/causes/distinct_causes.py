@@ -4,7 +4,7 @@ In:  an instance, a property that fails, the number of counterexamples wanted, l
 Out: `DistinctCauses`: a certified trace for each cause that was found, and what is known about further causes.
 
 Every path on which the property fails for the first time is a candidate (checker/causes/first_violations.py). Steps
-that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
+that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not count. The
 remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except for causes
 that contain another cause.
 """
@@ -30,8 +30,8 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
+from isrcheck.traces.explaining.slicing import needed_steps, take_steps
 from isrcheck.traces.format.certify import from_steps, judgements
-from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5

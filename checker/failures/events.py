@@ -1,6 +1,6 @@
 """What a history needs, in words.
 
-In:  the number of each kind of event (traces/explaining/rarity.py).
+In:  the number of each kind of event (traces/explaining/cause.py).
 Out: a short text.
 """
 

@@ -14,7 +14,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Failure, History
 from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
 
 
 def search(failure: Failure, session: SearchSession, limits: Limits, traces: TraceWriter) -> Searched:

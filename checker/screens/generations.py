@@ -30,8 +30,8 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of
 from isrcheck.checker.session.text import Run
 from isrcheck.models.kafka.failures.catalogue import Failure, failures
-from isrcheck.traces.explaining.attribution import permitting
-from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.presentation import headline
+from isrcheck.traces.kafka.failures import permitting
 from isrcheck.traces.terminal.show import told
 
 MOST_LINES = 40

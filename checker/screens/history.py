@@ -9,12 +9,10 @@ from __future__ import annotations
 import shutil
 import sys
 
-from isrcheck.traces.explaining.attribution import permitting
 from isrcheck.traces.format.trace import PERMITTED, Trace, says
-from isrcheck.traces.kafka.lanes import BASICS
-from isrcheck.traces.kafka.model import is_kafka
-from isrcheck.traces.lanes.table import UNCHANGED, WIDTH, wrapped
-from isrcheck.traces.terminal.colour import Look
+from isrcheck.traces.kafka.failures import permitting
+from isrcheck.traces.kafka.lanes import BASICS, is_kafka
+from isrcheck.traces.lanes.table import UNCHANGED, WIDTH, Look, wrapped
 from isrcheck.traces.terminal.show import legend, step_table, told
 
 NEEDED = 4

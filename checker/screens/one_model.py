@@ -27,7 +27,7 @@ from isrcheck.checker.session.text import (
     verdict_line,
 )
 from isrcheck.traces.format.trace import heading
-from isrcheck.traces.terminal.colour import Look
+from isrcheck.traces.lanes.table import Look
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts that a history shows."""

@@ -38,7 +38,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace, label
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.lanes.scene import listed
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.lanes.scene import listed
 
 DRIVERS: Mapping[str, Callable[[str | None], System]] = {
     "transactions": TransactionsDriver,

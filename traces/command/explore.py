@@ -14,7 +14,7 @@ from pathlib import Path
 from isrcheck.models.command_line import Parser
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.command.shared import print_lines
-from isrcheck.traces.terminal import walk_options
+from isrcheck.traces.terminal import walk as walk_options
 from isrcheck.traces.terminal.walk import Walk, saved_line
 
 MOST_PORT = 65_535

@@ -17,7 +17,7 @@ from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import Content, element
-from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 

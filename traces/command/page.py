@@ -16,8 +16,8 @@ from isrcheck.traces.command.shared import FILE_HELP, add_model, model_of, print
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.other_tools import reading
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools.foreign import ForeignTrace
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -17,9 +17,8 @@ from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.traces.command.output import discard_output
-from isrcheck.traces.lanes.table import UNCHANGED, WIDTH
-from isrcheck.traces.terminal import colour
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes import table as colour
+from isrcheck.traces.lanes.table import UNCHANGED, WIDTH, Ink, Look
 
 FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
 

@@ -13,19 +13,19 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
 from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import files as folder
-from isrcheck.traces.kafka import partition_state
-from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
-from isrcheck.traces.other_tools import reading, showing
-from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
+from isrcheck.traces.kafka import lanes as partition_state
+from isrcheck.traces.kafka.lanes import BASICS, SIGNS, spell_legend
+from isrcheck.traces.lanes.table import Look
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools import foreign as showing
+from isrcheck.traces.terminal.show import view, view_step, why
 
 
 def add_options(show: argparse.ArgumentParser) -> None:
     """Declare the options of `trace show`."""
     show.formatter_class = argparse.RawDescriptionHelpFormatter
-    signs = spell_legend([*BASICS, *LEGEND.values()])
-    newer = spell_legend([*partition_state.LEGEND.values()])
+    signs = spell_legend([*BASICS, *SIGNS.values()])
+    newer = spell_legend([*partition_state.SIGNS_SINCE_2_8.values()])
     lines = [
         "signs in a broker's column:",
         *signs,

@@ -13,8 +13,8 @@ from pathlib import Path
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import add_model, model_of, print_lines
 from isrcheck.traces.explaining import slicing
+from isrcheck.traces.explaining import slicing as slice_text
 from isrcheck.traces.format import files as folder
-from isrcheck.traces.terminal import slice_text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -15,11 +15,11 @@ from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.drawing.markup import Content, Element, element
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
 from isrcheck.traces.format.why_false import Reason, why_broken
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.kafka import failures as attribution
+from isrcheck.traces.kafka.lanes import shown_fields
 
 STEP = re.compile(r"\bstep (\d+)\b")
 

@@ -24,7 +24,7 @@ from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.format.files import put
 from isrcheck.traces.format.trace import VERDICTS, Trace
 from isrcheck.traces.lanes.scene import Scene
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools.foreign import ForeignTrace
 
 INDEX = "index.html"
 """The name of the file with the index of several pages."""

@@ -1,11 +1,16 @@
-"""The cause of a failure, by which failures are told apart. Failures with other brokers or records can have one cause.
+"""The cause of a failure, by which failures are told apart, and how rare its history is.
 
 In:  a certified trace that ends in a failure of a property.
-Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.
+Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened. The number
+     of each kind of event that has to happen: faults, elections, messages that are late or lost. Only counted, never
+     estimated; what does not occur is left out.
 
 A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
 the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
 that made the record unavailable; for any other failure, it is the set of actions in the trace.
+
+A fault is what a budget of the model counts. An election is a change of the leader epoch at the controller. A message
+is lost in an action of its own; those that a crash takes along are not counted.
 """
 
 from __future__ import annotations
@@ -17,10 +22,10 @@ from dataclasses import dataclass
 from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.attribution import Loss, find_loss
-from isrcheck.traces.explaining.isr_changes import PendingChange
+from isrcheck.traces.explaining.presentation import actions_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
+from isrcheck.traces.kafka.failures import Loss, PendingChange, find_loss
 
 
 @dataclass(frozen=True)
@@ -109,3 +114,13 @@ def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
     values = dict(instance.configuration.items())
     spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}
+
+
+def rarity(trace: Trace) -> Mapping[str, int]:
+    """Return how often each kind of event occurs in a trace."""
+    counted = dict(faults_in(trace.instance, trace.states[-1]))
+    if (room := actions_of(trace.instance)) is not None:
+        counted |= room.rare_events(trace)
+        lossy = {action for action, view in room.ACTIONS.items() if view.loses_message}
+        counted["lost messages"] = sum(step.action in lossy for step in trace.steps)
+    return {name: count for name, count in counted.items() if count}

@@ -48,6 +48,12 @@ def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
     return {one.parameter.name: one.argument(number) for one, number in zip(ranges, step.ordinals, strict=True)}
 
 
+def spelled_arguments(instance: Instance, step: Step) -> dict[str, str]:
+    """Return the arguments of a step as text, by the names of the action's parameters."""
+    ranges = instance.argument_ranges[step.action_index]
+    return {one.parameter.name: one.spell(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)}
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """States and the steps between them; the verdict is on the property in the last state or on the last step.

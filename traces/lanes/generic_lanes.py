@@ -19,6 +19,9 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace, spell_part
 from isrcheck.traces.lanes.table import StepRow
 
+MOST_STACKED = 0
+"""The table has one layout."""
+
 
 def lane_domain(instance: Instance) -> type[Domain] | None:
     """Return the domain whose elements get columns: the first index of most fields; on a tie, the first declared."""
@@ -55,7 +58,7 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
     return [layout for layout in instance.layouts.values() if layout not in lanes]
 
 
-def rows(trace: Trace) -> list[StepRow]:
+def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty."""
     instance = trace.instance
     domain = lane_domain(instance)
@@ -78,6 +81,11 @@ def rows(trace: Trace) -> list[StepRow]:
         found.append(StepRow(position, step, tuple(columns)))
         before = cells
     return found
+
+
+def legend(_trace: Trace) -> list[str]:
+    """Return the meanings of signs; these lanes have none."""
+    return []
 
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:

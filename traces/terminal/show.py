@@ -1,6 +1,7 @@
 """Prints a trace: its headline; one line per step, one column per broker; why the property fails, and by which steps.
 
-In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state.
+In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state; the
+     number of a state, which is shown in full with the changes of its step and the properties that are false.
 Out: lines for a terminal or a pipe.
 """
 
@@ -9,21 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.model import Instance
-from isrcheck.traces.explaining import attribution
+from isrcheck.models.language.declarations.declare import LIVENESS, Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.format.certify import continuation_text, lasso_lines
-from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, back, heading, says
-from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.kafka import lanes
-from isrcheck.traces.kafka.model import is_kafka, shown_fields
+from isrcheck.traces.explaining.presentation import actions_of, headline, lanes_of
+from isrcheck.traces.format.certify import continuation_text, judge, lasso_lines
+from isrcheck.traces.format.trace import (
+    HOLDS,
+    NOT_INDUCTIVE,
+    PERMITTED,
+    REACHED,
+    VIOLATED,
+    Trace,
+    back,
+    changed_cells,
+    heading,
+    says,
+)
+from isrcheck.traces.format.why_false import why_broken, why_false
+from isrcheck.traces.kafka import failures
+from isrcheck.traces.kafka.lanes import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
-from isrcheck.traces.terminal.colour import PLAIN, Look
-from isrcheck.traces.transactions import columns as columns_of_transactions
-from isrcheck.traces.transactions.columns import is_transactions
+from isrcheck.traces.lanes.table import PLAIN, Look, StepRow, blocks, fitted, lay_out, widest, wrapped
 
 
 def view(
@@ -48,25 +57,25 @@ def view(
 def told(trace: Trace) -> list[str]:
     """Return the headline of a trace that breaks a property of Kafka's models; nothing for any other trace, whose
     headline would only repeat the property and the last step."""
-    has_words = is_kafka(trace.instance) or is_transactions(trace.instance)
+    has_words = actions_of(trace.instance) is not None
     return [headline(trace)] if has_words and trace.verdict in (VIOLATED, PERMITTED) else []
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
     """Return the lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
-    titles_of_values = [expression.title for expression in expressions]
-    titles = [*lane_titles(trace.instance), *titles_of_values]
+    lanes = lanes_of(trace.instance)
+    titles = [*lanes.titles(trace.instance), *(expression.title for expression in expressions)]
     paint = look.ink.lane if is_kafka(trace.instance) else look.ink.changed
     values = _values(trace, expressions)
     # Try narrower layouts: first with more lines per lane, then with steps broken into lines.
-    for stacked in range(lanes.MOST_STACKED + 1 if is_kafka(trace.instance) else 1):
-        rows = [*map(_with_values, lane_rows(trace, stacked), values), *last_row(trace, titles)]
+    for stacked in range(lanes.MOST_STACKED + 1):
+        rows = [*map(_with_values, lanes.rows(trace, stacked), values), *last_row(trace, titles)]
         excess = widest(lay_out(titles, rows)) - look.width
         if excess <= 0:
             break
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
-        rows = [*map(_with_values, lane_rows(trace), values), *last_row(trace, titles)]
+        rows = [*map(_with_values, lanes.rows(trace), values), *last_row(trace, titles)]
         return blocks(titles, rows, look.width, paint)
     return lay_out(titles, rows, paint, narrower)
 
@@ -84,28 +93,8 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
 
 def legend(trace: Trace, look: Look) -> list[str]:
     """Return the meanings of the signs in the lanes of this trace, after an empty line."""
-    signs = []
-    if is_kafka(trace.instance):
-        signs = lanes.legend(trace)
-    elif is_transactions(trace.instance):
-        signs = columns_of_transactions.legend()
+    signs = lanes_of(trace.instance).legend(trace)
     return ["", *fitted(signs, look.width)] if signs else []
-
-
-def lane_titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
-    if is_transactions(instance):
-        return columns_of_transactions.titles(instance)
-    return lanes.titles(instance) if is_kafka(instance) else generic_lanes.titles(instance)
-
-
-def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
-    """Return one row per state; unchanged columns are empty. The higher `stacked`, the narrower Kafka's columns."""
-    if is_transactions(trace.instance):
-        from isrcheck.traces.transactions import lanes as lanes_of_transactions  # here, for others do without the model
-
-        return lanes_of_transactions.rows(trace)
-    return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
@@ -164,10 +153,79 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     if trace.verdict == NOT_INDUCTIVE:
         note = "The first state may be unreachable: the proof does not exclude it."
         found += wrapped(note, width=look.width)
-    return found + fitted(attribution.lines(trace), look.width)
+    return found + fitted(failures.lines(trace), look.width)
 
 
 def _ending(trace: Trace, look: Look) -> list[str]:
     found = why(trace, look) if trace.prop is not None else []
     # The command is meant to be copied, so its line is never broken.
     return [*found, f"reproduce: {trace.command}"] if trace.command else found
+
+
+# ---------------------------------------------------------------------------------------------------- one state in full
+
+
+def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
+    """Return the lines of one state. Raises UsageError if the trace has no state of this number."""
+    position = number if number >= 0 else number + trace.length + 1
+    if not 0 <= position <= trace.length:
+        raise UsageError(
+            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
+        )
+    step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
+    found = fitted([heading(trace.instance), "", step, ""], look.width)
+    if position == trace.length and trace.erring is not None and trace.error is not None:
+        told = f"the step causes an error, so no state follows it: {trace.error.message}"
+        state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
+        return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
+    if position == trace.length and trace.loop is not None:
+        found += [*wrapped(back(trace), width=look.width), ""]
+    if position:
+        found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
+    state = (f"  {line}" for line in full_state(trace, position, expressions))
+    return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
+
+
+def _changed(trace: Trace, position: int, look: Look) -> list[str]:
+    cells = changed_cells(trace.instance, trace.states[position - 1], trace.states[position])
+    if not cells:
+        return wrapped("nothing", "  ", look.width)
+    width = max(len(name) for name, _, _ in cells)
+    found = []
+    for name, old, new in cells:
+        *lines, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
+        # Only the new value is coloured.
+        end = len(last) - len(new) if last.endswith(new) else len(last)
+        found += [*lines, last[:end] + look.ink.changed(last[end:])]
+    return found
+
+
+def _judged(trace: Trace, position: int, look: Look) -> list[str]:
+    """Lines about the properties that are false here, each with the reason, and those that are reached."""
+    instance = trace.instance
+    properties = list(instance.properties)
+    if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
+        properties.append(trace.prop)  # a lemma, or the implicit property `deadlock`
+    first = max(0, position - 1)
+    states, steps = trace.states[first : position + 1], trace.steps[first:position]
+    before = states[0] if position else None
+    step = steps[0] if steps else None
+    broken: list[str] = []
+    reached: list[str] = []
+    for prop in properties:
+        try:
+            verdict = judge(instance, prop, states, steps, len(states) - 1)
+            if verdict == REACHED:
+                reached.append(prop.name)
+            elif verdict is not None:
+                reason = why_false(instance, prop, before, step, states[-1])
+                lines = [f"  {line}" for line in reason.lines()]
+                # The first line says that the property is false.
+                name, *others = fitted([f"  {prop.name} ({verdict})"], look.width)
+                broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
+        except ModelError as error:
+            broken += fitted([f"  {prop.name} cannot be evaluated here: {error}"], look.width)
+    count = sum(1 for prop in properties if prop.kind not in (Kind.SOMETIMES, *LIVENESS))
+    title = "false here:" if broken else f"false here: none of {count} properties"
+    ending = [f"reached here: {', '.join(reached)}"] if reached else []
+    return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]

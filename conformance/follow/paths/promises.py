@@ -13,9 +13,9 @@ from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declarations.declare import Kind
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Property
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+from isrcheck.traces.kafka import failures as attribution
 
 
 @dataclass(frozen=True)

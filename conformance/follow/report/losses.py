@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from isrcheck.conformance.follow.paths.promises import Failure
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault, FaultKind, Line, Read
 from isrcheck.conformance.follow.recorded.recording import Recording
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.trace import VIOLATED
+from isrcheck.traces.kafka import failures as attribution
 
 PROMISE = "acked_not_lost"
 

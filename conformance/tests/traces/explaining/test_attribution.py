@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, MISSED_DEMOTION, WHOLE, WITHOUT_MARKER, kafka, weak_isr
-from isrcheck.traces.explaining.attribution import Loss, _find, find_loss, lines
-from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.kafka.failures import Loss, Timeline, find_loss, lines, loss_in
 
 TOOK_PLACE = "no unclean election, loss of power or loss of a disk took place"
 NOT_PERMITTED = f"not permitted: acks=all promises it, and {TOOK_PLACE}"
@@ -194,7 +193,7 @@ def test_a_resent_request_excuses_no_loss() -> None:
 
 def test_an_unrelated_property_is_not_explained() -> None:
     for trace in (kafka(CLASSIC, "acked_not_lost"), kafka(CLASSIC[:-1], "isr_is_complete")):
-        assert _find(Timeline(trace), {"somebody": 1}) is None
+        assert loss_in(Timeline(trace), {"somebody": 1}) is None
 
 
 def test_a_record_that_was_deleted_is_not_the_lost_one() -> None:

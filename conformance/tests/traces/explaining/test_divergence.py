@@ -16,11 +16,10 @@ from conformance.tests.support.trace import (
     kafka,
 )
 from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.traces.explaining import attribution
-from isrcheck.traces.explaining.divergence import TELLERS
-from isrcheck.traces.explaining.divergence import lines as told
-from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace
+from isrcheck.traces.kafka import failures
+from isrcheck.traces.kafka.failures import TELLERS, Timeline
+from isrcheck.traces.kafka.failures import contradiction as told
 from isrcheck.traces.lanes.table import fitted
 
 NOT_PERMITTED = "not permitted: no unclean election, loss of power or loss of a disk took place"
@@ -32,7 +31,7 @@ SENT_TWICE = "permitted: a request sent again without idempotence at step"
 
 
 def lines(trace: Trace) -> list[str]:
-    return fitted(attribution.lines(trace))
+    return fitted(failures.lines(trace))
 
 
 def test_committed_entries_that_differ() -> None:

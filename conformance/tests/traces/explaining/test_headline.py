@@ -14,7 +14,7 @@ from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.models.language.declarations.declare import LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError
-from isrcheck.traces.explaining.headline import claim_of, headline
+from isrcheck.traces.explaining.presentation import claim_of, headline
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace
 
 HISTORIES = {one.name: one.history for one in failures() if one.history is not None}

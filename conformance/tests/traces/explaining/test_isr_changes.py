@@ -13,17 +13,18 @@ from conformance.tests.support.trace import (
     kafka,
 )
 from isrcheck.models.kafka.state.values import Failure, MaximalIsr
-from isrcheck.traces.explaining.attribution import find_loss, lines
 from isrcheck.traces.explaining.cause import cause_of
-from isrcheck.traces.explaining.isr_changes import (
+from isrcheck.traces.explaining.slicing import slice_of
+from isrcheck.traces.kafka.failures import (
     PendingChange,
+    Timeline,
+    about_change,
     earlier_process,
     election,
+    find_loss,
+    lines,
     uncounted_change,
 )
-from isrcheck.traces.explaining.isr_changes import lines as lines_of
-from isrcheck.traces.explaining.slicing import slice_of
-from isrcheck.traces.explaining.timeline import Timeline
 
 TOOK_PLACE = "no unclean election, loss of power or loss of a disk took place"
 
@@ -135,7 +136,7 @@ def test_why_else_a_leader_drops_a_change() -> None:
     refused = Timeline(kafka([*INELIGIBLE, "leader_hears_answer 0"], None, None, "3.7", WHOLE, fencings=1))
     change = uncounted_change(refused, 0, 2, 8)
     assert change == PendingChange(0, 2, 5, 8, is_joining=True)
-    assert lines_of(refused, change)[1] == (
+    assert about_change(refused, change)[1] == (
         "  the leader dropped that change at step 8 by leader_hears_answer 0:"
         " the controller refused it (INELIGIBLE_REPLICA)"
     )
@@ -143,7 +144,7 @@ def test_why_else_a_leader_drops_a_change() -> None:
     replaced = Timeline(kafka(newer, None, None, "3.7", fencings=1))
     change = uncounted_change(replaced, 0, 2, 3)
     assert change == PendingChange(0, 2, 1, 3, is_joining=True)
-    assert lines_of(replaced, change)[1] == (
+    assert about_change(replaced, change)[1] == (
         "  the leader dropped that change at step 3 by broker_applies_metadata 0 of partition epoch 1:"
         " partition epoch 1 is newer"
     )
@@ -151,11 +152,11 @@ def test_why_else_a_leader_drops_a_change() -> None:
     demoted = Timeline(kafka([PENDING[2], *shut_down], None, None, "3.7", shutdowns=1))
     change = uncounted_change(demoted, 0, 2, 3)
     assert change is not None
-    assert lines_of(demoted, change)[1].endswith(": partition epoch 1 is newer")
+    assert about_change(demoted, change)[1].endswith(": partition epoch 1 is newer")
     crashed = Timeline(kafka([PENDING[2], "broker_crashes 0"], None, None, "3.7"))
     change = uncounted_change(crashed, 0, 2, 2)
     assert change is not None
-    assert lines_of(crashed, change)[1] == "  the leader dropped that change at step 2 by broker_crashes 0"
+    assert about_change(crashed, change)[1] == "  the leader dropped that change at step 2 by broker_crashes 0"
 
 
 def test_a_change_that_is_made_is_no_cause() -> None:

@@ -18,7 +18,6 @@ from isrcheck.traces.format.certify import behaviour, from_any_state, judgements
 from isrcheck.traces.format.files import configuration_digest
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.terminal import slice_text
 
 OVERWRITTEN = """\
 from isrcheck.language import Domain, action, always, between, bound, field
@@ -159,11 +158,11 @@ def test_a_slice_that_takes_too_long_is_reported(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(slicing, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
-    assert slice_text.tell(longer(), found)[-1] == (
+    assert slicing.tell(longer(), found)[-1] == (
         "the time limit ended the slicing: more steps may be removable; slice the result again"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
-    assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
+    assert slicing.tell(shortest, slicing.slice_of(shortest, "")) == [
         "no removable step among 6 was found before the time limit; nothing is written"
     ]
 

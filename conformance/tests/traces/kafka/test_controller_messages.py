@@ -11,10 +11,8 @@ from conformance.tests.support.trace import (
     WHOLE,
     kafka,
 )
-from isrcheck.models import registry
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka import controller_messages
 
 
 def told(trace: Trace, position: int) -> list[str]:
@@ -255,17 +253,3 @@ def test_what_operators_do() -> None:
 def test_a_follower_that_is_no_longer_caught_up() -> None:
     found = kafka(["producer_appends at 0", "follower_falls_behind 1 at 0"], None, None, "3.7", HW_WAIT=1)
     assert told(found, 2) == ["broker 0: 1 is no longer caught up (note)"]
-
-
-def test_every_action_since_2_8_has_messages() -> None:
-    model = registry.load("kafka")[0]
-    old = {action for protocol in ("0.8", "2.4") for action in actions(protocol)}
-    new = {action for protocol in ("2.8", "3.3", "4.3") for action in actions(protocol)}
-    # Time is modelled with HW_WAIT only, in every generation.
-    assert new - old == controller_messages.SENT.keys() - {"follower_falls_behind"}
-    assert {one.name for one in model.actions} == old | new
-
-
-def actions(protocol: str) -> list[str]:
-    instance = registry.load("kafka")[0].instance(protocol)
-    return [one.name for index, one in enumerate(instance.model.actions) if instance.function(index) is not None]

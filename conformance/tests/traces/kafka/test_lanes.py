@@ -25,8 +25,7 @@ from isrcheck.models import registry
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.kafka import lanes
-from isrcheck.traces.kafka.lanes import legend, rows
-from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.kafka.lanes import is_kafka, legend, rows
 from isrcheck.traces.lanes.scene import Cell, Fate
 from isrcheck.traces.lanes.table import WIDTH, lay_out
 from isrcheck.traces.terminal.show import full_state, view

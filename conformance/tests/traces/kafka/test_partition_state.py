@@ -18,10 +18,9 @@ from conformance.tests.support.trace import (
 from isrcheck.models.kafka.state.values import Stop
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka.lanes import legend, rows
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.kafka.lanes import legend, rows, shown_fields, titles
 from isrcheck.traces.lanes.table import WIDTH, lay_out, widest
-from isrcheck.traces.terminal.show import lane_titles, view
+from isrcheck.traces.terminal.show import view
 
 
 def column(trace: Trace, number: int, stacked: int = 0) -> dict[int, str]:
@@ -275,6 +274,6 @@ def test_items_share_lines_where_the_table_is_narrow() -> None:
         ("e1 p3 leader 2", "  isr 12 fenced 0"),
         ("e1 p3 leader 2", "  isr 12", "  fenced 0"),
     ]
-    tables = [lay_out(lane_titles(found.instance), rows(found, level)) for level in range(5)]
+    tables = [lay_out(titles(found.instance), rows(found, level)) for level in range(5)]
     assert [widest(table) <= WIDTH for table in tables] == [False, False, False, True, True]
     assert view(found)[2:][: len(tables[3])] == tables[3]

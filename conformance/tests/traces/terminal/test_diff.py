@@ -12,7 +12,7 @@ from isrcheck.models import registry
 from isrcheck.traces import cli
 from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes.table import Ink, Look
 from isrcheck.traces.terminal.diff import Difference, tell
 
 

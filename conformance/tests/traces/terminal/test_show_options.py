@@ -15,9 +15,8 @@ from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.terminal.colour import Ink, Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
+from isrcheck.traces.lanes.table import Ink, Look
+from isrcheck.traces.terminal.show import view, view_step, why
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,8 @@ from isrcheck.models import registry
 from isrcheck.traces import cli
 from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import HOLDS, VERDICTS, Trace
-from isrcheck.traces.lanes.table import StepRow, fitted, lay_out, wrapped
-from isrcheck.traces.terminal import colour
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes import table
+from isrcheck.traces.lanes.table import Ink, Look, StepRow, fitted, lay_out, wrapped
 from isrcheck.traces.terminal.show import view, why
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -213,7 +212,7 @@ def test_the_colours_of_verdicts(histories: list[Trace]) -> None:
     assert why(histories[0], look(200, is_coloured=True))[0].startswith(
         "\x1b[1;31mVIOLATED at step 6: acked_not_lost\x1b[0m: The controller's leader "
     )
-    assert dict(zip(VERDICTS, (31, 33, 32, 32, 33), strict=True)) == colour.VERDICTS
+    assert dict(zip(VERDICTS, (31, 33, 32, 32, 33), strict=True)) == table.VERDICTS
 
 
 def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace]) -> None:
@@ -241,7 +240,7 @@ def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace])
     ],
 )
 def test_when_colours_are_used(when: str, is_terminal: bool, environment: dict[str, str], wanted: bool) -> None:
-    assert colour.is_wanted(when, is_terminal, environment) is wanted
+    assert table.is_wanted(when, is_terminal, environment) is wanted
 
 
 # --------------------------------------------------------------------------------------------------------- the command
