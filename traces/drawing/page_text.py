@@ -18,7 +18,7 @@ from isrcheck.traces.drawing.markup import Content, Element, element
 from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
 from isrcheck.traces.format.why_false import Reason, why_broken
-from isrcheck.traces.kafka import failures as attribution
+from isrcheck.traces.kafka import failures
 from isrcheck.traces.kafka.lanes import shown_fields
 
 STEP = re.compile(r"\bstep (\d+)\b")
@@ -72,7 +72,7 @@ def _told(trace: Trace) -> list[Content]:
     if trace.verdict == NOT_INDUCTIVE:
         told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))
-    lines = attribution.lines(trace)
+    lines = failures.lines(trace)
     if lines:
         items = (
             element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines

@@ -17,7 +17,7 @@ from isrcheck.traces import cli
 from isrcheck.traces.command.output import MOST_MESSAGE
 from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import PERMITTED, spell_configuration
-from isrcheck.traces.kafka import lanes as partition_state
+from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.lanes import BASICS, SIGNS
 from isrcheck.traces.terminal.show import view
 
@@ -48,7 +48,7 @@ def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["show", "--help"])
     out = capsys.readouterr().out
-    for example, meaning in (*BASICS, *SIGNS.values(), *partition_state.SIGNS_SINCE_2_8.values()):
+    for example, meaning in (*BASICS, *SIGNS.values(), *lanes.SIGNS_SINCE_2_8.values()):
         assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
 
 
