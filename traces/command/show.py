@@ -11,14 +11,13 @@ from pathlib import Path
 
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
-from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.kafka import lanes as partition_state
 from isrcheck.traces.kafka.lanes import BASICS, SIGNS, spell_legend
 from isrcheck.traces.lanes.table import Look
 from isrcheck.traces.other_tools import foreign as reading
 from isrcheck.traces.other_tools import foreign as showing
-from isrcheck.traces.terminal.show import view, view_step, why
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 
 def add_options(show: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ checker.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -238,29 +239,28 @@ def from_steps(
     `verdict` it has to end with exactly that verdict. With `loop`, it is a lasso that returns to that position. A path
     that violates `in_range` may end in a step that causes an error.
     """
-    if property_name == IN_RANGE.name:
-        path = path_of(instance, initial_index, step_numbers)
-        erring = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
-        return _certified(erring)
+    with _confirming(command):
+        if property_name == IN_RANGE.name:
+            path = path_of(instance, initial_index, step_numbers)
+            trace = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
+            certify(trace)
+        else:
+            steps = [instance.step(number) for number in step_numbers]
+            trace = behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+    return trace
+
+
+@contextlib.contextmanager
+def _confirming(command: str) -> Iterator[None]:
+    """Say of a path that plain Python refuses that the engine which found it is wrong. Raises NotCertifiedError."""
     try:
-        steps = [instance.step(number) for number in step_numbers]
-        return behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+        yield
     except ModelError:
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
             f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
         ) from error
-
-
-def _certified(trace: Trace) -> Trace:
-    try:
-        certify(trace)
-    except UsageError as error:
-        raise NotCertifiedError(
-            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {trace.command})"
-        ) from error
-    return trace
 
 
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
@@ -269,18 +269,12 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
     Raises ModelError if the step, or the evaluation of the property after it, causes an error, and NotCertifiedError if
     plain Python disagrees with the engine.
     """
-    try:
+    with _confirming(command):
         after = run.take(instance, before, step)
         if after is None:
             raise UsageError(f"{instance.spell_step(step)} is not enabled: {false_guard(instance, before, step)}")
         trace = Trace(instance, (before, after), (step,), property_name, NOT_INDUCTIVE, command)
         certify(trace)
-    except ModelError:
-        raise
-    except (UsageError, IndexError) as error:
-        raise NotCertifiedError(
-            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
-        ) from error
     return trace
 
 

@@ -23,6 +23,7 @@ from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, arguments_of, name_entry, name_transaction, spell_entry
+from isrcheck.traces.kafka import model
 from isrcheck.traces.kafka.lanes import (
     alters_partitions,
     epoch_answer,
@@ -33,22 +34,7 @@ from isrcheck.traces.kafka.lanes import (
     spell_divergence,
     spell_flags,
 )
-from isrcheck.traces.kafka.model import (
-    Flags,
-    can_lead_alone,
-    diverges,
-    end_offset_for,
-    has_ineligible_member,
-    is_answered,
-    is_complete_at_once,
-    is_complete_with_request,
-    is_exposed,
-    is_exposed_as_committed,
-    is_new_replica,
-    is_refused,
-    latest_epoch,
-    names_no_replica,
-)
+from isrcheck.traces.kafka.model import Flags
 from isrcheck.traces.lanes.scene import (
     ELECTION,
     FAULT,
@@ -133,7 +119,7 @@ def _validation(context: StepContext) -> str:
 
 def _fetch(s: State, leader: int, follower: int) -> str:
     asks = f"broker {follower} fetches from broker {leader}"
-    if alters_partitions(s) and diverges(s, leader, follower, latest_epoch(s, follower)):
+    if alters_partitions(s) and model.diverges(s, leader, follower, model.latest_epoch(s, follower)):
         return f"{asks}, which answers where their logs part"
     if s.log_end_offset[follower] < s.log_end_offset[leader]:
         return f"broker {leader} answers the fetch of broker {follower}"
@@ -201,13 +187,13 @@ def _content(context: StepContext, s: State) -> str:
 
 def _reconciles(context: StepContext) -> Events:
     s, follower, leader = context.before, context.follower, context.leader
-    epoch = latest_epoch(s, follower)
-    if epoch == NONE and not is_answered(s, leader, epoch):
+    epoch = model.latest_epoch(s, follower)
+    if epoch == NONE and not model.is_answered(s, leader, epoch):
         yield context.mark("follower", "knows no epoch")
         return
     question = "my log has no epoch" if epoch == NONE else f"where does e{epoch} end?"
     yield context.arrow("follower", "leader", question)
-    answer = epoch_answer(s, follower) or f"no epoch until {end_offset_for(s, leader, epoch)}"
+    answer = epoch_answer(s, follower) or f"no epoch until {model.end_offset_for(s, leader, epoch)}"
     yield context.arrow("leader", "follower", answer)
 
 
@@ -243,9 +229,9 @@ def _fence(s: State, broker: int) -> str:
 
 
 def _handle_change(s: State, leader: int) -> str:
-    if is_refused(s, leader) or has_ineligible_member(s, leader):
+    if model.is_refused(s, leader) or model.has_ineligible_member(s, leader):
         return f"the controller refuses the ISR that broker {leader} asks for"
-    is_complete = is_complete_with_request(s, leader)
+    is_complete = model.is_complete_with_request(s, leader)
     removed = members(s, s.is_removing) if is_complete else []
     isr = [r for r in members(s, s.requested_isr[leader]) if r not in removed]
     told = f"the controller makes {brokers(isr)} the ISR, as broker {leader} asks"
@@ -255,7 +241,7 @@ def _handle_change(s: State, leader: int) -> str:
 
 
 def _reassign(s: State, target: Flags) -> str:
-    end = ", which is complete at once" if is_complete_at_once(s, target) else ""
+    end = ", which is complete at once" if model.is_complete_at_once(s, target) else ""
     return f"an operator reassigns the partition to {brokers(members(s, target))}{end}"
 
 
@@ -331,7 +317,7 @@ def _handles_request(context: StepContext) -> Events:
     else:
         yield context.arrow("controller", "leader", _refusal(before, leader))
     is_new = after.controller_partition_epoch > before.controller_partition_epoch
-    if is_new and is_complete_with_request(before, leader):
+    if is_new and model.is_complete_with_request(before, leader):
         removed = "".join(map(str, members(before, before.is_removing)))
         text = f"removes {removed}" if removed else "the reassignment is complete"
         yield context.mark("controller", f"{text}{_elected(context)}", ELECTION)
@@ -343,7 +329,7 @@ def _refusal(s: State, leader: int) -> str:
     if s.requested_leader_epoch[leader] < s.controller_epoch:
         return "FENCED_LEADER_EPOCH"
     is_new = s.requested_partition_epoch[leader] == s.controller_partition_epoch
-    return "INVALID_REQUEST" if is_new and names_no_replica(s, leader) else "INVALID_UPDATE_VERSION"
+    return "INVALID_REQUEST" if is_new and model.names_no_replica(s, leader) else "INVALID_UPDATE_VERSION"
 
 
 def _hears_answer(context: StepContext) -> Events:
@@ -359,7 +345,7 @@ def _apply_metadata(s: State, broker: int, partition_epoch: int) -> str:
     leader, epoch = s.metadata_leader[partition_epoch], s.metadata_leader_epoch[partition_epoch]
     if s.reassignments > 0 and not s.metadata_assigned[partition_epoch][broker]:
         return f"broker {broker} hears that it is no longer a replica, and deletes its log"
-    if epoch == s.leader_epoch[broker] and not is_new_replica(s, broker):
+    if epoch == s.leader_epoch[broker] and not model.is_new_replica(s, broker):
         isr = brokers(members(s, s.metadata_isr[partition_epoch]))
         return f"broker {broker} reads in the metadata that the ISR is {isr}"
     if leader == NONE:
@@ -623,7 +609,7 @@ ACTIONS: Mapping[str, ActionView] = {
     ),
     "controller_unfences_broker": ActionView(
         lambda s, broker: (
-            f"the controller takes broker {broker} back{', and elects it' if can_lead_alone(s, broker) else ''}"
+            f"the controller takes broker {broker} back{', and elects it' if model.can_lead_alone(s, broker) else ''}"
         ),
         _decides("unfences {broker}"),
     ),
@@ -815,8 +801,8 @@ def _acknowledged(context: StepContext) -> Events:
 
 
 FIRST_READ = {
-    "readers": ("exposed_record", is_exposed),
-    "transaction_readers": ("read_committed_record", is_exposed_as_committed),
+    "readers": ("exposed_record", model.is_exposed),
+    "transaction_readers": ("read_committed_record", model.is_exposed_as_committed),
 }
 """For each lane of readers: the field of what they read first, and whether a leader shows them an offset."""
 

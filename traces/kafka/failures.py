@@ -31,9 +31,10 @@ from isrcheck.traces.format.trace import (
     spell_entry,
 )
 from isrcheck.traces.format.why_false import why_broken
+from isrcheck.traces.kafka import model
 from isrcheck.traces.kafka.actions import ACTIONS, brokers
 from isrcheck.traces.kafka.lanes import alters_partitions, has_kraft, is_kafka, is_pending
-from isrcheck.traces.kafka.model import first_read, holds_record, is_counted, last_stable_offset
+from isrcheck.traces.lanes.scene import takes
 
 # ----------------------------------------------------------------------------------------------------------------- when
 
@@ -70,6 +71,10 @@ class Timeline:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"
 
+    def since(self, is_true: Callable[[State], bool]) -> str:
+        """Return since when a predicate is true, which is true in the last state."""
+        return self.when(self.last_change(is_true), "since")
+
     # ---------------------------------------------------------------------------------------------------------- entries
 
     def entry(self, r: int, offset: int) -> str:
@@ -85,6 +90,10 @@ class Timeline:
         if copied is not None and copied != appended:
             told += f", copied {self.when(copied)}"
         return told
+
+    def was_held(self, record: int) -> bool:
+        """Whether any broker ever had a record."""
+        return any(model.holds_record(s, r, record) for s in self.states for r in range(s.replicas))
 
     def sending(self, record: int, appended: int | None) -> str:
         """Return when an entry was appended, and when it was first sent if that was earlier."""
@@ -131,24 +140,23 @@ class PendingChange:
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
     """Return the last change of the ISR by which the broker might have been in the ISR of record when the leader made a
     promise without counting it."""
-    if not alters_partitions(timeline.last) or is_counted(timeline.states[promised], leader, broker):
+    if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 
     def is_open(s: State) -> bool:
         return is_pending(s, leader) and bool(s.proposed_isr[leader][broker] or s.isr[leader][broker])
 
     last = next((i for i in range(promised, -1, -1) if is_open(timeline.states[i])), None)
-    if last is None or (last < promised and _is_made(timeline, leader, last + 1)):
+    if last is None:
         return None
+    before = timeline.states[last]
+    if last < promised and all(
+        timeline.states[last + 1].isr[leader][r] == before.proposed_isr[leader][r] for r in range(before.replicas)
+    ):
+        return None  # the change is made
     proposed = timeline.last_change(is_open, until=last)
-    is_joining = bool(timeline.states[last].proposed_isr[leader][broker])
+    is_joining = bool(before.proposed_isr[leader][broker])
     return PendingChange(leader, broker, proposed or 0, None if last == promised else last + 1, is_joining)
-
-
-def _is_made(timeline: Timeline, leader: int, position: int) -> bool:
-    """Whether the ISR that a leader has after a step is the one that it had proposed."""
-    before, after = timeline.states[position - 1], timeline.states[position]
-    return all(after.isr[leader][r] == before.proposed_isr[leader][r] for r in range(after.replicas))
 
 
 def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
@@ -157,26 +165,24 @@ def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
     proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {what} the ISR"
     found = [f"  the leader did not wait for broker {change.broker}: {proposed}"]
     if change.dropped is None:
-        return [
-            *found,
-            f"  that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)",
-        ]
-    reason = _reason(timeline, change.leader, change.dropped)
-    return [*found, f"  the leader dropped that change {timeline.when(change.dropped)}{reason}"]
+        told = f"that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)"
+    else:
+        reason = _reason(timeline, change.leader, change.dropped)
+        told = f"the leader dropped that change {timeline.when(change.dropped)}{reason}"
+    return [*found, f"  {told}"]
 
 
 def passed_member(timeline: Timeline, leader: int, r: int) -> list[str]:
     """Explain that the high watermark of a leader is above the log end of `r`, a member of its maximal ISR."""
     high_watermark, end = timeline.last.high_watermark[leader], timeline.last.log_end_offset[r]
     risen = timeline.last_change(lambda s: bool(s.high_watermark[leader] == high_watermark))
-    ended = timeline.last_change(lambda s: bool(s.log_end_offset[r] == end))
     change = uncounted_change(timeline, leader, r, risen or 0)
     above = f"high watermark {high_watermark} is above log end offset {end} of broker {r}"
     return [
         f"broker {leader}: {above} in its maximal ISR",
         f"  high watermark {high_watermark} {timeline.when(risen, 'since')}",
         *(about_change(timeline, change) if change is not None else []),
-        f"  log end offset {end} {timeline.when(ended, 'since')}",
+        f"  log end offset {end} {timeline.since(lambda s: bool(s.log_end_offset[r] == end))}",
     ]
 
 
@@ -271,31 +277,19 @@ def find_loss(trace: Trace) -> Loss | None:
 
 def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
     """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
-    name = timeline.trace.property_name
+    name, last = timeline.trace.property_name, timeline.last
     if name in ("acked_not_lost", CLAIM) and "record" in numbers:
-        return _lost_by_leader(timeline, numbers["record"])
-    if name == "isr_is_complete" and {"member", "offset"} <= numbers.keys():
-        return _missing_in_isr(timeline, numbers["member"], numbers["offset"])
-    return None
-
-
-def _lost_by_leader(timeline: Timeline, record: int) -> Loss:
-    broker = timeline.last.controller_leader
-    promised = timeline.first(lambda s: bool(s.acknowledged[record]))
-    removed = timeline.last_change(lambda s: holds_record(s, broker, record), to=False)
-    return _loss(timeline, record, "acknowledged", promised, broker, removed, "lost")
-
-
-def _missing_in_isr(timeline: Timeline, broker: int, offset: int) -> Loss:
-    record = timeline.last.exposed_record[offset]
-    promised = timeline.first(lambda s: bool(s.exposed_record[offset] == record))
-    removed = timeline.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
-    return _loss(timeline, record, "exposed to readers", promised, broker, removed, "missing from the ISR")
-
-
-def _loss(
-    timeline: Timeline, record: int, promise: str, promised: int, broker: int, removed: int | None, outcome: str
-) -> Loss:
+        record, broker, promise, outcome = numbers["record"], last.controller_leader, "acknowledged", "lost"
+        promised = timeline.first(lambda s: bool(s.acknowledged[record]))
+        removed = timeline.last_change(lambda s: model.holds_record(s, broker, record), to=False)
+    elif name == "isr_is_complete" and {"member", "offset"} <= numbers.keys():
+        broker, offset = numbers["member"], numbers["offset"]
+        promise, outcome = "exposed to readers", "missing from the ISR"
+        record = last.exposed_record[offset]
+        promised = timeline.first(lambda s: bool(s.exposed_record[offset] == record))
+        removed = timeline.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
+    else:
+        return None
     admitted = timeline.last_change(lambda s: bool(s.controller_isr[broker]))
     changes = (uncounted_change(timeline, leader, broker, promised) for leader in _promising(timeline, promised))
     uncounted = next((change for change in changes if change is not None), None)
@@ -317,26 +311,27 @@ def lines(trace: Trace) -> list[str]:
     if is_kafka(trace.instance):
         timeline, numbers = Timeline(trace), why_broken(trace).numbers()
         loss = loss_in(timeline, numbers)
-        if loss is not None:
-            found = _tell(timeline, loss)
-        else:
-            found = contradiction(timeline, trace.property_name or "", numbers)
+        found = contradiction(timeline, numbers) if loss is None else _about_loss(timeline, loss)
     if found or (trace.verdict == PERMITTED and _given_up(trace)):
         found.append(_permission(trace))
     return found
 
 
-def _tell(timeline: Timeline, loss: Loss) -> list[str]:
+def _about_loss(timeline: Timeline, loss: Loss) -> list[str]:
     found = [f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}"]
     found += _counted_on(timeline, loss)
     if loss.uncounted is not None:
         found += about_change(timeline, loss.uncounted)
     if loss.removed is not None:
         found.append(f"  removed from broker {loss.broker} {timeline.when(loss.removed)}")
-    elif not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
+    elif not timeline.was_held(loss.record):
         found.append("  never on any broker")
+    elif loss.admitted is not None:
+        found.append(f"  never on broker {loss.broker}, which joined the ISR {timeline.when(loss.admitted)}")
     else:
-        found.append(f"  never on broker {loss.broker}, {_membership(timeline, loss)}")
+        was_member = timeline.states[0].controller_isr[loss.broker]
+        member = "which was in the ISR from the start" if was_member else "which was never in the ISR"
+        found.append(f"  never on broker {loss.broker}, {member}")
     elected = election(timeline, loss.broker, loss.lost)
     return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}{elected}"]
 
@@ -347,7 +342,7 @@ def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
     found = []
     for leader in _promising(timeline, loss.promised):
         for member in range(s.replicas):
-            if member != leader and is_counted(s, leader, member):
+            if member != leader and model.is_counted(s, leader, member):
                 known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
                 if known is not None and known < loss.promised:
                     when = timeline.when(known, "since")
@@ -362,13 +357,6 @@ def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 
 
-def _membership(timeline: Timeline, loss: Loss) -> str:
-    if loss.admitted is not None:
-        return f"which joined the ISR {timeline.when(loss.admitted)}"
-    was_member = timeline.states[0].controller_isr[loss.broker]
-    return "which was in the ISR from the start" if was_member else "which was never in the ISR"
-
-
 # ------------------------------------------------------------------------------------------------------ what permits it
 
 
@@ -377,23 +365,31 @@ def permitting(trace: Trace) -> list[str]:
     return [*_weak_acks(trace), *dict.fromkeys(what for what, _ in _given_up(trace))]
 
 
+def _promised_acks(trace: Trace) -> tuple[str, str] | None:
+    """The value of acks on which a property of acknowledged records rests: its name, and as the user writes it."""
+    entry = trace.instance.model.entries.get("acks")
+    rests_on_acks = trace.property_name in ("acked_not_lost", CLAIM)
+    if not rests_on_acks or entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
+        return None
+    acks = trace.instance.configuration.acks
+    return entry.values(acks).name, spell(entry, acks)
+
+
 def _weak_acks(trace: Trace) -> list[str]:
-    acks = _acks(trace) if trace.property_name in ("acked_not_lost", CLAIM) else None
-    is_weak = acks is not None and acks != ALL
-    return [f"acks={_spelled_acks(trace)} does not wait for the ISR"] if is_weak else []
+    acks = _promised_acks(trace)
+    return [] if acks is None or acks[0] == ALL else [f"acks={acks[1]} does not wait for the ISR"]
 
 
 def _permission(trace: Trace) -> str:
     """A line about what in the trace or in the configuration permits the failure, or that nothing does."""
-    acks = _acks(trace) if trace.property_name in ("acked_not_lost", CLAIM) else None
     reasons = _weak_acks(trace)
     if trace.property_name == CLAIM and not reasons:
         return _claimed(trace)
     reasons += _when(trace, _given_up(trace))
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
-    promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
-    sent = ""
+    acks, sent = _promised_acks(trace), ""
+    promise = "" if acks is None else f"acks={acks[1]} promises it, and "
     if trace.property_name in SENT_ONCE:
         if _is_idempotent(trace):
             promise = "enable.idempotence=true promises it, and "
@@ -418,17 +414,6 @@ def _claimed(trace: Trace) -> str:
     return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {there}"
 
 
-def _acks(trace: Trace) -> str | None:
-    entry = trace.instance.model.entries.get("acks")
-    if entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
-        return None
-    return entry.values(trace.instance.configuration.acks).name
-
-
-def _spelled_acks(trace: Trace) -> str:
-    return spell(trace.instance.model.entries["acks"], trace.instance.configuration.acks)
-
-
 def _given_up(trace: Trace) -> list[tuple[str, int]]:
     """The steps of this trace that spent a budget for faults that permit a failure of the property."""
     permits_resends = trace.property_name in SENT_ONCE and not _is_idempotent(trace)
@@ -437,12 +422,13 @@ def _given_up(trace: Trace) -> list[tuple[str, int]]:
 
 def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[tuple[str, int]]:
     """What the steps that spent one of these budgets paid for, each with the position of the step."""
-    found = []
-    for budget, what in budgets.items():
-        place = trace.instance.layouts.get(f"{budget}_left")
-        if place is not None:
-            found += [(what, position) for position in _decreases(trace, place.offset)]
-    return found
+    places = {what: trace.instance.layouts.get(f"{budget}_left") for budget, what in budgets.items()}
+    return [
+        (what, position)
+        for what, place in places.items()
+        for position, (before, after) in enumerate(pairwise(trace.states), 1)
+        if place is not None and after[place.offset] < before[place.offset]
+    ]
 
 
 def _when(trace: Trace, spent: list[tuple[str, int]]) -> list[str]:
@@ -450,77 +436,71 @@ def _when(trace: Trace, spent: list[tuple[str, int]]) -> list[str]:
     return [f"{what} {timeline.when(position)}" for what, position in spent]
 
 
-def _decreases(trace: Trace, cell: int) -> list[int]:
-    """The steps after which a cell has a smaller value than before."""
-    return [i for i in range(1, len(trace.states)) if trace.states[i][cell] < trace.states[i - 1][cell]]
-
-
 # ------------------------------------------------------------------------------------------------------- contradictions
-
-
-def _is_committed(r: int, offset: int, s: State) -> bool:
-    return bool(s.high_watermark[r] > offset)
 
 
 def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[str]:
     """Explain that replicas `a` and `b` have different entries at an offset below both their high watermarks."""
-    found = [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks"]
-    for r in (a, b):
-        committed = timeline.last_change(partial(_is_committed, r, offset))
-        held = f"broker {r} has {timeline.entry(r, offset)}: {timeline.origin(r, offset)}"
-        found.append(f"  {held}, below its high watermark {timeline.when(committed, 'since')}")
-    return found
+
+    def held(r: int) -> str:
+        since = timeline.since(lambda s: bool(s.high_watermark[r] > offset))
+        return f"{_held(timeline, r, offset)}, below its high watermark {since}"
+
+    return [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks", held(a), held(b)]
+
+
+def _held(timeline: Timeline, r: int, offset: int) -> str:
+    return f"  broker {r} has {timeline.entry(r, offset)}: {timeline.origin(r, offset)}"
 
 
 def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int) -> list[str]:
     """Explain that replicas `a` and `b` have entries of one epoch at `offset`, but differ at the offset `below`."""
     epoch = timeline.last.log_epoch[a][offset]
-    found = [f"offset {below}: brokers {a} and {b} have different entries of epoch {epoch}"]
+    differ = f"have different entries of epoch {epoch}"
     if offset != below:
-        found = [
-            f"offset {below}: brokers {a} and {b} differ, though both have an entry of epoch {epoch} at offset {offset}"
-        ]
-    for r in (a, b):
-        found.append(f"  broker {r} has {timeline.entry(r, below)}: {timeline.origin(r, below)}")
-    return found
+        differ = f"differ, though both have an entry of epoch {epoch} at offset {offset}"
+    return [f"offset {below}: brokers {a} and {b} {differ}", *(_held(timeline, r, below) for r in (a, b))]
 
 
 def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
     """Explain that a leader exposes another record at `offset` than the one that was read there first."""
     s = timeline.last
-    record, shown = first_read(s, offset), s.log_record[leader][offset]
+    record, shown = (
+        model.first_read(s, offset),
+        f"offset {offset}: broker {leader} shows {_shown(timeline, leader, offset)}",
+    )
     held = f"  {timeline.entry(leader, offset)}: {timeline.origin(leader, offset)}"
     if record == NONE:
-        return [f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where nothing was read first", held]
-    read = timeline.first(lambda s: first_read(s, offset) == record)
-    epoch = _exposed_epoch(timeline.states[read], offset, record)
+        return [f"{shown}, where nothing was read first", held]
+    read = timeline.first(lambda s: model.first_read(s, offset) == record)
+    then = timeline.states[read]
+    # A broker that exposed the record when it was read first has it in the epoch of its sending.
+    holders = [r for r in range(s.replicas) if then.log_record[r][offset] == record and offset < then.high_watermark[r]]
+    epoch = int(then.log_epoch[holders[0]][offset])
     told = timeline.sending(record, timeline.appended(offset, record, epoch))
     return [
-        f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where {name_entry(s, record)} was read first",
+        f"{shown}, where {name_entry(s, record)} was read first",
         held,
         f"  {spell_entry(s, record, epoch)}: {told}, read {timeline.when(read)}",
     ]
 
 
-def _exposed_epoch(s: State, offset: int, record: int) -> int:
-    """The epoch of the record at `offset` in the log of a broker that exposes it."""
-    holders = [r for r in range(s.replicas) if s.log_record[r][offset] == record and offset < s.high_watermark[r]]
-    return int(s.log_epoch[holders[0]][offset])
+def _shown(timeline: Timeline, r: int, offset: int) -> str:
+    """The name of an entry in the last state."""
+    return name_entry(timeline.last, timeline.last.log_record[r][offset])
 
 
 def repeated_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
     """Explain that replica `r` holds the same entry at `offset` and at the offset `later`."""
-    name = name_entry(timeline.last, timeline.last.log_record[r][offset])
-    return [f"broker {r}, the controller's leader, holds {name} twice", *_standing(timeline, r, offset, later)]
+    what = f"broker {r}, the controller's leader, holds {_shown(timeline, r, offset)} twice"
+    return [what, *_standing(timeline, r, offset, later)]
 
 
 def disordered_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
     """Explain that replica `r` holds, at the offset `later`, a record that was sent before the one at `offset`."""
-    before, behind = (name_entry(timeline.last, timeline.last.log_record[r][o]) for o in (offset, later))
-    return [
-        f"broker {r}, the controller's leader, holds {behind} behind {before}, which was sent later",
-        *_standing(timeline, r, offset, later),
-    ]
+    entries = f"{_shown(timeline, r, later)} behind {_shown(timeline, r, offset)}"
+    what = f"broker {r}, the controller's leader, holds {entries}, which was sent later"
+    return [what, *_standing(timeline, r, offset, later)]
 
 
 def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
@@ -531,7 +511,7 @@ def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
     """Explain that two of the log's offsets of replica `r`, such as LEO and HW, are in the wrong order."""
     offsets: dict[str, Callable[[State], int]] = {
         "log start offset": lambda s: s.log_start_offset[r],
-        "last stable offset": lambda s: last_stable_offset(s, r),
+        "last stable offset": lambda s: model.last_stable_offset(s, r),
         "high watermark": lambda s: s.high_watermark[r],
         "log end offset": lambda s: s.log_end_offset[r],
     }
@@ -542,88 +522,111 @@ def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
     below, above = crossed[0]
 
     def since(name: str) -> str:
-        changed = timeline.last_change(lambda s: offsets[name](s) == values[name])
-        return f"  {name} {values[name]} {timeline.when(changed, 'since')}"
+        return f"  {name} {values[name]} {timeline.since(lambda s: offsets[name](s) == values[name])}"
 
     found = f"broker {r}: {below} {values[below]} is above {above} {values[above]}"
     return [found, since(below), since(above)]
 
 
-TELLERS: Mapping[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
-    "offsets_ordered": (crossed_offsets, ("r",)),
-    "committed_agrees": (committed_entries, ("a", "b", "offset")),
-    "log_matching": (matching_entries, ("a", "b", "offset", "below")),
-    "consistent_read": (readable_entries, ("leader", "offset")),
-    "no_duplicates": (repeated_entries, ("r", "offset", "later")),
-    "order_preserved": (disordered_entries, ("r", "offset", "later")),
-    "high_watermark_within_maximal_isr": (passed_member, ("leader", "r")),
+# ------------------------------------------------------------------------------------------------------- each property
+
+
+def _read_otherwise(timeline: Timeline, leader: int, offset: int) -> str:
+    first = name_entry(timeline.last, model.first_read(timeline.last, offset))
+    return f"readers see {_shown(timeline, leader, offset)} at offset {offset}, where others saw {first}"
+
+
+def _disordered(timeline: Timeline, r: int, offset: int, later: int) -> str:
+    log = timeline.last.log_record[r]
+    return f"records {spell_element(log[later])} and {spell_element(log[offset])} change places"
+
+
+@dataclass(frozen=True)
+class FailureView:
+    """How the failure of a property is told, for values of the property's variables."""
+
+    sentence: str | Callable[..., str]
+    """What goes wrong, with the variables in braces; or a function of the timeline and of variables by their names."""
+    lines: Callable[..., list[str]] | None = None
+    """A function of the timeline and of variables that explains the failure, step by step."""
+
+
+FAILURES: Mapping[str, FailureView] = {
+    "offsets_ordered": FailureView("the offsets of broker {r} are in the wrong order", crossed_offsets),
+    "committed_agrees": FailureView(
+        "brokers {a} and {b} hold different committed records at offset {offset}", committed_entries
+    ),
+    "log_matching": FailureView("the logs of brokers {a} and {b} part at offset {below}, unnoticed", matching_entries),
+    "deleted_records_stay_deleted": FailureView("broker {r} shows records that a client heard are deleted"),
+    "low_watermark_is_minimum": FailureView("the log of broker {r} starts before what was deleted"),
+    "leader_in_isr": FailureView("broker {r} leads, but is not in the ISR"),
+    "isr_within_assigned": FailureView("broker {r} counts as a member, but is no replica of the partition"),
+    "elr_is_complete": FailureView("broker {member} may be elected (ELR), but lacks a record that readers have seen"),
+    "elr_fills_up_isr": FailureView("broker {r} is listed as an eligible leader (ELR) when nobody should be"),
+    "isr_is_active": FailureView("broker {r} is in the ISR, although it is fenced or shuts down"),
+    "elected_from_isr_or_elr": FailureView("a broker is elected that is in neither the ISR nor the ELR"),
+    "offline_only_if_nobody_is_valid": FailureView("the partition has no leader, although a broker could lead"),
+    "leaderless_partition_awaits_a_broker": FailureView(
+        "the partition has no leader, and nobody who could return may lead it"
+    ),
+    "leader_knows_the_reassignment": FailureView(
+        "broker {leader} leads, and does not know which replicas are being added"
+    ),
+    "high_watermark_within_maximal_isr": FailureView(
+        "broker {leader} counts a record as committed that broker {r} lacks, which may be in the ISR", passed_member
+    ),
+    "one_leader_per_epoch": FailureView("brokers {a} and {b} lead in the same epoch"),
+    "high_watermark_monotonic": FailureView("the high watermark of broker {r} falls while it leads"),
+    "consumers_read_what_was_exposed": FailureView(
+        "consumer {consumer} has read another record than others at offset {offset}"
+    ),
+    "consumers_skip_nothing": FailureView("consumer {consumer} skips a record that it could have read"),
+    "lag_matches_isolation": FailureView("the lag of consumer {consumer} is wrong"),
+    "latest_does_not_go_back": FailureView("consumer {consumer} goes back behind an end of the log that it knew"),
+    "truncation_is_detected": FailureView("consumer {consumer} does not notice that a record is gone that it has read"),
+    "follower_rejoins_the_isr": FailureView("broker 1 stays out of the ISR for ever"),
+    "first_leader_rejoins_the_isr": FailureView("broker 0 stays out of the ISR for ever"),
+    "reconciliation_ends": FailureView("a follower looks for the common part of its log and its leader's for ever"),
+    "isr_changes_complete": FailureView("a change of the ISR stays pending for ever"),
+    "last_stable_offset_advances": FailureView("readers wait for the end of the log for ever"),
+    "consistent_read": FailureView(_read_otherwise, readable_entries),
+    "no_duplicates": FailureView(
+        lambda timeline, r, offset: f"{_shown(timeline, r, offset)} is in the log twice", repeated_entries
+    ),
+    "order_preserved": FailureView(_disordered, disordered_entries),
+    "read_committed_is_atomic": FailureView("read_committed readers see only a part of a transaction"),
 }
-"""For each property, the function that explains its failure, and the property's variables that it needs."""
+"""The properties whose failure is told; one that is about the loss of a record is told as such."""
 
 
-def contradiction(timeline: Timeline, property_name: str, numbers: Mapping[str, int]) -> list[str]:
-    """Return the lines that explain the failure of this property; `numbers` are the values of its variables."""
-    teller, names = TELLERS.get(property_name, (None, ()))
-    if teller is None or not numbers.keys() >= set(names):
+def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
+    """Return the lines that explain the failure of the trace's property; `numbers` are the values of its variables."""
+    view = FAILURES.get(timeline.trace.property_name or "")
+    if view is None or view.lines is None or not takes(view.lines) <= numbers.keys():
         return []
-    return teller(timeline, *(numbers[name] for name in names))
+    return view.lines(timeline, **{name: numbers[name] for name in takes(view.lines)})
 
 
 # ------------------------------------------------------------------------------------------------------ in one sentence
 
-WRONG: Mapping[str, str] = {
-    "offsets_ordered": "the offsets of broker {r} are in the wrong order",
-    "committed_agrees": "brokers {a} and {b} hold different committed records at offset {offset}",
-    "log_matching": "the logs of brokers {a} and {b} part at offset {below}, unnoticed",
-    "deleted_records_stay_deleted": "broker {r} shows records that a client heard are deleted",
-    "low_watermark_is_minimum": "the log of broker {r} starts before what was deleted",
-    "leader_in_isr": "broker {r} leads, but is not in the ISR",
-    "isr_within_assigned": "broker {r} counts as a member, but is no replica of the partition",
-    "elr_is_complete": "broker {member} may be elected (ELR), but lacks a record that readers have seen",
-    "elr_fills_up_isr": "broker {r} is listed as an eligible leader (ELR) when nobody should be",
-    "isr_is_active": "broker {r} is in the ISR, although it is fenced or shuts down",
-    "elected_from_isr_or_elr": "a broker is elected that is in neither the ISR nor the ELR",
-    "offline_only_if_nobody_is_valid": "the partition has no leader, although a broker could lead",
-    "leaderless_partition_awaits_a_broker": "the partition has no leader, and nobody who could return may lead it",
-    "leader_knows_the_reassignment": "broker {leader} leads, and does not know which replicas are being added",
-    "high_watermark_within_maximal_isr": (
-        "broker {leader} counts a record as committed that broker {r} lacks, which may be in the ISR"
-    ),
-    "one_leader_per_epoch": "brokers {a} and {b} lead in the same epoch",
-    "high_watermark_monotonic": "the high watermark of broker {r} falls while it leads",
-    "consumers_read_what_was_exposed": "consumer {consumer} has read another record than others at offset {offset}",
-    "consumers_skip_nothing": "consumer {consumer} skips a record that it could have read",
-    "lag_matches_isolation": "the lag of consumer {consumer} is wrong",
-    "latest_does_not_go_back": "consumer {consumer} goes back behind an end of the log that it knew",
-    "truncation_is_detected": "consumer {consumer} does not notice that a record is gone that it has read",
-    "follower_rejoins_the_isr": "broker 1 stays out of the ISR for ever",
-    "first_leader_rejoins_the_isr": "broker 0 stays out of the ISR for ever",
-    "reconciliation_ends": "a follower looks for the common part of its log and its leader's for ever",
-    "isr_changes_complete": "a change of the ISR stays pending for ever",
-    "last_stable_offset_advances": "readers wait for the end of the log for ever",
-}
-"""What goes wrong if a property fails, with the values of the property's variables."""
-
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever."""
-    timeline, name = Timeline(trace), trace.property_name or ""
+    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever. None for a property that
+    is not told of, or whose variables have other names."""
+    timeline, view = Timeline(trace), FAILURES.get(trace.property_name or "")
     loss = find_loss(trace) if trace.length else None
     if loss is not None:
         return _of_loss(timeline, loss)
-    numbers = why_broken(trace).numbers() if trace.loop is None else {}
-    if name in TOLD and numbers.keys() >= set(TOLD[name][1]):
-        what = TOLD[name][0](timeline, **{key: numbers[key] for key in TOLD[name][1]})
-        return f"{what}: {how}"
-    if name == "read_committed_is_atomic":
-        return f"{_torn_transaction(numbers)}: {how}"
-    try:
-        return f"{WRONG[name].format(**numbers)}: {how}"
-    except KeyError:  # a property that is not told of, or whose variables have other names
+    if view is None:
         return None
-
-
-# ------------------------------------------------------------------------------------------------------------ of losses
+    numbers = why_broken(trace).numbers() if trace.loop is None else {}
+    if trace.property_name == "read_committed_is_atomic" and "transaction" in numbers:
+        return f"read_committed readers see a record of an aborted transaction: {how}"
+    if not takes(view.sentence) <= numbers.keys():
+        return None
+    if isinstance(view.sentence, str):
+        return f"{view.sentence.format(**numbers)}: {how}"
+    return f"{view.sentence(timeline, **{name: numbers[name] for name in takes(view.sentence)})}: {how}"
 
 
 def _of_loss(timeline: Timeline, loss: Loss) -> str:
@@ -652,7 +655,7 @@ def _lost(timeline: Timeline, loss: Loss) -> str:
         return f"{who} {removed}, and is {elected}{_held_elsewhere(timeline, loss)}"
     if timeline.trace.steps[loss.lost - 1].action == "leader_mistakes_request":
         return f"{who} takes it for an older one, and appends nothing"
-    if not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
+    if not timeline.was_held(loss.record):
         return "it never reaches a broker"
     if loss.promised == loss.lost:
         return f"{_acknowledging(timeline, loss)}, while {who} leads without it"
@@ -693,7 +696,7 @@ def _leading(timeline: Timeline, loss: Loss) -> str:
 def _held_elsewhere(timeline: Timeline, loss: Loss) -> str:
     """The running brokers that still have the record, as the end of a sentence."""
     s = timeline.last
-    others = [r for r in range(s.replicas) if s.is_up[r] and holds_record(s, r, loss.record)]
+    others = [r for r in range(s.replicas) if s.is_up[r] and model.holds_record(s, r, loss.record)]
     return f", although {brokers(others)} still {'has' if len(others) == 1 else 'have'} it" if others else ""
 
 
@@ -739,36 +742,3 @@ def _removed(timeline: Timeline, broker: int, position: int) -> str:
     if leader is not None and after.controller_leader != leader:
         told += ", which no longer leads"
     return told
-
-
-# -------------------------------------------------------------------------------------------------- of other properties
-
-
-def _read_otherwise(timeline: Timeline, leader: int, offset: int) -> str:
-    s = timeline.last
-    shown, first = (name_entry(s, one) for one in (s.log_record[leader][offset], first_read(s, offset)))
-    return f"readers see {shown} at offset {offset}, where others saw {first}"
-
-
-def _repeated(timeline: Timeline, r: int, offset: int) -> str:
-    return f"record {spell_element(timeline.last.log_record[r][offset])} is in the log twice"
-
-
-def _disordered(timeline: Timeline, r: int, offset: int, later: int) -> str:
-    log = timeline.last.log_record[r]
-    return f"records {spell_element(log[later])} and {spell_element(log[offset])} change places"
-
-
-def _torn_transaction(numbers: Mapping[str, int]) -> str:
-    """Which half of the property is false: an aborted record is read, or a part of a transaction only."""
-    if "transaction" in numbers:
-        return "read_committed readers see a record of an aborted transaction"
-    return "read_committed readers see only a part of a transaction"
-
-
-TOLD: Mapping[str, tuple[Callable[..., str], tuple[str, ...]]] = {
-    "consistent_read": (_read_otherwise, ("leader", "offset")),
-    "no_duplicates": (_repeated, ("r", "offset")),
-    "order_preserved": (_disordered, ("r", "offset", "later")),
-}
-"""The properties whose failure is told with records, and the variables that this needs."""

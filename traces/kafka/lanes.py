@@ -50,19 +50,8 @@ from isrcheck.models.language.declarations.layouts import FieldLayout, spell_ele
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, name_entry, name_transaction, spell_entry
-from isrcheck.traces.kafka.model import (
-    Flags,
-    end_offset_for,
-    epoch_for,
-    first_read,
-    is_answered,
-    is_counted,
-    is_in_transaction,
-    is_read,
-    known_min_insync_replicas,
-    last_stable_offset,
-    latest_epoch,
-)
+from isrcheck.traces.kafka import model
+from isrcheck.traces.kafka.model import Flags
 from isrcheck.traces.lanes.scene import Item, declares, notes, numbered, signs
 from isrcheck.traces.lanes.table import StepRow
 
@@ -376,16 +365,16 @@ def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, 
 
 def epoch_answer(s: State, r: int) -> str:
     """Return the leader's answer to a follower that asks where its latest epoch ends; "" if its log is empty."""
-    leader, epoch = s.leader[r], latest_epoch(s, r)
+    leader, epoch = s.leader[r], model.latest_epoch(s, r)
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
             return ""
-        is_told = is_answered(s, leader, epoch)
-        return f"no epoch until {end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
-    if not is_answered(s, leader, epoch):
+        is_told = model.is_answered(s, leader, epoch)
+        return f"no epoch until {model.end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
+    if not model.is_answered(s, leader, epoch):
         return f"e{epoch} unknown"
-    known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(s, leader, epoch)
-    return f"e{known} until {end_offset_for(s, leader, epoch)}"
+    known = epoch if s.TRUNC == Truncation.KIP101 else model.epoch_for(s, leader, epoch)
+    return f"e{known} until {model.end_offset_for(s, leader, epoch)}"
 
 
 def _role(s: State, r: int) -> str:
@@ -402,7 +391,7 @@ def _log(s: State, r: int) -> str:
     """The entries from the first offset on. A sign replaces the space before the first entry that is not stable, and
     before the first entry that is not known to be committed."""
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
-    stable = last_stable_offset(s, r)
+    stable = model.last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
     entries += ["-"] * (high_watermark - end)
     parts = [" ".join(entries[:stable]), " ".join(entries[stable:high_watermark]), " ".join(entries[high_watermark:])]
@@ -468,7 +457,7 @@ def _isr_changes(s: State, r: int) -> Iterator[Item]:
             if any(own[other] != flags[other] for other in range(s.replicas)):
                 yield Item(f"({sign} {spell_flags(s, own)})", f"knows {CONTROLLER[sign]} {spell_flags(s, own)}")
     if s.is_up[r] and (made := changes_made(s)) > 0 and s.min_isr_changes_read[r] != made:
-        minimum = known_min_insync_replicas(s, r)
+        minimum = model.known_min_insync_replicas(s, r)
         yield Item(f"min {minimum}", f"knows min.insync.replicas {minimum}")
     # A request can outlive its sender, and the change that it is about.
     stage = AlterPartition(s.alter_partition[r])
@@ -491,7 +480,7 @@ def _under_way(s: State, r: int) -> Iterator[Item]:
     if has_kraft(s) and s.is_up[r] and 0 < s.flushed_offset[r] < s.log_end_offset[r]:
         yield Item(f"flushed {s.flushed_offset[r]}", f"flushed to {s.flushed_offset[r]}")
     if s.HW_WAIT != HighWatermarkWait.OFF and s.leader[r] == r:
-        waits = [bool(s.is_caught_up[r][other]) and not is_counted(s, r, other) for other in range(s.replicas)]
+        waits = [bool(s.is_caught_up[r][other]) and not model.is_counted(s, r, other) for other in range(s.replicas)]
         if any(waits):
             yield Item(f"waits {spell_flags(s, waits)}", f"HW waits for {spell_flags(s, waits)}")
     if has_kraft(s) and s.late_fetches > 0:
@@ -624,8 +613,8 @@ def _aborted(s: State) -> list[int]:
     return [
         s.log_record[r][offset]
         for r in range(s.replicas)
-        for offset in range(min(last_stable_offset(s, r), s.log_end_offset[r]))
-        if is_in_transaction(s, s.log_record[r][offset])
+        for offset in range(min(model.last_stable_offset(s, r), s.log_end_offset[r]))
+        if model.is_in_transaction(s, s.log_record[r][offset])
         if s.transaction_state[s.transaction_of[s.log_record[r][offset]]] == TransactionState.ABORTED
     ]
 
@@ -658,11 +647,11 @@ def _read_otherwise(before: State | None, s: State) -> list[str]:
 
 def _contradictions(s: State) -> list[str]:
     pairs = [
-        (s.log_record[r][offset], first_read(s, offset))
+        (s.log_record[r][offset], model.first_read(s, offset))
         for r in range(s.replicas)
         if s.leader[r] == r
         for offset in range(s.log_size)
-        if is_read(s, r, offset)
+        if model.is_read(s, r, offset)
     ]
     return [
         f"reads {_short(s, entry)} instead of {_short(s, first)}" for entry, first in pairs if entry != first != NONE

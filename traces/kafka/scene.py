@@ -24,6 +24,7 @@ from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, spell_entry
+from isrcheck.traces.kafka import model
 from isrcheck.traces.kafka.actions import ACTIONS, EFFECTS
 from isrcheck.traces.kafka.lanes import (
     alters_partitions,
@@ -32,14 +33,6 @@ from isrcheck.traces.kafka.lanes import (
     epoch_cache_news,
     spell_flags,
     stray_offsets,
-)
-from isrcheck.traces.kafka.model import (
-    first_read,
-    holds_record,
-    is_judged,
-    is_read,
-    last_stable_offset,
-    was_deleted,
 )
 from isrcheck.traces.lanes import scene
 from isrcheck.traces.lanes.scene import Cell, Fate, Lane, Lanes, Moment, numbered
@@ -114,7 +107,7 @@ def _broker(s: State, r: int, offsets: int) -> Lane:
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     cells = [_cell(s, r, offset) for offset in range(offsets)]
     pointers = [("HW", high_watermark), ("LEO", end)]
-    stable = last_stable_offset(s, r)
+    stable = model.last_stable_offset(s, r)
     if stable != high_watermark:
         pointers.insert(0, ("LSO", stable))
     if start:
@@ -130,14 +123,9 @@ def _cell(s: State, r: int, offset: int) -> Cell:
         return Cell("", kind="missing" if offset < s.high_watermark[r] else "free")
     if offset < s.log_start_offset[r]:
         return Cell("", kind="deleted")
-    record, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
-    return Cell(spell_entry(s, record, epoch), None if epoch == NONE else epoch, _kind(s, record))
-
-
-def _kind(s: State, entry: int) -> str:
-    if entry == NONE:
-        return "missing"
-    return "record" if entry < s.records else "marker"
+    entry, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
+    kind = "missing" if entry == NONE else "record" if entry < s.records else "marker"
+    return Cell(spell_entry(s, entry, epoch), None if epoch == NONE else epoch, kind)
 
 
 def _role(s: State, r: int) -> tuple[str, str]:
@@ -244,9 +232,10 @@ def _is_committed(s: State, record: int) -> bool:
 
 def _is_exposed(s: State, record: int) -> bool:
     return any(
-        first_read(s, offset) == record
+        model.first_read(s, offset) == record
         or any(
-            s.leader[r] == r and s.log_record[r][offset] == record and is_read(s, r, offset) for r in range(s.replicas)
+            s.leader[r] == r and s.log_record[r][offset] == record and model.is_read(s, r, offset)
+            for r in range(s.replicas)
         )
         for offset in range(s.log_size)
     )
@@ -254,8 +243,8 @@ def _is_exposed(s: State, record: int) -> bool:
 
 def _is_missing(s: State, record: int) -> bool:
     leader = s.controller_leader
-    is_held = leader == NONE or not is_judged(s, leader) or holds_record(s, leader, record)
-    return not is_held and not was_deleted(s, record)
+    is_held = leader == NONE or not model.is_judged(s, leader) or model.holds_record(s, leader, record)
+    return not is_held and not model.was_deleted(s, record)
 
 
 def _is_duplicated(s: State, record: int) -> bool:
@@ -264,14 +253,14 @@ def _is_duplicated(s: State, record: int) -> bool:
 
 
 def _is_nowhere(s: State, record: int) -> bool:
-    return not any(holds_record(s, r, record) for r in range(s.replicas))
+    return not any(model.holds_record(s, r, record) for r in range(s.replicas))
 
 
 LASTING: Mapping[str, RecordCondition] = {
     "acked": lambda s, record: bool(s.acknowledged[record]),
     "committed": _is_committed,
     "exposed": _is_exposed,
-    "deleted": was_deleted,
+    "deleted": model.was_deleted,
 }
 PASSING: Mapping[str, RecordCondition] = {
     "duplicated": _is_duplicated,

@@ -295,18 +295,16 @@ def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step,
         return None
     spelled = spelled_arguments(instance, step)
     if isinstance(view.words, str):
-        return view.words.format(**spelled) if _placeholders(view.words) <= spelled.keys() else None
-    return view.words(s, **arguments_of(instance, step)) if _parameters(view.words) == spelled.keys() else None
+        return view.words.format(**spelled) if takes(view.words) <= spelled.keys() else None
+    return view.words(s, **arguments_of(instance, step)) if takes(view.words) == spelled.keys() else None
 
 
 @cache
-def _placeholders(text: str) -> frozenset[str]:
-    return frozenset(name for _, name, _, _ in Formatter().parse(text) if name is not None)
-
-
-@cache
-def _parameters(function: Callable[..., str]) -> frozenset[str]:
-    return frozenset([*inspect.signature(function).parameters][1:])
+def takes(words: str | Callable[..., object]) -> frozenset[str]:
+    """Return the names that words need: those in the braces of a text; of a function, all parameters but the first."""
+    if isinstance(words, str):
+        return frozenset(name for _, name, _, _ in Formatter().parse(words) if name is not None)
+    return frozenset([*inspect.signature(words).parameters][1:])
 
 
 def listed(items: Iterable[str]) -> str:

@@ -2,18 +2,27 @@
 
 In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state; the
      number of a state, which is shown in full with the changes of its step and the properties that are false.
-Out: lines for a terminal or a pipe.
+Out: lines for a terminal or a pipe; a `StateExpression` for an expression of the modelling language from the command
+     line (never from a trace).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
 
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
+from isrcheck.models.language.declarations.declare import LIVENESS, NONE, Kind
+from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.model import Instance
+from isrcheck.models.language.reading.function import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.traces.explaining.evaluate import StateExpression
+from isrcheck.models.run import Cells, State
 from isrcheck.traces.explaining.presentation import actions_of, headline, lanes_of
 from isrcheck.traces.format.certify import continuation_text, judge, lasso_lines
 from isrcheck.traces.format.trace import (
@@ -27,8 +36,9 @@ from isrcheck.traces.format.trace import (
     changed_cells,
     heading,
     says,
+    spell_value,
 )
-from isrcheck.traces.format.why_false import why_broken, why_false
+from isrcheck.traces.format.why_false import spell_expression, why_broken, why_false
 from isrcheck.traces.kafka import failures
 from isrcheck.traces.kafka.lanes import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
@@ -229,3 +239,87 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
     title = "false here:" if broken else f"false here: none of {count} properties"
     ending = [f"reached here: {', '.join(reached)}"] if reached else []
     return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]
+
+
+# ---------------------------------------------------------------------------------------------- expressions of the user
+
+
+@dataclass(frozen=True)
+class StateExpression:
+    """An expression that can be evaluated in the states of an instance; if all its values come from one field, `layout`
+    is that field."""
+
+    instance: Instance
+    text: str
+    title: str
+    function: Function
+    layout: FieldLayout | None
+
+    def value_in(self, cells: Cells, where: str) -> str:
+        """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
+        an index may be out of range."""
+        try:
+            value: Any = self.instance.python(self.function)(State(self.instance, cells))
+        except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
+            column = _column(self, error.__traceback__)
+            raise UsageError(f"--eval `{self.text}`, column {column}: at {where}: {error}") from None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if self.layout is not None and self.layout.low <= value <= self.layout.high:
+            return spell_value(self.instance, self.layout, value)
+        return str(value)
+
+
+def parse_expression(instance: Instance, text: str) -> StateExpression:
+    """Parse an expression that a user typed. Raises UsageError."""
+    try:
+        function = read_expression(instance, text)
+    except UsageError as error:
+        raise UsageError(f"--eval {error}") from None
+    (returned,) = function.routine.body
+    assert isinstance(returned, ir.Return)
+    title = spell_expression(returned.value)
+    return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))
+
+
+def _column(expression: StateExpression, trace: TracebackType | None) -> int:
+    """The column of the expression at which its evaluation failed."""
+    column = 1
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == expression.function.python.__code__.co_filename:
+            _, _, start, _ = list(code.co_positions())[trace.tb_lasti // 2]
+            column = len(expression.text.encode()[: start or 0].decode(errors="ignore")) + 1
+        trace = trace.tb_next
+    return column
+
+
+def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
+    """The field from which all values of the expression come; None if there are several fields."""
+    match expression:
+        case ir.Cell(_, field):
+            return instance.layouts.get(field)
+        case ir.Choose(options, otherwise):
+            return _common(instance, [*(option.value for option in options), otherwise])
+        case ir.Extremum(_, parts):
+            return _common(instance, parts)
+        case ir.Call(routine):
+            return _common(instance, [node.value for node in visit(routine.body) if isinstance(node, ir.Return)])
+    return None
+
+
+def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
+    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
+    layouts = [
+        _layout(instance, one) for one in expressions if not (isinstance(one, ir.Constant) and one.value == NONE)
+    ]
+    known = [layout for layout in layouts if layout is not None]
+    if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
+        return None
+    return max(known, key=lambda layout: layout.high)
+
+
+def _kind(layout: FieldLayout) -> tuple[object, ...]:
+    """The form in which the values of a field are printed."""
+    values = layout.field.values
+    return values.names, values.is_flag, values.letters, values.none

@@ -11,12 +11,11 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.lanes.table import Ink, Look
-from isrcheck.traces.terminal.show import view, view_step, why
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 
 @pytest.fixture(scope="module")
