@@ -52,11 +52,6 @@ def never_three(s):
 """
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
-
-
 def longer() -> Trace:
     """The loss of KIP-101, with two steps of an uninvolved broker."""
     return kafka([*COMMITTED, "leader_handles_fetch 0 from 2", "broker_crashes 2", *CLASSIC[4:]], "acked_not_lost")

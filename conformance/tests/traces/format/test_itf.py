@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, own_model, trace, weak_isr
+from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, trace, weak_isr
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations.entries import Entry
 from isrcheck.models.language.model import Instance, Model
@@ -75,11 +75,6 @@ def test_every_behaviour_of_every_model_is_read_back(written: Trace) -> None:
     same(found, written)
     certify(found)
     assert files.to_text(found) == text
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 @pytest.mark.parametrize("seed", range(20))

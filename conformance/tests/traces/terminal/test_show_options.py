@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace
-from isrcheck.models import registry
+from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, trace
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
@@ -16,11 +15,6 @@ from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.lanes.table import Ink, Look
 from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 @pytest.fixture(scope="module")
