@@ -19,9 +19,8 @@ from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDE
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import files
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import label
 
 MOST_REPLICAS = 9
@@ -115,7 +114,7 @@ def _play(arguments: argparse.Namespace) -> int:
             raise
         raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
     path = arguments.trace
-    trace = files.read(path, None)
+    trace = folder.read(path, None)
     if not any(step.action in FOR_CLIENTS for step in trace.steps):
         say(escaped(f"{path}: no client takes part in this trace: no producer sends, and no consumer reads"))
         return NOTHING

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.files import put

@@ -19,8 +19,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.presentation import actions_of
 from isrcheck.traces.format.trace import Trace

@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.declarations import LIVENESS, Kind
+from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, REACHED, Trace
 from isrcheck.traces.kafka import actions, failures, lanes

@@ -26,10 +26,9 @@ from itertools import groupby
 
 from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
-from isrcheck.models.language.declarations.declare import INDUCTIVE, LIVENESS, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import INDUCTIVE, LIVENESS, Kind
+from isrcheck.models.language.model import IN_RANGE, Instance, Property, Step
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import (
     HOLDS,

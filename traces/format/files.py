@@ -28,14 +28,11 @@ from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import WHOLE, Contents, Kind
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
-from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
-from isrcheck.models.language.declarations.values import Values
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import ArgumentRange, Instance, Model, Step, parse
-from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import WHOLE, Contents, Kind, Values
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Model, Step, parse
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
+from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.models.version import version

@@ -16,14 +16,11 @@ from pathlib import PurePath
 from typing import Any
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import NONE, Kind
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
-from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step, spell
-from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import NONE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step, spell
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
+from isrcheck.models.messages import ModelError, UsageError, escaped, nearest
 from isrcheck.models.run import Cells, State
 
 VIOLATED = "VIOLATED"

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, arguments_of, name_entry, name_transaction, spell_entry
 from isrcheck.traces.kafka import model

@@ -18,9 +18,9 @@ from itertools import pairwise
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Failure
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import spell
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import (
     PERMITTED,

@@ -33,7 +33,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from isrcheck.models.kafka.state import fields
-from isrcheck.models.kafka.state.configuration import Configuration
+from isrcheck.models.kafka.state.fields import Configuration
 from isrcheck.models.kafka.state.values import (
     AlterPartition,
     BrokerEpoch,
@@ -45,9 +45,9 @@ from isrcheck.models.kafka.state.values import (
     TransactionState,
     Truncation,
 )
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, name_entry, name_transaction, spell_entry
 from isrcheck.traces.kafka import model

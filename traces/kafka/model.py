@@ -10,11 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from isrcheck.models.kafka.actions import alter_partition
+from isrcheck.models.kafka.actions.kraft import brokers as metadata
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import metadata
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state.broker import assignment, commit, epochs, log, min_isr, requests
-from isrcheck.models.kafka.state.clients import readers
+from isrcheck.models.kafka.state import broker as commit
+from isrcheck.models.kafka.state import broker as min_isr
+from isrcheck.models.kafka.state import clients as readers
+from isrcheck.models.kafka.state import controller as assignment
+from isrcheck.models.kafka.state import controller as requests
+from isrcheck.models.kafka.state import log
+from isrcheck.models.kafka.state import log as epochs
 from isrcheck.models.run import State
 
 Flags = Any

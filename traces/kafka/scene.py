@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from isrcheck.models.kafka.state.values import Fetch, IsolationLevel, TransactionState, Truncation
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, spell_entry
 from isrcheck.traces.kafka import model

@@ -17,8 +17,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import Field
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Entry, Field
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace, arguments_of, spelled_arguments

@@ -21,8 +21,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files
 from isrcheck.traces.format.files import ACTION, PICKS
 from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, lines_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isrcheck.models.language.model import spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spelled_at
 from isrcheck.traces.lanes.table import PLAIN, Look, Paint, Row, fitted, grid, widest, wrapped
 from isrcheck.traces.terminal.show import full_states

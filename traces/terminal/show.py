@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import LIVENESS, NONE, Kind
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import LIVENESS, NONE, Kind
 from isrcheck.models.language.expression import read_expression
-from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.ir.nodes import visit
+from isrcheck.models.language.model import IN_RANGE, Instance
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.explaining.presentation import actions_of, headline, lanes_of
 from isrcheck.traces.format.certify import continuation_text, judge, lasso_lines

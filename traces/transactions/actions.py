@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import promises, readers, transaction_log
+from isrcheck.models.transactions import log as readers
+from isrcheck.models.transactions import log as transaction_log
+from isrcheck.models.transactions import promises
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace, arguments_of
 from isrcheck.traces.format.why_false import why_broken

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from isrcheck.conformance.console import DONE, NOTHING, say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.format import files
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format import files as folder
 
 MOST_BROKER = 1_000_000
 
@@ -43,7 +42,7 @@ def _script(arguments: argparse.Namespace) -> int:
     controller = arguments.controller
     if controller.partition("-")[0] != CONTROLLER or not controller.isprintable() or " " in controller:
         raise UsageError(f"--controller {controller}: write {CONTROLLER}, or {CONTROLLER}-ID")
-    trace = files.read(arguments.file, None)
+    trace = folder.read(arguments.file, None)
     if trace.instance.model.name != KAFKA:
         name = trace.instance.model.name
         say(escaped(f"# {arguments.file}: a trace of {name}; scripts are made of traces of {KAFKA}"))

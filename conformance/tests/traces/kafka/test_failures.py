@@ -25,7 +25,7 @@ from conformance.tests.support.trace import (
     weak_isr,
 )
 from isrcheck.models.kafka.state.values import Failure, MaximalIsr
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.traces.explaining.cause import cause_of
 from isrcheck.traces.explaining.slicing import slice_of
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace

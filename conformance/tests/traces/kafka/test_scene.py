@@ -20,7 +20,7 @@ from conformance.tests.support.trace import (
     kafka,
 )
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, trace
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
