@@ -25,7 +25,7 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.presentation import actions_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
-from isrcheck.traces.kafka.failures import Loss, PendingChange, find_loss
+from isrcheck.traces.kafka.failures import Loss, find_loss
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Cause:
 def cause_of(trace: Trace) -> Cause:
     """Return the cause of the failure at the end of a trace."""
     loss = find_loss(trace)
-    happened = _took_part(trace) if loss is None else _lost(trace, loss)
+    # Without a loss, the actions that occur in the trace, in the order of the model.
+    steps = sorted(trace.steps, key=lambda step: step.action_index)
+    happened = tuple(dict.fromkeys(step.action for step in steps)) if loss is None else _lost(trace, loss)
     return Cause(broken_part(trace), tuple(faults_in(trace.instance, trace.states[-1]).items()), happened)
 
 
@@ -73,11 +75,6 @@ def _sources(reason: Reason) -> Iterator[str]:
         yield from _sources(deeper)
 
 
-def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions that occur in the trace, in the order of the model."""
-    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
-
-
 def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
     if loss.removed is not None:
         found = f"removed by {trace.steps[loss.removed - 1].action}"
@@ -85,18 +82,13 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
         found = f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"
     else:
         found = "never there"
-    uncounted = () if loss.uncounted is None else _not_counted(trace, loss.uncounted)
-    return (
-        found,
-        *uncounted,
-        f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once",
-    )
-
-
-def _not_counted(trace: Trace, change: PendingChange) -> tuple[str, ...]:
-    if change.dropped is None:
-        return ("pending change not counted",)
-    return (f"pending change dropped by {trace.steps[change.dropped - 1].action}",)
+    happened = [found]
+    if loss.uncounted is not None:
+        dropped = loss.uncounted.dropped
+        how = "not counted" if dropped is None else f"dropped by {trace.steps[dropped - 1].action}"
+        happened.append(f"pending change {how}")
+    lost = f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
+    return (*happened, lost)
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:

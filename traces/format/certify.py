@@ -339,7 +339,7 @@ def certify_lasso(trace: Trace) -> None:
     instance = trace.instance
     _certify_property(trace, prop, loop)
     for group in groups_of(instance, prop):
-        if not _is_fair(trace, loop, group):
+        if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
             raise FalseTraceError(
                 f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken"
             )
@@ -382,11 +382,6 @@ def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
 def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether the premise of a `leads_to` property is true in a state. Raises ModelError."""
     return prop.premise is not None and run.asks(instance, prop, prop.premise, cells)
-
-
-def _is_fair(trace: Trace, loop: int, group: FairGroup) -> bool:
-    """Whether the loop takes a step of the group, or none is possible in one of its states."""
-    return _taken_at(trace, loop, group) is not None or _disabled_at(trace, loop, group) is not None
 
 
 def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
@@ -497,7 +492,8 @@ def continuations(
         here = waiting.popleft()
         if here in known:
             continue
-        if run.is_within(instance, here) and _is_true(instance, prop, here):
+        is_erring = run.is_within(instance, here) and error_in(instance, prop, (here,), (), 0) is not None
+        if is_erring or (run.is_within(instance, here) and run.holds(instance, prop, here)):
             return Continuations(True, frozenset(seen))
         for _, after in possible_steps(instance, here):
             if after not in seen:
@@ -506,10 +502,6 @@ def continuations(
                 seen.add(after)
                 waiting.append(after)
     return Continuations(False, frozenset(seen) | known)
-
-
-def _is_true(instance: Instance, prop: Property, cells: Cells) -> bool:
-    return error_in(instance, prop, (cells,), (), 0) is not None or run.holds(instance, prop, cells)
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:

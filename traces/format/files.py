@@ -525,7 +525,8 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
             if position:
                 steps.append(_read_step(instance, state))
             else:
-                _require_initial(state)
+                if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
+                    raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
         except UsageError as error:
             raise UsageError(f"state {position}: {error}") from None
     if not states:
@@ -566,11 +567,6 @@ def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
     found = _error(trace).get("error")
     if told != found:
         raise UsageError(f"its error is {_shown(told)}, but the model's is {_shown(found)}; write the trace again")
-
-
-def _require_initial(state: Mapping[str, Any]) -> None:
-    if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
-        raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
 
 
 def _instance(header: Header, model: Model) -> Instance:
@@ -812,7 +808,9 @@ def _replayed(trace: Trace) -> Recheck:
             return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {why}")
         states.append(after)
     if prop is IN_RANGE:
-        return _recheck_error(trace, states)
+        if error_at_end(instance, states, trace.steps, trace.erring) is None:
+            return Recheck(False, "its steps are possible, but the error no longer occurs after them")
+        return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
     if prop.kind is Kind.ALWAYS_POSSIBLE and continuations(instance, prop, states[-1]).is_possible is None:
         raise UsageError(
             f"more than {MOST_STATES:,} states can follow its steps, too many to search for one in which {prop.name} is"
@@ -822,11 +820,3 @@ def _replayed(trace: Trace) -> Recheck:
     if trace.verdict not in found and VIOLATED not in found:
         return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")
     return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
-
-
-def _recheck_error(trace: Trace, states: Sequence[Cells]) -> Recheck:
-    """Whether the error still occurs at the end of the steps."""
-    error = error_at_end(trace.instance, states, trace.steps, trace.erring)
-    if error is None:
-        return Recheck(False, "its steps are possible, but the error no longer occurs after them")
-    return Recheck(True, f"the model allows it: {IN_RANGE.name} is {trace.verdict} after {trace.length} steps")

@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import Configuration
@@ -540,14 +541,21 @@ def spell_divergence(s: State, follower: int, leader: int) -> str:
 
 def news_of_clients(before: State | None, s: State) -> list[str]:
     """Return what clients did and learned in this step; for the first state, what they know."""
-    found = [*_sent(before, s), *_decided(before, s), *_read(before, s), *_skipped(before, s)]
-    return [*found, *_read_otherwise(before, s), *_consumed(before, s), *_acknowledged(before, s)]
-
-
-def _sent(before: State | None, s: State) -> list[str]:
-    """Phrases for records that were sent in a transaction or sent again."""
+    learned = [_read(before, s), *(_news(before, s, known) for known in (_skipped, _contradictions))]
+    acknowledged = _news(before, s, _acknowledged)
     if before is None:
-        return []
+        return [*chain(*learned), *acknowledged]
+    return [*_sent(before, s), *_decided(before, s), *chain(*learned), *_consumed(before, s), *acknowledged]
+
+
+def _news(before: State | None, s: State, known: Callable[[State], list[str]]) -> list[str]:
+    """The phrases that are true now, and were not true before."""
+    earlier = [] if before is None else known(before)
+    return [phrase for phrase in known(s) if phrase not in earlier]
+
+
+def _sent(before: State, s: State) -> list[str]:
+    """Phrases for records that were sent in a transaction or sent again."""
     found = [
         f"sends {spell_element(record)} in {name_transaction(s, s.transaction_of[record])}"
         for record in range(s.records)
@@ -577,11 +585,11 @@ def _numbered(before: State, s: State) -> list[str]:
     return []
 
 
-def _decided(before: State | None, s: State) -> list[str]:
+def _decided(before: State, s: State) -> list[str]:
     return [
         f"{name_transaction(s, t)} {TransactionState(s.transaction_state[t]).name.lower()}"
         for t in range(s.transactions)
-        if before is not None and s.transaction_state[t] != before.transaction_state[t]
+        if s.transaction_state[t] != before.transaction_state[t]
     ]
 
 
@@ -602,16 +610,10 @@ def _read(before: State | None, s: State) -> list[str]:
     return found
 
 
-def _skipped(before: State | None, s: State) -> list[str]:
-    """Phrases for aborted records that read_committed readers now skip."""
-    known = [] if before is None else _aborted(before)
-    return [f"read_committed skips {spell_element(record)}" for record in _aborted(s) if record not in known]
-
-
-def _aborted(s: State) -> list[int]:
-    """The aborted records below the last stable offset of a broker, which were so at an earlier leader, too."""
+def _skipped(s: State) -> list[str]:
+    """Phrases for aborted records that read_committed readers skip: those below the last stable offset of a broker."""
     return [
-        s.log_record[r][offset]
+        f"read_committed skips {spell_element(s.log_record[r][offset])}"
         for r in range(s.replicas)
         for offset in range(min(model.last_stable_offset(s, r), s.log_end_offset[r]))
         if model.is_in_transaction(s, s.log_record[r][offset])
@@ -619,33 +621,22 @@ def _aborted(s: State) -> list[int]:
     ]
 
 
-def _consumed(before: State | None, s: State) -> list[str]:
+def _consumed(before: State, s: State) -> list[str]:
     """Phrases for the consumers that have moved, or know another end of the log: what each has read, and its lag."""
-    if before is None:
-        return []
     found = []
     for consumer in range(s.consumers):
         position = s.position[consumer]
         if position != before.position[consumer] or s.known_end_offset[consumer] != before.known_end_offset[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
-            what = f"read {spell_element(record)}, " if record != NONE and not _was_reset(s, consumer) else ""
+            was_reset = s.consumed_epoch[consumer] == NONE  # and has read nothing since
+            what = f"read {spell_element(record)}, " if record != NONE and not was_reset else ""
             lag = s.known_end_offset[consumer] - position
             found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
     return found
 
 
-def _was_reset(s: State, consumer: int) -> bool:
-    """The consumer has reset its position, and read nothing since."""
-    return bool(s.consumed_epoch[consumer] == NONE)
-
-
-def _read_otherwise(before: State | None, s: State) -> list[str]:
-    """Phrases for records that became readable at an offset where another record was read first."""
-    known = [] if before is None else _contradictions(before)
-    return [news for news in _contradictions(s) if news not in known]
-
-
 def _contradictions(s: State) -> list[str]:
+    """Phrases for records that are readable at an offset where another record was read first."""
     pairs = [
         (s.log_record[r][offset], model.first_read(s, offset))
         for r in range(s.replicas)
@@ -662,9 +653,5 @@ def _short(s: State, entry: int) -> str:
     return spell_element(entry) if entry < s.records else name_entry(s, entry)
 
 
-def _acknowledged(before: State | None, s: State) -> list[str]:
-    return [
-        f"acked {spell_element(record)}"
-        for record in range(s.records)
-        if s.acknowledged[record] and not (before is not None and before.acknowledged[record])
-    ]
+def _acknowledged(s: State) -> list[str]:
+    return [f"acked {spell_element(record)}" for record in range(s.records) if s.acknowledged[record]]

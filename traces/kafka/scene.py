@@ -83,7 +83,11 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
     """The content of all lanes; every log is drawn with the largest number of offsets that the trace uses."""
-    lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer(s, fate)]
+    lanes = [
+        _controller(s),
+        *(_broker(s, r, offsets) for r in range(s.replicas)),
+        _told(Lane("", "client"), s, fate, NONE),
+    ]
     lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
     lanes.append(_readers(s, "exposed_record", offsets))
     if s.transactions:
@@ -175,11 +179,6 @@ def _notes(s: State, r: int) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------------------------------- clients
-
-
-def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
-    """The lane of the producer outside transactions, with the fate of its records."""
-    return _told(Lane("", "client"), s, fate, NONE)
 
 
 def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:

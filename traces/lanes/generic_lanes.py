@@ -32,14 +32,11 @@ def lane_domain(instance: Instance) -> type[Domain] | None:
 def titles(instance: Instance) -> list[str]:
     """Return the titles of the columns after the step."""
     domain = lane_domain(instance)
-    return ([] if domain is None else [f"{_words(domain)} {name}" for name in _elements(instance, domain)]) + (
-        ["global"] if _shared(instance, domain) else []
-    )
-
-
-def _words(domain: type[Domain]) -> str:
-    """The words in the name of a domain: ResourceManager becomes `resource manager`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", domain.__name__).lower()
+    shared = ["global"] if _shared(instance, domain) else []
+    if domain is None:
+        return shared
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", domain.__name__).lower()  # ResourceManager becomes `resource manager`
+    return [*(f"{words} {name}" for name in _elements(instance, domain)), *shared]
 
 
 def _elements(instance: Instance, domain: type[Domain]) -> list[str]:

@@ -53,16 +53,13 @@ def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, 
     numbers = max((len(str(row.number)) for row in rows), default=1)
     steps = max([LEAST_STEP, *(len(row.step) - narrower for row in rows)])
     titled = TITLE // 2 if narrower else TITLE
-    heading: Row = [("#".rjust(numbers),), ("step",), *(_title(title, titled) for title in titles)]
+    wraps = (textwrap.wrap(title, titled, break_long_words=False, break_on_hyphens=False) for title in titles)
+    heading: Row = [("#".rjust(numbers),), ("step",), *map(tuple, wraps)]
     texts: list[Row] = [
         [(str(row.number).rjust(numbers),), _step(row.step, steps), *(cell or (UNCHANGED,) for cell in row.cells)]
         for row in rows
     ]
     return grid([heading, *texts], [str, str, *(paint for _ in titles)])
-
-
-def _title(text: str, width: int) -> tuple[str, ...]:
-    return tuple(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:

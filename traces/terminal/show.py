@@ -60,7 +60,10 @@ def view(
     shown += [] if full else legend(trace, look)
     lines = [*told(trace), heading(trace.instance)]
     top = [line for one in lines for line in wrapped(one, width=look.width)]
-    return [*top, "", *shown, "", *_ending(trace, look)]
+    ending = why(trace, look) if trace.prop is not None else []
+    # The command is meant to be copied, so its line is never broken.
+    ending += [f"reproduce: {trace.command}"] if trace.command else []
+    return [*top, "", *shown, "", *ending]
 
 
 def told(trace: Trace) -> list[str]:
@@ -163,12 +166,6 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
         note = "The first state may be unreachable: the proof does not exclude it."
         found += wrapped(note, width=look.width)
     return found + fitted(failures.lines(trace), look.width)
-
-
-def _ending(trace: Trace, look: Look) -> list[str]:
-    found = why(trace, look) if trace.prop is not None else []
-    # The command is meant to be copied, so its line is never broken.
-    return [*found, f"reproduce: {trace.command}"] if trace.command else found
 
 
 # ---------------------------------------------------------------------------------------------------- one state in full
