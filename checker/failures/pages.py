@@ -14,8 +14,8 @@ from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of, text_page
 from isrcheck.traces.drawing.markup import Content, element
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
+from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.trace import Trace
 
 TITLE = "Known failures of Kafka's replication"

@@ -19,7 +19,7 @@ from isrcheck.checker.graph.text import failing_names, node_lines
 from isrcheck.checker.results.terminal import counted
 from isrcheck.models.messages import escaped
 from isrcheck.traces.drawing.theme import COLOURS
-from isrcheck.traces.format.output import put
+from isrcheck.traces.format.files import put
 
 
 def dot(drawn: StateGraph) -> str:

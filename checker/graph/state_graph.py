@@ -37,8 +37,7 @@ from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
 from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import error_in, error_in_step
-from isrcheck.traces.format.spelling import spell_part
+from isrcheck.traces.format.trace import error_in, error_in_step, spell_part
 
 MOST_STATES = 500_000
 """The most states that a folded graph can represent, because all their transitions are visited."""

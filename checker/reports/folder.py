@@ -23,7 +23,7 @@ from isrcheck.checker.results.exit_codes import UNDECIDED
 from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.pages import page as trace_page
-from isrcheck.traces.format.folder import SUFFIX
+from isrcheck.traces.format.files import SUFFIX
 
 TRACES = "traces"
 OURS = re.compile(

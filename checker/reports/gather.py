@@ -31,7 +31,7 @@ from isrcheck.checker.running.proofs import Proving
 from isrcheck.checker.running.simulation import SimulationRun, verdict_line
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Property
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 
 NOT_SEARCHED = "not searched"
 

@@ -11,7 +11,7 @@ from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_o
 from isrcheck.checker.reports.content import Grid, GridRow, Outcome, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.gather import PrintedAnswer
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 
 CLUSTER = "a cluster's own settings"
 

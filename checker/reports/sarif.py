@@ -33,7 +33,8 @@ from isrcheck.commands.program import version
 from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
 from isrcheck.models.language.reading.reader import Function
 from isrcheck.traces.drawing.markup import clean
-from isrcheck.traces.format.itf import configuration_digest, label
+from isrcheck.traces.format.files import configuration_digest
+from isrcheck.traces.format.trace import label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
 from isrcheck.traces.terminal.show import last_row, view
 

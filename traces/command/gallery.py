@@ -16,7 +16,7 @@ from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import Content, element
-from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 

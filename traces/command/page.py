@@ -14,10 +14,10 @@ from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import FILE_HELP, MODEL, model_of
 from isrcheck.traces.drawing import pages
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.other_tools import reading
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools.foreign import ForeignTrace
 
 OPTIONS = (
     Option("FILE", f"{FILE_HELP}; or a folder of traces", path),

@@ -466,7 +466,7 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     for place in (
-        "isrcheck.traces.format.output.os.fsync",
+        "isrcheck.traces.format.files.os.fsync",
         "isrcheck.checker.explicit.carrier.SingleThread.expand",
     ):
         monkeypatch.setattr(place, interrupted)
@@ -479,7 +479,7 @@ def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("isrcheck.traces.format.output.os.fsync", full)
+    monkeypatch.setattr("isrcheck.traces.format.files.os.fsync", full)
     message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
@@ -487,7 +487,7 @@ def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
 
 def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
+        "isrcheck.traces.format.files.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
     message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
     assert check("graph light.py -o x.dot") == (2, "", message)

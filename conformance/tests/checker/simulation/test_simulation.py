@@ -20,7 +20,7 @@ from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
 from isrcheck.models import registry, run
-from isrcheck.traces.format import recheck
+from isrcheck.traces.format import files
 
 WALK = '''"""A walker on a line, who sometimes jumps."""
 
@@ -281,7 +281,7 @@ def test_a_violation_is_certified_and_written(walk, check) -> None:
     assert out.splitlines()[-1].startswith("VIOLATED: stays_near at step 4")
     assert out.splitlines()[-1].endswith(": found by simulation; not known to be shortest")
     (file,) = Path("counterexamples").glob("walk_stays_near_*.itf.json")
-    assert recheck.recheck(file, Path("walk.py")).is_possible
+    assert files.recheck(file, Path("walk.py")).is_possible
     assert "check walk.py --simulate 50 --depth 20 --seed 7" in file.read_text()
 
 

@@ -1,35 +1,259 @@
-"""Writes and reads traces as ITF JSON (Apalache's ADR-015, with Quint's `mbt::` keys).
+"""Files: written completely or not at all; and the files of traces, as ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
 
-In:  a Trace; or the text of a file from any source.
-Out: text; or a well-formed Trace, which certify.py checks. Every defect of a text is one UsageError. Nothing in a text
-     is ever executed: a model is looked up by name or given by the user, and its digest has to match.
+In:  a path and content; a Trace and a folder; or the path of a file from any source.
+Out: the file, and its path; or a certified Trace. Every failure, and every defect of a text, is one UsageError. Nothing
+     in a text is ever executed: a model is looked up by name or given by the user, and its digest has to match.
+
+`recheck` decides whether a recorded trace is still possible under the current version of its model. A file written with
+exactly the same model is certified. With any other version of the model, only the initial state and the steps of the
+file are used; its other states are ignored.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
+import secrets
 import shlex
+import stat
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from isrcheck import models
 from isrcheck.commands.program import version
-from isrcheck.models import registry
-from isrcheck.models.language.declarations import Contents, Values
-from isrcheck.models.language.model import IN_RANGE, ArgumentRange, Instance, Model, Step, parse, spell
+from isrcheck.commands.settings import words_of_name, words_of_values
+from isrcheck.models import registry, run
+from isrcheck.models.language.declarations import WHOLE, Contents, Kind, Values
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Model, Step, parse
 from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.language.states import spell_value as spelled_value
-from isrcheck.models.messages import UsageError, escaped
+from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import without_folders
-from isrcheck.traces.format.reproduce import reproduction
-from isrcheck.traces.format.spelling import spell_value
-from isrcheck.traces.format.trace import PERMITTED, VERDICTS, VIOLATED, Trace
+from isrcheck.traces.format.certify import (
+    MOST_STATES,
+    NotCertifiedError,
+    certify,
+    continuations,
+    judgements,
+)
+from isrcheck.traces.format.trace import (
+    NOT_INDUCTIVE,
+    PERMITTED,
+    REACHED,
+    VERDICTS,
+    VIOLATED,
+    FalseTraceError,
+    Trace,
+    error_at_end,
+    label,
+    spell_configuration,
+    spell_value,
+    without_folders,
+)
+from isrcheck.traces.format.why_false import false_guard
+
+# ------------------------------------------------------------------------------------------------------------- any file
+
+
+def put(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file; with `replace`, overwrite an existing file. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError(f"{path}: a folder; name a file in it")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
+    draft = draft_in(path.parent)
+    try:
+        write_through(draft, content)
+        if replace:
+            draft.replace(path)
+        else:
+            give_name(draft, path)
+    except FileExistsError:
+        raise UsageError(f"{path}: exists already and is not overwritten; name another file, or add --force") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+DRAFT = ".draft-"
+"""The prefix of the names of unfinished files (drafts). A finished draft is renamed to the name that the user gave."""
+
+
+def draft_in(folder: Path) -> Path:
+    """Return a path for a draft at which nobody else can have put a file or a link, even in a folder that others can
+    write to."""
+    return folder / f"{DRAFT}{secrets.token_hex(8)}"
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a draft and flush it to the disk, so that it is complete before it is renamed. Links are not followed.
+    Raises FileExistsError instead of overwriting a file."""
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def give_name(draft: Path, path: Path) -> None:
+    """Rename a file atomically. Raises FileExistsError if the name is taken."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # The file system has no hard links: create the name, then move the content over it.
+        path.open("xb").close()
+        draft.replace(path)
+
+
+# ---------------------------------------------------------------------------------------------------- folders of traces
+
+
+DEFAULT = Path("counterexamples")
+SUFFIX = ".itf.json"
+LATEST = "latest"
+EDITED = "the file was edited or damaged; write it again with the command that it names"
+MOST_BYTES = 16 << 20
+"""The largest file that is read, in bytes; a trace of a thousand steps takes a few megabytes."""
+
+
+def write(trace: Trace, folder: Path = DEFAULT) -> Path:
+    """Write a trace into a folder, and return its path. Identical content is written once; no file is ever overwritten.
+
+    Raises UsageError if the folder cannot be written to, and NotCertifiedError if the trace cannot be certified.
+    """
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertifiedError(
+            f"the trace is not written, because plain Python does not confirm it: {error}"
+        ) from error
+    content = to_text(trace).encode()
+    draft = draft_in(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_through(draft, content)
+        path = _publish(draft, folder / _stem(trace), content)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    _point_latest_to(path)
+    return path
+
+
+def _stem(trace: Trace) -> str:
+    parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
+    parts += ["not-inductive"] if trace.verdict == NOT_INDUCTIVE else []
+    parts.append(configuration_digest(trace.instance))
+    return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
+
+
+def _publish(draft: Path, stem: Path, content: bytes) -> Path:
+    """Rename the finished draft to the next free name, unless an earlier file has the same content."""
+    for number in count(1):
+        path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
+        try:
+            give_name(draft, path)
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == content:
+                return path
+        else:
+            return path
+    raise AssertionError("the numbers do not end")
+
+
+def _point_latest_to(path: Path) -> None:
+    """Point the link `latest` at this trace, unless the file system has no links or another file has that name."""
+    link = path.parent / LATEST
+    draft = draft_in(path.parent)
+    if link.exists() and not link.is_symlink():
+        return
+    with contextlib.suppress(OSError):
+        draft.symlink_to(path.name)
+        draft.replace(link)
+
+
+def read(path: Path, model: Model | None = None) -> Trace:
+    """Read and certify the trace in a file; `model` is the user's own model, if given. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        trace = read_trace(document, model)
+        certify_file(trace)
+        require_same_error(document, trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return trace
+
+
+def certify_file(trace: Trace) -> None:
+    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it is not true."""
+    try:
+        certify(trace)
+    except FalseTraceError as error:
+        raise UsageError(f"{error}; {EDITED}") from None
+
+
+def read_header(path: Path) -> tuple[Header, int, int | None]:
+    """Read the header of a file, unchecked, its number of steps, and where its loop returns. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        header = header_of(document)
+        states = len(document["states"])
+        return header, states - 1 + header.has_erring_step, read_loop(document, states)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def changed(header: Header) -> list[str]:
+    """The configuration entries that differ from the model's defaults; all entries for a user's own model, which is not
+    loaded here."""
+    usual: dict[str, str] = {}
+    if header.file is None:
+        with contextlib.suppress(UsageError):
+            usual = spell_configuration(registry.load(header.model)[0].instance(header.protocol or None))
+    told = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
+    return told + [f"{action} of {origin}" for action, origin in header.swaps.items()]
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file with any content. Raises UsageError, whose message does not contain the path."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError("a folder, not a trace; list its traces with: trace list DIR")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("not a regular file; give a file written by check")
+        if status.st_size > MOST_BYTES:
+            raise UsageError(f"{status.st_size >> 20} MiB are too large for a trace; give a file written by check")
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}; list the traces with: trace list") from None
+    except UnicodeDecodeError:
+        raise UsageError("not UTF-8 text; give a file written by check") from None
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the trace files of a folder, sorted by name. Raises UsageError."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}; give another folder") from None
+
 
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
@@ -174,20 +398,10 @@ def _element(argument: ArgumentRange, element: int) -> Any:
     return spell_element(element) if letters else _number(element)
 
 
-def spell_configuration(instance: Instance) -> dict[str, str]:
-    """Return the configuration as the command line spells it, in the order of its declaration."""
-    return {name: spell(instance.model.entries[name], value) for name, value in instance.configuration.items()}
-
-
 def configuration_digest(instance: Instance) -> str:
     """Return eight hexadecimal digits that identify a configuration together with its swapped actions."""
     content = json.dumps([spell_configuration(instance), sorted(instance.swaps.items())])
     return hashlib.sha256(content.encode()).hexdigest()[:8]
-
-
-def label(instance: Instance) -> str:
-    """Return the name of a model and its protocol, as the command line spells it."""
-    return "/".join(part for part in (instance.model.name, instance.protocol.name) if part)
 
 
 def is_built_in(model: Model) -> bool:
@@ -223,7 +437,7 @@ def parse_document(text: str) -> dict[str, Any]:
     return document
 
 
-def read_header(document: Mapping[str, Any]) -> Header:
+def header_of(document: Mapping[str, Any]) -> Header:
     """Read the header of a document. Raises UsageError."""
     meta = document["#meta"]["isrcheck"]
     property_name, verdict, file = (_text(meta, key, optional=True) for key in ("property", "verdict", "model-file"))
@@ -298,7 +512,7 @@ def model_of(header: Header, given: Model | None) -> Model:
 
 def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace:
     """Read the trace in a document. Raises UsageError."""
-    header = read_header(document)
+    header = header_of(document)
     instance = _instance(header, model_of(header, given))
     names = document.get("vars")
     if names != [*instance.layouts, ACTION, PICKS]:
@@ -311,7 +525,8 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
             if position:
                 steps.append(_read_step(instance, state))
             else:
-                _require_initial(state)
+                if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
+                    raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
         except UsageError as error:
             raise UsageError(f"state {position}: {error}") from None
     if not states:
@@ -352,11 +567,6 @@ def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
     found = _error(trace).get("error")
     if told != found:
         raise UsageError(f"its error is {_shown(told)}, but the model's is {_shown(found)}; write the trace again")
-
-
-def _require_initial(state: Mapping[str, Any]) -> None:
-    if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
-        raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
 
 
 def _instance(header: Header, model: Model) -> Instance:
@@ -486,3 +696,127 @@ def _read_element(argument: ArgumentRange, value: object) -> int:
 def _shown(value: object) -> str:
     """Return a value from a file in a form for messages: short, on one line."""
     return textwrap.shorten(json.dumps(value), 60, placeholder="...")
+
+
+# -------------------------------------------------------------------------------------------------- reproducing a trace
+
+
+AND = "&&"
+PROGRAMS = ("check", "trace", "conform")
+OPTIONS = frozenset(
+    {"--bound", "--protocol", "--set", "--switch", "--swap", "--engine", "--prove", "--counterexamples", "--model"}
+    | {"--walks", "--seed", "--steps", "--bug", "--simulate", "--depth", "--no-deadlock"}
+)
+"""The options that affect which trace is found; none of them writes or executes a file."""
+
+
+def reproduction(
+    command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
+) -> str:
+    """Return `command` if it is one of isrcheck's; otherwise a search or proof of the instance, or nothing without a
+    property. The search has the bound `length` (one more for a deadlock), unless the property needs every reachable
+    state. `file` is the user's own model, if there is one."""
+    options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
+    if not command or is_ours(command, options, file):
+        return command
+    if property_name is None:
+        return ""
+    name = file or _name_of(instance)
+    whole = [prop.name for prop in instance.model.properties if prop.kind in WHOLE]
+    bound = ["--bound", str(length + (property_name == DEADLOCK.name))]
+    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else bound
+    return shlex.join(["check", *words_of_name(name, instance), *how, *words_of_values(instance)])
+
+
+def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
+    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == AND:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    if f" {AND} ".join(map(shlex.join, parts)) != command:
+        return False
+    return all(_is_ours(part, options, file) for part in parts)
+
+
+def _is_ours(words: Sequence[str], options: Collection[str], file: str | None) -> bool:
+    if not words or words[0] not in PROGRAMS:
+        return False
+    named = (word.partition("=")[0] for word in words if word.startswith("-"))
+    return all(name in options for name in named) and all(
+        word == file for word in words if word.partition("=")[2].endswith(".py") or word.endswith(".py")
+    )
+
+
+def _name_of(instance: Instance) -> str:
+    """The name of a built-in model on the command line."""
+    name, protocol = instance.model.name, instance.protocol.name
+    return f"{name}/{protocol}" if name == "published" else name
+
+
+# --------------------------------------------------------------------------------------------------- rechecking a trace
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """Whether a trace is still possible, and why."""
+
+    is_possible: bool
+    says: str
+
+
+def recheck(path: Path, model_file: Path | None = None) -> Recheck:
+    """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
+    `model_file`, which executes that file. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        header = header_of(document)
+        if model_file is None and header.file is not None:
+            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; pass its path")
+        model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
+        is_same = header.digest == model.digest
+        document["#meta"]["isrcheck"]["model-digest"] = model.digest
+        trace = read_trace(document, model)
+        if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
+            raise UsageError("no trace of a violated property; give one written by check")
+        if is_same:
+            certify_file(trace)
+        return _replayed(trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _replayed(trace: Trace) -> Recheck:
+    instance, prop = trace.instance, trace.prop
+    assert prop is not None
+    if trace.states[0] not in instance.initial_states:
+        return Recheck(False, "its first state is no longer an initial state")
+    states = [trace.states[0]]
+    for position, step in enumerate(trace.steps, 1):
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError as error:
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {error}")
+        if after is None:
+            why = false_guard(instance, states[-1], step)
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {why}")
+        states.append(after)
+    if prop is IN_RANGE:
+        if error_at_end(instance, states, trace.steps, trace.erring) is None:
+            return Recheck(False, "its steps are possible, but the error no longer occurs after them")
+        return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+    if prop.kind is Kind.ALWAYS_POSSIBLE and continuations(instance, prop, states[-1]).is_possible is None:
+        raise UsageError(
+            f"more than {MOST_STATES:,} states can follow its steps, too many to search for one in which {prop.name} is"
+            " true; search the model again with check"
+        )
+    found = judgements(instance, prop, states, trace.steps)
+    if trace.verdict not in found and VIOLATED not in found:
+        return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")
+    return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
