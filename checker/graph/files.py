@@ -18,8 +18,8 @@ from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Node, StateGra
 from isrcheck.checker.graph.text import failing_names, node_lines
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.drawing.theme import COLOURS
 from isrcheck.traces.format.output import put
+from isrcheck.traces.pages.shell import COLOURS
 
 
 def dot(drawn: StateGraph) -> str:
@@ -109,7 +109,11 @@ def graphml(drawn: StateGraph) -> str:
     return buffer.getvalue().decode() + "\n"
 
 
-WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": graphml, ".html": page}
+WRITERS: Mapping[str, Callable[[StateGraph], str]] = {
+    ".dot": dot,
+    ".graphml": graphml,
+    ".html": lambda drawn: page(drawn).alone(),
+}
 """For each suffix, the function that returns the text of the file."""
 
 

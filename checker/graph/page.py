@@ -11,34 +11,21 @@ from isrcheck.checker.graph.text import failing_names, node_notes
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.version import product
-from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
-from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
+from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.shell import Page, theme_button
 
 
-def page(drawn: StateGraph) -> str:
-    """Return the text of the page."""
-    script = beside("isrcheck.checker.graph", "page.js")
+def page(drawn: StateGraph) -> Page:
+    """Make the page."""
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
-    body = element(
-        "body",
-        element(
-            "header",
-            element("h1", title),
-            _buttons(),
-            element("p", _figures(drawn)),
-            _legend(),
-            element("p", product()),
-        ),
-        element(
-            "main",
-            drawing(drawn),
-            element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite"),
-        ),
+    panel = element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite")
+    figures = element("p", _figures(drawn))
+    content = (
+        element("header", element("h1", title), _buttons(), figures, _legend(), element("p", product())),
+        element("main", drawing(drawn), panel),
         data("data", _page_data(drawn)),
-        element("script", script),
     )
-    head = themed_head(title, beside("isrcheck.checker.graph", "page.css"), themed_security(script))
-    return as_html(element("html", head, body, lang="en"))
+    return Page(title, content, "graph", [beside(__package__, "page.css")], [beside(__package__, "page.js")])
 
 
 def _figures(drawn: StateGraph) -> str:

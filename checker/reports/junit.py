@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport
 from isrcheck.checker.session.text import search_summary
-from isrcheck.traces.drawing.markup import Element, append, as_xml, element
+from isrcheck.traces.pages.markup import Element, append, as_xml, element
 from isrcheck.traces.terminal.show import view
 
 ITSELF = "the search itself"

@@ -33,9 +33,9 @@ from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.reading.function import Function
 from isrcheck.models.version import version
-from isrcheck.traces.drawing.markup import clean
 from isrcheck.traces.format.itf import configuration_digest, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
+from isrcheck.traces.pages.markup import clean
 from isrcheck.traces.terminal.show import last_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -15,7 +15,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.kafka.failures.report import reported
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.drawing import pages
+from isrcheck.traces.pages.folder import alone, begin, sharing, write_all
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     word, out, force = arguments.failure, arguments.out, arguments.force
-    made = all_files(list(reported().values())) if word is None else files_of(_chosen(word))
-    pages.begin(out, "with -o DIR", replace=force, or_else=", or add --force")
+    made = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
+    begin(out, "with -o DIR", replace=force, or_else=", or add --force")
     for folder in sorted({(out / name).parent for name in made} - {out}):
-        pages.begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
-    for path in pages.write_all(out, made, replace=force):
+        begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
+    for path in write_all(out, made, replace=force):
         say(escaped(str(path)))
     return DONE
 

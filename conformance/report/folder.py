@@ -15,14 +15,16 @@ from isrcheck.conformance.report.parts import Files
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.kafka.failures.report import Report, report_of
 from isrcheck.traces.command.gallery import trace_of
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.compose import scene_of
-from isrcheck.traces.drawing.drawing import ladder_svg
-from isrcheck.traces.drawing.index import Entry, index_of
-from isrcheck.traces.drawing.markup import element
+from isrcheck.traces.drawing.graphics import ladder_svg
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.format.itf import to_text
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.pages.folder import INDEX
+from isrcheck.traces.pages.markup import element
+from isrcheck.traces.pages.parts import Entry, index_of
+from isrcheck.traces.pages.shell import Page
 
 ISSUE = "issue.txt"
 TITLE = "Failures of Kafka's replication, ready to be reported"
@@ -32,12 +34,12 @@ ABOUT = (
 )
 
 
-def files_of(failure: Failure) -> Mapping[str, str]:
+def files_of(failure: Failure) -> Mapping[str, Page | str]:
     """Return the files of a failure's report by their names."""
     return _files(failure, *_report_and_trace(failure))
 
 
-def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, str]:
+def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, Page | str]:
     facts, parts = content.facts(failure, report, trace), content.parts(failure, report, trace)
     test = content.test_file(report)
     others = Files(
@@ -48,30 +50,30 @@ def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, str]:
         ]
     )
     return {
-        pages.INDEX: page_of(f"{failure.number}: {report.summary}", facts, parts, others),
+        INDEX: page_of(f"{failure.number}: {report.summary}", facts, parts, others),
         ISSUE: issue_of(_fields(failure, report), facts, parts),
         test: report.sketch.text.lstrip("\n"),
-        content.STEPS: pages.page(trace, (), pages.INDEX),
+        content.STEPS: page(trace, (), INDEX),
         content.DRAWING: ladder_svg(scene_of(trace)),
         content.TRACE: to_text(trace),
         content.SCRIPT: f"#!/bin/sh\n{content.script(failure, report)}\n",
     }
 
 
-def all_files(shown: Sequence[Failure]) -> Mapping[str, str]:
+def all_files(shown: Sequence[Failure]) -> Mapping[str, Page | str]:
     """Return the files of several reports, each in a folder with the name of its failure, and an index."""
     entries: list[Entry] = []
-    found: dict[str, str] = {}
+    found: dict[str, Page | str] = {}
     for failure in shown:
         report, trace = _report_and_trace(failure)
         entries.append(_entry(failure, report, trace))
         found |= {f"{failure.name}/{name}": text for name, text in _files(failure, report, trace).items()}
-    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
+    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
 
 
 def _entry(failure: Failure, report: Report, trace: Trace) -> Entry:
     told = (headline(trace), f"releases: {failure.releases}", report.severity)
-    return Entry(report.summary, f"{failure.name}/{pages.INDEX}", trace.verdict or "", failure.number, told)
+    return Entry(report.summary, f"{failure.name}/{INDEX}", trace.verdict or "", failure.number, told)
 
 
 def _report_and_trace(failure: Failure) -> tuple[Report, Trace]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from isrcheck.conformance.report.parts import Block, Files, Items, Listing, Part, Rows, Text, split
-from isrcheck.traces.drawing.markup import clean
+from isrcheck.traces.pages.markup import clean
 
 MARKUP = re.compile(r"[\\{}\[\]|*!^~]")
 

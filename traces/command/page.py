@@ -13,11 +13,12 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.output import complain
 from isrcheck.traces.command.shared import FILE_HELP, add_model, model_of, print_lines
-from isrcheck.traces.drawing import pages
+from isrcheck.traces.drawing import files
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.other_tools import reading
 from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.pages.folder import alone, begin, write_all
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +40,11 @@ def _page(arguments: argparse.Namespace) -> int:
     if arguments.file.is_dir():
         return _pages(arguments)
     history = _history(arguments.file, arguments)
-    forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
+    forms = {name: getattr(arguments, name) for name in files.FORMS if getattr(arguments, name) is not None}
     if not forms:
         name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
         forms = {"html": Path(f"{name}.html")}
-    for path in pages.write(history, forms, arguments.step, replace=arguments.force):
+    for path in files.write(history, forms, arguments.step, replace=arguments.force):
         print_lines([escaped(str(path))])
     return 0
 
@@ -71,8 +72,8 @@ def _pages(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.file}: no traces in it; check writes traces to ./{folder.DEFAULT}")
     out = arguments.html or Path(f"{arguments.file.resolve().name}-pages")
     title = f"{len(histories)} trace{'s' * (len(histories) != 1)}"
-    made = pages.with_index(histories, title)
-    pages.begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for path in pages.write_all(out, made, replace=arguments.force):
+    made = files.with_index(histories, title)
+    begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
+    for path in write_all(out, alone(made), replace=arguments.force):
         print_lines([escaped(str(path))])
     return code

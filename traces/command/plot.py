@@ -11,11 +11,9 @@ from pathlib import Path
 
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import add_model, model_of, print_lines
+from isrcheck.traces.drawing.plot import curves_of, lines_of, svg_of
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.output import put
-from isrcheck.traces.plotting.curves import curves_of
-from isrcheck.traces.plotting.drawing import svg_of
-from isrcheck.traces.plotting.lines import lines_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("graphs")
     (made / "light.py").write_text(LIGHT)
     for name, graph in GRAPHS.items():
-        (made / f"{name}.html").write_text(page(graph(made)), encoding="utf-8")
+        (made / f"{name}.html").write_text(page(graph(made)).alone(), encoding="utf-8")
     return made
 
 
@@ -55,7 +55,7 @@ def test_the_page_is_self_contained_and_model_text_is_escaped(folder):
         *("edge", "edge", "edge", "edge violated"),
         *("node initial component", "node permitted component", "node violated dead"),
     ]
-    assert contents.text.count("<script") == 3
+    assert contents.text.count("<script") == 2
     assert "<title>State graph of light - isrcheck</title>" in contents.text
     assert f"<p>{product()}</p>" in contents.text
     assert re.findall(r"(?:src|href)=|https?:|@import|url\((?!#)", contents.text) == []
@@ -95,10 +95,10 @@ def test_the_texts_in_the_drawing(folder):
 
 def test_long_and_numerous_lines_are_truncated():
     folded = drawn("kafka", 1, fold=["isr", "leader", "controller_leader", "is_up", "log_record"], protocol="0.10")
-    contents = Contents(page(folded))
+    contents = Contents(page(folded).alone())
     assert texts(contents, "note")[:4] == ["isr [{0,1} {} {}]", "leader [0 0 0]", "…", "(3 states)"]
     long = drawn("kafka", 1, fold=["log_record"], protocol="0.10")
-    assert texts(Contents(page(long)), "note")[0] == "log_record [[none none] [no…"
+    assert texts(Contents(page(long).alone()), "note")[0] == "log_record [[none none] [no…"
 
 
 def test_a_tall_column_is_split():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.reports.plots import Bar, bars, line, log_ticks, short, ticks
-from isrcheck.traces.drawing.markup import append, as_html, as_xml, clean, element
+from isrcheck.checker.reports.page import Bar, bars, line, log_ticks, short, ticks
+from isrcheck.traces.pages.markup import append, as_html, as_xml, clean, element
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,19 @@ import pytest
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support import trace
 from isrcheck.models.kafka.failures.catalogue import failures
-from isrcheck.traces.drawing.compose import scene_of
-from isrcheck.traces.drawing.drawing import Drawing, ladder_svg, step_svg
-from isrcheck.traces.drawing.lane_drawing import changed_boxes, draw_lane
-from isrcheck.traces.drawing.markup import Element, as_html, element
-from isrcheck.traces.drawing.picture import ZOOM, png
-from isrcheck.traces.drawing.theme import COLOURS, adaptive_colours, stylesheet
+from isrcheck.traces.drawing.graphics import (
+    ZOOM,
+    Drawing,
+    changed_boxes,
+    draw_lane,
+    ladder_svg,
+    png,
+    step_svg,
+)
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.lanes.scene import Arrow, Cell, Lane, Mark, Moment, Scene
+from isrcheck.traces.pages.markup import Element, as_html, element
+from isrcheck.traces.pages.shell import COLOURS, Page
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "<script>alert('&\"')</script>\x1b[31m\x00"
@@ -202,10 +208,11 @@ def test_attributes_and_children_are_escaped_once() -> None:
 
 
 def test_graphics_contain_their_colours() -> None:
-    for theme in ("light", "dark"):
-        assert "var(" not in stylesheet(theme)
-    assert all(f"--{name}:{light}" in adaptive_colours() for name, (light, _) in COLOURS.items())
-    assert stylesheet("light") != stylesheet("dark")
+    drawn = step_svg(classic(), 6)
+    assert "var(" not in drawn
+    assert all(f"fill:{COLOURS[name][0]}" in drawn for name in ("paper", "e0", "e7"))
+    style = Page("any", ()).style
+    assert all(f"--{name}:{colour}" in style for name, pair in COLOURS.items() for colour in pair)
 
 
 def luminance(colour: str) -> float:

@@ -18,8 +18,8 @@ from conformance.tests.traces.test_cli import complaint
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.version import product
 from isrcheck.traces.cli import main
-from isrcheck.traces.drawing import picture
-from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.drawing import graphics as picture
+from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import folder
 from isrcheck.traces.other_tools import reading
 
@@ -69,7 +69,7 @@ def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.Capt
     contents = Contents(text)
     assert all(address.startswith("#") for address in contents.addresses)
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(contents.names)
-    assert contents.names.count("script") == 3
+    assert contents.names.count("script") == 2
     story = json.loads(contents.data)
     assert story["steps"][STEPS] == "controller_fails_over to 1"
     assert story["words"][STEPS] == "the controller takes broker 0 for dead, and elects broker 1"
@@ -173,7 +173,7 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_a_page_of_a_users_model_needs_nothing_of_kafka() -> None:
-    text = page(trace.weak_isr())
+    text = page(trace.weak_isr()).alone()
     assert "weak_isr: VIOLATED" not in text
     assert 'class="verdict VIOLATED"' in text
     assert 'id="fates"' not in text
@@ -189,7 +189,7 @@ def test_a_machine_without_fonts_writes_no_picture_without_text(monkeypatch: pyt
 
 @pytest.mark.parametrize(("protocol", "count", "announcements"), [("2.1", 40, 3), ("2.8", 50, 3), ("3.7", 62, 4)])
 def test_only_fields_that_a_generation_has_are_listed(protocol: str, count: int, announcements: int) -> None:
-    story = json.loads(Contents(page(trace.kafka(["producer_appends at 0"], None, None, protocol))).data)
+    story = json.loads(Contents(page(trace.kafka(["producer_appends at 0"], None, None, protocol)).alone()).data)
     assert len(story["variables"]) == count
     sizes = dict(zip(story["variables"], map(len, story["indices"]), strict=True))
     assert (sizes["log_record"], sizes["metadata_leader"]) == (3, announcements)
@@ -218,7 +218,7 @@ def test_a_trace_of_another_tool_takes_no_model(
 
 def test_permitted_failures_are_distinguished() -> None:
     steps = ("producer_appends at 0", "controller_fails_over to 1")
-    contents = Contents(page(trace.kafka(steps, "acked_not_lost", None, acks=1)))
+    contents = Contents(page(trace.kafka(steps, "acked_not_lost", None, acks=1)).alone())
     assert json.loads(contents.data)["broken"] == [[], [], ["acked_not_lost (permitted)"]]
 
 

@@ -12,7 +12,7 @@ from conformance.tests.support.trace import (
     kafka,
 )
 from isrcheck.models import registry
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka import controller_messages
 

@@ -16,7 +16,7 @@ from conformance.tests.support.trace import (
     kafka,
 )
 from isrcheck.models.kafka.state.values import Stop
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import legend, rows
 from isrcheck.traces.kafka.model import shown_fields

@@ -9,7 +9,7 @@ from conformance.tests.support import trace as trace_support
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations.declare import NONE
 from isrcheck.models.run import State
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import fates
 from isrcheck.traces.kafka.messages import SENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.tests.support.golden import steps_of
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import failures
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.lanes.scene import Cell, Lane, Scene
 from isrcheck.traces.transactions.messages import SENT
 

@@ -1,22 +1,238 @@
 """Draws a scene as vector graphics: lanes side by side, time downwards.
 
 In:  a `Scene`.
-Out: SVG files (`step_svg`, `ladder_svg`); lengths in pixels.
+Out: SVG files (`ladder_svg`, `step_svg`), whose lengths are pixels; the same as PNG, for tickets and slides.
 
-Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small.
+A lane shows its role, its log by offset, pointers into the log, and notes. Identical contents of lanes are drawn once
+and used again, so that the graphics of a long trace stay small. A file contains its colours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.traces.drawing.lane_drawing import GLYPH, PAD, Box, Fragment, changed_boxes, draw_lane, removed_boxes
-from isrcheck.traces.drawing.markup import Element, as_svg, element, group
-from isrcheck.traces.drawing.theme import stylesheet
-from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Moment, Scene
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.lanes.scene import LOST, Arrow, Cell, Lane, Mark, Moment, Scene
 from isrcheck.traces.lanes.wrapping import lines_of
+from isrcheck.traces.pages.markup import Element, as_svg, element, group
+from isrcheck.traces.pages.shell import COLOURS
+
+FONT = 'font-family:ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Consolas,monospace'
+"""The fixed-width font of all drawings; its character width determines the width of a lane."""
+
+DRAWING = (
+    f"text{{{FONT}}}"
+    + """
+text{font-size:13px;fill:var(--ink)}
+.paper{fill:var(--paper)}
+.headline{font-size:17px;font-weight:bold}.caption{fill:var(--faint)}.title{font-weight:bold}
+.words{font-weight:bold}.step{font-size:12px;fill:var(--faint)}.number{fill:var(--faint)}
+.life{stroke:var(--line);stroke-width:1}
+.lane{fill:var(--panel);stroke:var(--line);stroke-width:1}
+.lane.leader{stroke:var(--accent);stroke-width:2}
+.lane.elected{stroke:var(--accent);stroke-width:2;stroke-dasharray:2 3}
+.lane.zombie{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 3}
+.lane.truncating{stroke:var(--warn);stroke-dasharray:2 2}
+.lane.down{fill:var(--badpaper);stroke:var(--bad);stroke-dasharray:4 3}
+.role{font-weight:bold}.note{fill:var(--ink)}.note.alarm{fill:var(--bad);font-weight:bold}
+.offset,.pointer{font-size:12px;fill:var(--faint)}
+.cell{fill:none;stroke:var(--line);stroke-width:1}
+.cell.record,.cell.marker{stroke:var(--ink);fill:var(--paper)}
+.cell.marker{stroke-dasharray:3 2}
+.cell.deleted{fill:var(--line)}
+.cell.missing{fill:var(--badpaper);stroke:var(--bad)}
+.hw{stroke:var(--accent);stroke-width:3}.tick{stroke:var(--faint);stroke-width:1}
+.arrow line{stroke:var(--ink);stroke-width:1.3}.arrow .head{fill:var(--ink)}
+.arrow.response line{stroke-dasharray:5 3;stroke:var(--faint)}.arrow.response .head{fill:var(--faint)}
+.arrow.lost line,.arrow .cross{stroke:var(--bad);stroke-width:1.6;fill:none}
+.arrow text{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
+.mark rect{fill:var(--panel);stroke:var(--line)}
+.mark.fault rect{fill:var(--badpaper);stroke:var(--bad)}.mark.fault text{fill:var(--bad);font-weight:bold}
+.mark.election rect{fill:var(--warnpaper);stroke:var(--warn)}.mark.election text{fill:var(--warn);font-weight:bold}
+.changed{fill:none;stroke:var(--changed);stroke-width:2}
+.gone{fill:none;stroke:var(--bad);stroke-width:2;stroke-dasharray:4 2}
+.row{fill:none;fill-opacity:.6}
+"""
+)
+EPOCHS = 8
+"""The number of colours of leader epochs; the ninth epoch has the first colour again."""
+
+CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(EPOCHS))
+
+
+STYLE = re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][0], DRAWING + CELLS)
+"""The style of a file: light, with colours in place of their names."""
+
+
+# ------------------------------------------------------------------------------------------------ the content of a lane
+
+GLYPH = 7.9
+"""The size of the text of a drawing, and the width of a character; all text has a fixed-width font."""
+
+PAD = 8.0
+SMALL_GLYPH = 7.3
+TITLE_LINE, NOTE_LINE, POINTER_LINE = 22.0, 17.0, 14.0
+CELL_HEIGHT, OFFSET_LINE = 26.0, 15.0
+LEAST_CELL_WIDTH = 36.0
+SIDE = 22.0
+"""The space to the left and right of a log, for the labels below its ends."""
+
+LEAST_WIDTH = 104.0
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in a fragment."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """The drawn content of a lane. `things` maps each item to its position and its content."""
+
+    parts: tuple[Element, ...]
+    width: float
+    height: float
+    things: Mapping[str, tuple[Box, object]]
+
+    def drawn(self, name: str) -> Element:
+        """Return the whole fragment as an element with this name."""
+        return element("g", *self.parts, id=name)
+
+
+def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
+    """The boxes of the items of `after` that `before` lacks or contains with other content, without removed entries."""
+    old = {key: content for key, (_, content) in before.things.items()}
+    return [
+        box
+        for key, (box, content) in after.things.items()
+        if old.get(key) != content and not _is_removed(old.get(key), content)
+    ]
+
+
+def removed_boxes(before: Fragment, after: Fragment) -> list[Box]:
+    """The boxes of the offsets at which `before` has an entry and `after` has none, though nobody deleted it."""
+    old = {key: content for key, (_, content) in before.things.items()}
+    return [box for key, (box, content) in after.things.items() if _is_removed(old.get(key), content)]
+
+
+def _is_removed(before: object, after: object) -> bool:
+    return (
+        isinstance(before, Cell)
+        and isinstance(after, Cell)
+        and bool(before.text)
+        and not after.text
+        and after.kind != "deleted"
+    )
+
+
+SHORT = 1000
+"""The longest note, in characters, that identifies its lines by its text; a longer one does so by its hash."""
+
+
+def draw_lane(lane: Lane) -> Fragment:
+    """Draw the content of a lane."""
+    if lane == Lane(role=lane.role, characters=lane.characters):
+        return Fragment((), LEAST_WIDTH, 0.0, {})
+    notes = [
+        (line, kind, f"note {mark}: {number}")
+        for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
+        for note, mark in zip(told, map(_mark, told), strict=True)
+        for number, line in enumerate(lines_of(f"✗ {note}" if "alarm" in kind else note, lane.characters, " "))
+    ]
+    cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
+    log_width = len(lane.cells) * cell_width
+    width = max(
+        LEAST_WIDTH,
+        len(lane.title) * GLYPH + 2 * PAD,
+        log_width + 2 * SIDE,
+        *(len(line) * GLYPH + 2 * PAD for line, *_ in notes),
+    )
+    things: dict[str, tuple[Box, object]] = {}
+    parts: list[Element] = []
+    y = 4.0
+    if lane.title:
+        parts.append(element("text", lane.title, x=width / 2, y=y + 15, class_="role", text_anchor="middle"))
+        things["title"] = Box(PAD / 2, y, width - PAD, TITLE_LINE - 2), lane.title
+        y += TITLE_LINE
+    if lane.cells:
+        left = (width - log_width) / 2
+        parts.append(_log(lane, left, y, cell_width, things))
+        y += OFFSET_LINE + CELL_HEIGHT + 4
+        labels, lines = _pointers(lane, left, y, cell_width, things)
+        parts.append(labels)
+        y += POINTER_LINE * lines + 4
+    for line, kind, name in notes:
+        parts.append(element("text", line, x=PAD, y=y + 13, class_=kind))
+        things[name] = Box(PAD / 2, y, width - PAD, NOTE_LINE), line
+        y += NOTE_LINE
+    height = y + 4
+    frame = element("rect", x=0, y=0, width=width, height=height, rx=5, class_=f"lane {lane.role}".strip())
+    return Fragment((frame, *parts), width, height, things)
+
+
+def _mark(note: str) -> str:
+    """The text that identifies a note in the names of its lines: the note, or the hash of a long note."""
+    return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]) -> Element:
+    parts = []
+    below = top + OFFSET_LINE
+    for offset, cell in enumerate(lane.cells):
+        x = left + offset * cell_width
+        parts.append(
+            element("text", str(offset), x=x + cell_width / 2, y=top + 11, class_="offset", text_anchor="middle")
+        )
+        parts.append(
+            element("rect", x=x + 1, y=below, width=cell_width - 2, height=CELL_HEIGHT, rx=2, class_=_class(cell))
+        )
+        if cell.text:
+            parts.append(
+                element("text", cell.text, x=x + cell_width / 2, y=below + 18, class_="entry", text_anchor="middle")
+            )
+        things[f"offset {offset}"] = Box(x, below - 1, cell_width, CELL_HEIGHT + 2), cell
+    high_watermark = dict(lane.pointers).get("HW")
+    if high_watermark is not None:
+        x = left + high_watermark * cell_width
+        parts.append(element("line", x1=x, x2=x, y1=below - 3, y2=below + CELL_HEIGHT + 4, class_="hw"))
+    return group(parts)
+
+
+def _class(cell: Cell) -> str:
+    epoch = "" if cell.epoch is None else f" e{cell.epoch % EPOCHS}"
+    return f"cell {cell.kind}{epoch}"
+
+
+def _pointers(
+    lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
+) -> tuple[Element, int]:
+    """Draw each named offset (LEO, HW, ...) below the boundary of log cells to which it points. Return the drawing and
+    its height in lines, and add the names to `things`."""
+    by_offset: dict[int, list[str]] = {}
+    for name, offset in lane.pointers:
+        by_offset.setdefault(offset, []).append(name)
+    parts = []
+    for offset, names in by_offset.items():
+        x = left + offset * cell_width
+        parts.append(element("line", x1=x, x2=x, y1=top - 4, y2=top - 1, class_="tick"))
+        for line, name in enumerate(names):
+            y = top + POINTER_LINE * line
+            parts.append(element("text", name, x=x, y=y + 11, class_="pointer", text_anchor="middle"))
+            width = len(name) * SMALL_GLYPH + 4
+            things[name] = Box(x - width / 2, y, width, POINTER_LINE), offset
+    return group(parts), max(map(len, by_offset.values()), default=0)
+
+
+# -------------------------------------------------------------------------------------------------------- a whole trace
 
 LABEL_CHARACTERS = 30
 """The width of the column of step names, in characters."""
@@ -313,7 +529,7 @@ def _document(drawing: Drawing, height: float, *parts: Element, positions: Itera
         "svg",
         element("title", scene.title, id="title"),
         element("desc", f"{caption}. {steps}", id="description"),
-        element("style", stylesheet("light")),
+        element("style", STYLE),
         element("rect", x=0, y=0, width=drawing.width, height=height + top, class_="paper"),
         heading,
         element("g", *parts, transform=f"translate(0 {top:.1f})"),
@@ -352,3 +568,33 @@ def step_svg(scene: Scene, position: int) -> str:
         element("g", drawing.changes(position), transform=f"translate(0 {below:.1f})"),
         positions=[position],
     )
+
+
+# --------------------------------------------------------------------------------------------------------------- pixels
+
+ZOOM = 2
+"""Pixels per unit of the drawing, enough for print."""
+
+
+def png(svg: str) -> bytes:
+    """Return the picture as PNG. Raises UsageError if the package or a font is missing."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise UsageError(
+            "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
+        ) from None
+
+    def drawn(text: str) -> bytes:
+        return bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=ZOOM))
+
+    # Without a font the text would be missing without any error.
+    if drawn(_probe("")) == drawn(_probe("M")):
+        raise UsageError("--png finds no font on this machine; get one, such as fonts-dejavu-core, or use --svg")
+    return drawn(svg)
+
+
+def _probe(text: str) -> str:
+    """Return a small SVG that contains only this text."""
+    written = element("text", text, x=2, y=15, style=FONT)
+    return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

@@ -9,10 +9,9 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, WHOLE
 from isrcheck.models import registry
 from isrcheck.traces import cli
+from isrcheck.traces.drawing.plot import curves_of, lines_of
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import behaviour, step_named
-from isrcheck.traces.plotting.curves import curves_of
-from isrcheck.traces.plotting.lines import lines_of
 
 FLAPPING = (
     *("follower_fetches", "producer_writes 0", "tick_passes"),
