@@ -80,6 +80,6 @@ def _entry(entry: Entry) -> Element:
         "li",
         element("span", entry.mark, class_="mark"),
         element("h2", title),
-        verdict_sign(entry.verdict) or element("span"),
+        element("span") if not entry.verdict else verdict_sign(entry.verdict),
         element("p", *(element("span", fact) for fact in entry.facts if fact), class_="facts"),
     )

@@ -60,6 +60,7 @@ def test_others_are_shown_on_request(
     ]
     index = Path("shown/index.html").read_text(encoding="utf-8")
     assert '<a href="acks_0.html">' in index
+    assert index.count('<span class="verdict PERMITTED">PERMITTED</span>') == 2
     assert "An acknowledged record is lost: it never reaches a broker" in index
     text = Path("shown/acks_0.html").read_text(encoding="utf-8")
     assert '<a href="index.html">index</a>' in text
