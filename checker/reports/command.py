@@ -56,13 +56,17 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
     if folder is None or result.found is None:
         return ""
     from isrcheck.checker.reports import folder as reports
-    from isrcheck.checker.reports.choose import content_of
-    from isrcheck.checker.reports.gather import PrintedAnswer
+    from isrcheck.checker.reports.gather import content_of
 
     def make() -> ReportContent:
-        printed = PrintedAnswer(shlex.join(options.words), result.details or result.text)
-        content = content_of(result.found, printed, strict=options.strict)
-        return replace(content, code=code, is_cut=result.is_interrupted, failure=result.failure)
+        return replace(
+            content_of(result.found, strict=options.strict),
+            command=shlex.join(options.words),
+            text=result.details or result.text,
+            code=code,
+            is_cut=result.is_interrupted,
+            failure=result.failure,
+        )
 
     try:
         return reports.write(folder, make)

@@ -15,11 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from isrcheck.checker.outcome.exit_codes import UNDECIDED
+from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
-from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page
-from isrcheck.checker.reports.regressions import regressions
-from isrcheck.checker.reports.sarif import sarif
 from isrcheck.checker.session.marked_folder import MarkedFolder
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing.page import page as trace_page

@@ -88,8 +88,6 @@ def _banners(report: ReportContent) -> Iterator[Element]:
         yield element("p", "INTERRUPTED: these are the results up to the interruption", class_="banner open")
     if report.failure:
         yield element("p", report.failure, class_="banner bad")
-    for note in report.notes:
-        yield element("p", note, class_="banner open")
 
 
 # ---------------------------------------------------------------------------------------------------------- the table

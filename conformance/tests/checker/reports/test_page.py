@@ -306,7 +306,7 @@ def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_report_is_reported(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(gather, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out

@@ -152,7 +152,7 @@ def test_text_of_a_model_runs_nothing(browser: Any, tmp_path: Path) -> None:
     with visiting(WalkSite(hostile(tmp_path), tmp_path, lambda _: None)) as visitor:
         tab = Tab(browser, 1280)
         tab.page.goto(visitor.server.address)
-        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [3, 0]
+        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [2, 0]
         assert MARKUP in tab.page.locator("#next").text_content()
         assert MARKUP in tab.page.locator("#state").text_content()
         assert tab.complaints == []
