@@ -110,7 +110,7 @@ def _refuse(options: Options) -> None:
 FORM = Form(
     name=GRAPH,
     word=GRAPH,
-    module="isrcheck.checker.graph.run",
+    module="isrcheck.checker.graph.files",
     usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a graph: .html, .dot or .graphml"),),
     examples=(
         EXAMPLE_OF_KAFKA,

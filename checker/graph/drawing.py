@@ -1,19 +1,30 @@
 """A state graph as SVG: nodes in columns, curves between them, and a legend.
 
 In:  a `StateGraph`. Out: `svg` elements; the page that contains them defines their colours (page.css).
+
+There is a column for each depth, ordered so that few edges cross. In a column that is much taller than the others, the
+nodes zigzag between several strands. This leaves room for edges between the nodes, and makes the drawing about as wide
+and high as a screen. (networkx.multipartite_layout leaves two to three times as many crossings, and has no strands.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, pairwise, product
 
-from isrcheck.checker.graph.layout import Layout, Point, lay_out
-from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Edge, Node, StateGraph
-from isrcheck.checker.graph.text import failing_names, node_lines, node_notes
+from isrcheck.checker.graph.state_graph import (
+    Edge,
+    Node,
+    StateGraph,
+    failing_names,
+    node_lines,
+    node_notes,
+)
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.drawing.graphics import Box
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 from isrcheck.traces.pages.markup import Element, element, group
 
 RADIUS = 13
@@ -128,8 +139,8 @@ def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str
 def _kinds(node: Node) -> list[str]:
     words = {word for _, word in node.failing}
     kinds = {
-        "violated": BROKEN in words,
-        "permitted": PERMITTED in words and BROKEN not in words,
+        "violated": VIOLATED in words,
+        "permitted": PERMITTED in words and VIOLATED not in words,
         "initial": node.initial,
         "dead": node.dead_ends,
         "open": node.unexpanded,
@@ -231,7 +242,7 @@ def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
 
 def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
     source, target, found = edge
-    is_broken = any(word == BROKEN for _, word in found.failing)
+    is_broken = any(word == VIOLATED for _, word in found.failing)
     tooltip = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
     return element(
         "g",
@@ -303,3 +314,85 @@ def _cut(text: str) -> str:
 
 def _width(lines: Sequence[str]) -> float:
     return GLYPH * max(map(len, lines), default=0)
+
+
+# --------------------------------------------------------------------------------------------------------------- layout
+
+
+SWEEPS = 6
+"""The number of passes over the columns, alternately from left to right and back."""
+
+SHAPE = 1.4
+"""The expected ratio of width to height of the window."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a drawing."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """The position and width of the column of nodes at one depth."""
+
+    depth: int
+    left: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The place of each node by its number; the columns from left to right; the height of all columns."""
+
+    places: Mapping[int, Point]
+    columns: Sequence[Column]
+    height: float
+
+
+def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
+    """Return the layout of nodes that are `across` wide and `down` high, with `gap` between the columns."""
+    columns = layers(drawn)
+    rows = _rows([len(column) for column in columns], across, down, gap)
+    strands = [math.ceil(len(column) / rows) for column in columns]
+    height = max(down * (1 + (len(column) - 1) / count) for column, count in zip(columns, strands, strict=True))
+    places, found, left = {}, [], 0.0
+    for column, count in zip(columns, strands, strict=True):
+        for place, number in enumerate(column):
+            x = left + gap / 2 + (place % count + 0.5) * across
+            places[number] = Point(x, height / 2 + (place - (len(column) - 1) / 2) * down / count)
+        width = count * across + gap
+        found.append(Column(drawn.node(column[0]).depth, left, width))
+        left += width
+    return Layout(places, found, height)
+
+
+def layers(drawn: StateGraph) -> list[list[int]]:
+    """Return the nodes of each column from top to bottom, ordered by the barycentre of their neighbours."""
+    nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
+    columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
+    graph = drawn.graph
+    for sweep in range(SWEEPS):
+        order = columns if sweep % 2 == 0 else columns[::-1]
+        for before, column in pairwise(order):
+            height = {number: place / max(1, len(before) - 1) for place, number in enumerate(before)}
+            own = {number: place / max(1, len(column) - 1) for place, number in enumerate(column)}
+
+            def middle(number: int, height: dict[int, float] = height, own: dict[int, float] = own) -> float:
+                near = [height[n] for n in (*graph.predecessors(number), *graph.successors(number)) if n in height]
+                return sum(near) / len(near) if near else own[number]
+
+            column.sort(key=middle)
+    return columns
+
+
+def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
+    """Return the number of nodes in a strand for which the drawing fits into a window at the largest scale."""
+
+    def extent(rows: int) -> float:
+        width = sum(math.ceil(size / rows) * across + gap for size in sizes)
+        return max(width / SHAPE, rows * down)
+
+    return min(range(1, max(sizes) + 1), key=extent)

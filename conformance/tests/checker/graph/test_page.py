@@ -11,9 +11,8 @@ import pytest
 from conformance.tests.checker.graph.test_state_graph import LIGHT, drawn
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.browser import Page, contrast, overlaps
-from isrcheck.checker.graph.drawing import MOST_LABELS
-from isrcheck.checker.graph.layout import Point, lay_out
-from isrcheck.checker.graph.page import page
+from isrcheck.checker.graph.drawing import MOST_LABELS, Point, lay_out
+from isrcheck.checker.graph.files import page
 from isrcheck.models.version import product
 
 GRAPHS = {
