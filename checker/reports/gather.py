@@ -228,7 +228,8 @@ def _unremarkable(prop: Property) -> set[Word]:
 def _of_cluster(result: Doctored) -> ReportContent:
     """A row for each distinct case; the first search has the traces."""
     traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
-    searches, cells = [], []
+    searches: list[SearchReport] = []
+    cells = []
     for row in rows_of(result.answers):
         answer, settings = row.first, settings_of(row.first)
         name = ", ".join(row.topics[:1]) or settings
