@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.configuration.switches import BrokerStateCheck, Switches
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors, FetchRequest
-from isrcheck.conformance.cluster.network.metadata_messages import (
+from isrcheck.conformance.cluster.acts import Act
+from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
+    Errors,
+    FetchRequest,
     MetadataImage,
 )
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.views import ClusterView
+from isrcheck.conformance.cluster.observe import ClusterView
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment
 from isrcheck.models.language import NONE
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from isrcheck.conformance.cluster.act import Act
+from isrcheck.conformance.cluster.acts import Act
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Start
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView
 from isrcheck.conformance.cluster.scheduler import Scheduler
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ControllerView
 from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment
 from isrcheck.conformance.follow.recorder.plan import Plan

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from isrcheck.conformance.cluster.configuration.protocol import SwitchError
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import SwitchError
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.follow.format.writing import Writer
 from isrcheck.conformance.follow.recorder.plan import Plan

@@ -14,16 +14,20 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from isrcheck.conformance.cluster.configuration.switches import Verification
-from isrcheck.conformance.cluster.network.messages import Errors, ProduceRequest
+from isrcheck.conformance.cluster.configuration.protocol import Verification
+from isrcheck.conformance.cluster.network.messages import (
+    AddPartitionsToTxnRequest,
+    EndTxnResponse,
+    Errors,
+    ProduceRequest,
+)
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.network.transaction_messages import AddPartitionsToTxnRequest, EndTxnResponse
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
-from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.transactions.producer import Phase, Transaction, TransactionalProducer
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID
 from isrcheck.conformance.follow.recorder.transactions.plan import ModelGap, TransactionsPlan
-from isrcheck.conformance.replay.transactions.acts import Acts, switches_of
+from isrcheck.conformance.replay.transactions.driver import Acts, switches_of
 from isrcheck.conformance.replay.transactions.projection import begun_in, entries_of, number_of, replicated_entries_of
 
 Step = tuple[str, tuple[int, ...]]
