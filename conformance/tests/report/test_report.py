@@ -76,7 +76,11 @@ def test_the_reports_are_what_the_command_makes(
         "index.html",
         "style.css",
         "script.js",
-        *(f"{name}/{file}" for name in FAILURES for file in {*FILES, report_in(FAILURES[name]).sketch.file.rpartition("/")[2]}),
+        *(
+            f"{name}/{file}"
+            for name in FAILURES
+            for file in {*FILES, report_in(FAILURES[name]).sketch.file.rpartition("/")[2]}
+        ),
     }
     for name in names:
         how = f"{name}: rewrite with: isrcheck report -o docs/reports --force"
