@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,7 +71,7 @@ STYLE = re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][0], DRAWING + 
 # ------------------------------------------------------------------------------------------------ the content of a lane
 
 GLYPH = 7.9
-"""The size of the text of a drawing, and the width of a character; all text has a fixed-width font."""
+"""The width of a character; all text has a fixed-width font."""
 
 PAD = 8.0
 SMALL_GLYPH = 7.3
@@ -103,35 +103,15 @@ class Fragment:
     height: float
     things: Mapping[str, tuple[Box, object]]
 
-    def drawn(self, name: str) -> Element:
-        """Return the whole fragment as an element with this name."""
-        return element("g", *self.parts, id=name)
 
-
-def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """The boxes of the items of `after` that `before` lacks or contains with other content, without removed entries."""
-    old = {key: content for key, (_, content) in before.things.items()}
-    return [
-        box
-        for key, (box, content) in after.things.items()
-        if old.get(key) != content and not _is_removed(old.get(key), content)
-    ]
-
-
-def removed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """The boxes of the offsets at which `before` has an entry and `after` has none, though nobody deleted it."""
-    old = {key: content for key, (_, content) in before.things.items()}
-    return [box for key, (box, content) in after.things.items() if _is_removed(old.get(key), content)]
-
-
-def _is_removed(before: object, after: object) -> bool:
-    return (
-        isinstance(before, Cell)
-        and isinstance(after, Cell)
-        and bool(before.text)
-        and not after.text
-        and after.kind != "deleted"
-    )
+def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
+    """Yield the boxes of the items of `after` that `before` lacks or contains with other content, and whether it is an
+    offset at which `before` has an entry and `after` has none, though nobody deleted it."""
+    for name, (box, content) in after.things.items():
+        _, old = before.things.get(name, (box, None))
+        if old != content:
+            are_cells = isinstance(old, Cell) and isinstance(content, Cell)
+            yield box, are_cells and bool(old.text) and not content.text and content.kind != "deleted"
 
 
 SHORT = 1000
@@ -263,12 +243,9 @@ class Drawing:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._fragments: dict[Lane, Fragment] = {}
-        for moment in scene.moments:
-            for lane in moment.lanes:
-                if lane not in self._fragments:
-                    self._fragments[lane] = draw_lane(lane)
-        self._names = {lane: f"lane-{number}" for number, lane in enumerate(self._fragments)}
+        lanes = dict.fromkeys(lane for moment in scene.moments for lane in moment.lanes)
+        self._fragments = {lane: draw_lane(lane) for lane in lanes}
+        self._names = {lane: f"lane-{number}" for number, lane in enumerate(lanes)}
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -291,17 +268,12 @@ class Drawing:
         """The fragment that a lane shows after a step."""
         return self._fragments[self.scene.moments[position].lanes[lane]]
 
-    def name(self, position: int, lane: int) -> str:
-        """The identifier, in the drawing, of the fragment that a lane shows after a step."""
-        return self._names[self.scene.moments[position].lanes[lane]]
-
     # -------------------------------------------------------------------------------------------- elements of a drawing
 
-    def definitions(self, positions: Iterable[int] | None = None) -> Element:
-        """The SVG definitions of the fragments at these positions (None: at all positions), each once."""
-        chosen = range(len(self.scene.moments)) if positions is None else positions
-        lanes = dict.fromkeys(lane for position in chosen for lane in self.scene.moments[position].lanes)
-        return element("defs", *(self._fragments[lane].drawn(self._names[lane]) for lane in lanes))
+    def definitions(self, positions: Iterable[int]) -> Element:
+        """The SVG definitions of the fragments at these positions, each once."""
+        lanes = dict.fromkeys(lane for position in positions for lane in self.scene.moments[position].lanes)
+        return element("defs", *(element("g", *self._fragments[lane].parts, id=self._names[lane]) for lane in lanes))
 
     def titles(self, top: float) -> Element:
         """The titles of the lanes."""
@@ -310,29 +282,29 @@ class Drawing:
             for title, column in zip(self.scene.lanes, self.columns, strict=True)
         )
 
-    def events(self, position: int) -> Element:
-        """The arrows and marks of a step, one below the other, drawn from vertical position 0 downwards."""
+    def events(self, position: int) -> tuple[Element, float]:
+        """The arrows and marks of a step, one below the other from vertical position 0 downwards; their height."""
         moment = self.scene.moments[position]
-        lines: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
-        return group(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
-
-    def events_height(self, position: int) -> float:
-        """The height of the arrows and marks of a step."""
-        moment = self.scene.moments[position]
-        return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
+        events: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
+        heights = ((line + 0.75) * EVENT_HEIGHT for line in range(len(events)))
+        drawn = (
+            self._arrow(event, y) if isinstance(event, Arrow) else self._mark(event, y)
+            for event, y in zip(events, heights, strict=True)
+        )
+        return group(drawn), len(events) * EVENT_HEIGHT + (4 if events else 0)
 
     def changes(self, position: int) -> Element:
         """Outlines around everything that a step changed, and crosses where it removed an entry, for lanes whose top
         edges are at vertical position 0."""
         if position == 0:
             return group([])
-        found = []
+        outlines = []
         for lane in self.changed_lanes(position):
-            left = self.left(position, lane)
-            before, after = self.fragment(position - 1, lane), self.fragment(position, lane)
-            found += [_outline(left, box) for box in changed_boxes(before, after)]
-            found += [_cross(left, box) for box in removed_boxes(before, after)]
-        return group(found)
+            left = self._left(position, lane)
+            boxes = list(changes(self.fragment(position - 1, lane), self.fragment(position, lane)))
+            outlines += [_outline(left, box) for box, is_removed in boxes if not is_removed]
+            outlines += [_cross(left, box) for box, is_removed in boxes if is_removed]
+        return group(outlines)
 
     def changed_lanes(self, position: int) -> list[int]:
         """The lanes whose contents a step changed; at position 0, all lanes."""
@@ -344,11 +316,10 @@ class Drawing:
 
     def lanes(self, position: int, chosen: Iterable[int], top: float) -> Element:
         """The chosen lanes after a step, side by side."""
-        return group(
-            element("use", href=f"#{self.name(position, lane)}", x=self.left(position, lane), y=top) for lane in chosen
-        )
+        names = [self._names[lane] for lane in self.scene.moments[position].lanes]
+        return group(element("use", href=f"#{names[lane]}", x=self._left(position, lane), y=top) for lane in chosen)
 
-    def left(self, position: int, lane: int) -> float:
+    def _left(self, position: int, lane: int) -> float:
         """The left edge of a lane's fragment."""
         column = self.columns[lane]
         return column.left + (column.width - self.fragment(position, lane).width) / 2
@@ -360,29 +331,21 @@ class Drawing:
             for column in self.columns
         )
 
-    def label(self, position: int, top: float) -> Element:
-        """The number of a step, its words, and its name, in the first column."""
-        number = element(
-            "text", str(position), x=LABEL_LEFT - 8, y=top + LINE_HEIGHT, class_="number", text_anchor="end"
+    def label(self, position: int, top: float) -> tuple[Element, float]:
+        """The number of a step, its words, and its name, in the first column; their height."""
+        lines, y = _label(self.scene.moments[position]), top + LINE_HEIGHT
+        number = element("text", str(position), x=LABEL_LEFT - 8, y=y, class_="number", text_anchor="end")
+        texts = (
+            element("text", line, x=LABEL_LEFT, y=y + LINE_HEIGHT * row, class_=kind)
+            for row, (kind, line) in enumerate(lines)
         )
-        rest = (
-            element("text", line, x=LABEL_LEFT, y=top + LINE_HEIGHT * (1 + row), class_=kind)
-            for row, (kind, line) in enumerate(_label(self.scene.moments[position]))
-        )
-        return group([number, *rest])
-
-    def label_height(self, position: int) -> float:
-        """The height of a step's label."""
-        return LINE_HEIGHT * len(_label(self.scene.moments[position])) + 6
+        return group([number, *texts]), LINE_HEIGHT * len(lines) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
         """The height of the highest of the chosen lanes after a step."""
         return max((self.fragment(position, lane).height for lane in chosen), default=0.0)
 
     # -------------------------------------------------------------------------------------------------------- one event
-
-    def _event(self, one: Arrow | Mark, y: float) -> Element:
-        return self._arrow(one, y) if isinstance(one, Arrow) else self._mark(one, y)
 
     def _arrow(self, arrow: Arrow, y: float) -> Element:
         start, end = self.columns[arrow.source].center, self.columns[arrow.target].center
@@ -401,9 +364,8 @@ class Drawing:
         middle = self._within(self.columns[mark.lane].center, len(mark.text) + 2)
         width = len(mark.text) * GLYPH + 12
         box = element("rect", x=middle - width / 2, y=y - 14, width=width, height=20.0, rx=9)
-        return element(
-            "g", box, element("text", mark.text, x=middle, y=y, text_anchor="middle"), class_=f"mark {mark.kind}"
-        )
+        text = element("text", mark.text, x=middle, y=y, text_anchor="middle")
+        return element("g", box, text, class_=f"mark {mark.kind}")
 
     def _within(self, middle: float, characters: int) -> float:
         """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
@@ -414,64 +376,43 @@ class Drawing:
 
     # ------------------------------------------------------------------------------------------------------- the ladder
 
-    def rows(self) -> list[tuple[float, float]]:
-        """The top and height of each step in the ladder."""
-        found = []
-        top = TITLE_HEIGHT
+    def ladder(self) -> tuple[Element, float]:
+        """All steps, one below the other, each as a group with its own identifier; their height."""
+        rows, tops, top = [], [], TITLE_HEIGHT
         for position in range(len(self.scene.moments)):
             chosen = self.changed_lanes(position)
-            height = max(
-                self.events_height(position) + self.lanes_height(position, chosen), self.label_height(position)
-            )
-            found.append((top, height + 12))
-            top += height + 12
-        return found
-
-    def ladder(self) -> Element:
-        """All steps, one below the other; each row is a group with its own identifier."""
-        rows = self.rows()
-        bottom = rows[-1][0] + rows[-1][1]
-        parts = [self.titles(0.0), self.lifelines(TITLE_HEIGHT, bottom)]
-        for position, (top, height) in enumerate(rows):
-            chosen = self.changed_lanes(position)
-            below = self.events_height(position)
-            parts.append(
+            (events, below), (label, label_height) = self.events(position), self.label(position, 2.0)
+            height = max(below + self.lanes_height(position, chosen), label_height) + 12
+            outlines = element("g", self.changes(position), id=f"changes-{position}")
+            rows.append(
                 element(
                     "g",
                     element("rect", x=0, y=0, width=self.width, height=height, class_="row"),
-                    element("g", self.label(position, 2.0), id=f"label-{position}"),
-                    element("g", self.events(position), id=f"events-{position}"),
+                    element("g", label, id=f"label-{position}"),
+                    element("g", events, id=f"events-{position}"),
                     self.lanes(position, chosen, below + 4),
-                    element(
-                        "g",
-                        element("g", self.changes(position), id=f"changes-{position}"),
-                        transform=f"translate(0 {below + 4:.1f})",
-                    ),
+                    element("g", outlines, transform=f"translate(0 {below + 4:.1f})"),
                     class_="moment",
                     id=f"row-{position}",
                     transform=f"translate(0 {top:.1f})",
                 )
             )
-        return group([*parts, *self._loop(rows)])
+            tops.append(top)
+            top += height
+        return group([self.titles(0.0), self.lifelines(TITLE_HEIGHT, top), *rows, *self._loop(tops)]), top
 
-    def _loop(self, rows: Sequence[tuple[float, float]]) -> list[Element]:
+    def _loop(self, tops: Sequence[float]) -> list[Element]:
         """For a lasso, an arrow in the margin from the last step back to the step with the same state; round the last
         step alone, if the behaviour stays there."""
         loop = self.scene.loop
         if loop is None:
             return []
-        last, first = rows[-1][0] + LINE_HEIGHT, rows[loop][0] + LINE_HEIGHT
-        if loop == len(rows) - 1:
+        last, first = tops[-1] + LINE_HEIGHT, tops[loop] + LINE_HEIGHT
+        if loop == len(tops) - 1:
             last += LINE_HEIGHT
         way = element("path", d=f"M8 {last:.1f}H3V{first - 4:.1f}H4", fill="none", stroke="currentColor")
         head = element("path", d=f"M10 {first - 4:.1f}l-6 -4v8z", class_="head")
         return [element("g", way, head, class_="arrow loop")]
-
-    @property
-    def ladder_height(self) -> float:
-        """The height of the ladder."""
-        top, height = self.rows()[-1]
-        return top + height
 
 
 def _label(moment: Moment) -> list[tuple[str, str]]:
@@ -545,16 +486,16 @@ def _document(drawing: Drawing, height: float, *parts: Element, positions: Itera
 
 def ladder_svg(scene: Scene) -> str:
     """Return the whole trace as an SVG file, with the steps one below the other."""
-    drawing = Drawing(scene)
-    parts = (drawing.definitions(), drawing.ladder())
-    return _document(drawing, drawing.ladder_height + PAD, *parts, positions=range(len(scene.moments)))
+    drawing, positions = Drawing(scene), range(len(scene.moments))
+    ladder, height = drawing.ladder()
+    return _document(drawing, height + PAD, drawing.definitions(positions), ladder, positions=positions)
 
 
 def step_svg(scene: Scene, position: int) -> str:
     """Return an SVG file of one step, and of all lanes after it."""
-    drawing = Drawing(scene)
-    everything = range(len(scene.lanes))
-    below = TITLE_HEIGHT + max(drawing.events_height(position), drawing.label_height(position)) + 4
+    drawing, everything = Drawing(scene), range(len(scene.lanes))
+    (events, events_height), (label, label_height) = drawing.events(position), drawing.label(position, TITLE_HEIGHT)
+    below = TITLE_HEIGHT + max(events_height, label_height) + 4
     height = below + drawing.lanes_height(position, everything) + PAD
     return _document(
         drawing,
@@ -562,8 +503,8 @@ def step_svg(scene: Scene, position: int) -> str:
         drawing.definitions([position]),
         drawing.titles(0.0),
         drawing.lifelines(TITLE_HEIGHT, height),
-        drawing.label(position, TITLE_HEIGHT),
-        element("g", drawing.events(position), transform=f"translate(0 {TITLE_HEIGHT:.1f})"),
+        label,
+        element("g", events, transform=f"translate(0 {TITLE_HEIGHT:.1f})"),
         drawing.lanes(position, everything, below),
         element("g", drawing.changes(position), transform=f"translate(0 {below:.1f})"),
         positions=[position],

@@ -13,7 +13,7 @@ from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.traces.drawing.graphics import (
     ZOOM,
     Drawing,
-    changed_boxes,
+    changes,
     draw_lane,
     ladder_svg,
     png,
@@ -105,12 +105,12 @@ def test_changed_values_have_an_outline() -> None:
 def test_a_note_that_only_moved_has_no_outline() -> None:
     before = draw_lane(Lane(notes=("a: committed",), alarms=("a is lost",)))
     after = draw_lane(Lane(notes=("a: committed", "b: sent"), alarms=("a is lost",)))
-    assert changed_boxes(before, after) == [after.things["note b: sent: 0"][0]]
+    assert list(changes(before, after)) == [(after.things["note b: sent: 0"][0], False)]
 
 
 def test_what_another_broker_makes_of_a_lane_is_no_change_of_its_title() -> None:
     before, after = (draw_lane(Lane("leads in epoch 0", role)) for role in ("leader", "zombie"))
-    assert changed_boxes(before, after) == []
+    assert list(changes(before, after)) == []
 
 
 @pytest.mark.parametrize(
