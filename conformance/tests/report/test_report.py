@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.markup import Parts
 from conformance.tests.support.places import PROJECT, RECORDINGS
 from isrcheck.checker.cli import main as check
 from isrcheck.checker.cli import options_of
@@ -210,31 +210,13 @@ def test_an_unknown_key_is_an_error() -> None:
 HOSTILE = '</dd></script><script src="https://evil.example/x.js">alert(1)</script> {code} [x|javascript:y] *a* |b| \u202e `a<b>`'  # noqa: E501
 
 
-class Tags(HTMLParser):
-    """The elements of a page, the addresses that it names, and its security policy."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: set[str] = set()
-        self.policy = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append(tag)
-        self.addresses |= {str(found[name]) for name in ("href", "src", "action", "data") if name in found}
-        if found.get("http-equiv") == "Content-Security-Policy":
-            self.policy = str(found["content"])
-
-
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_page_loads_nothing(name: str) -> None:
     made = texts_of(FAILURES[name])
-    tags = Tags(made["index.html"])
+    tags = Parts(made["index.html"])
     assert tags.policy == Page("", ()).policy
     assert tags.policy.startswith("default-src 'none'; ")
-    assert tags.addresses == made.keys() - {"index.html"}
+    assert set(tags.addresses) == made.keys() - {"index.html"}
     assert tags.tags.count("script") == 1
     for text in made.values():
         assert re.findall(r"https?://(?!www\.w3\.org/|apalache-)", text) == []
@@ -262,7 +244,7 @@ def test_hostile_text_is_text_in_a_page(hostile: Failure) -> None:
     assert "&lt;script src=" in made
     assert "<code>a&lt;b&gt;</code>" in made
     assert "\u202e" not in made
-    expected, tags = Tags(usual), Tags(made)
+    expected, tags = Parts(usual), Parts(made)
     assert (tags.addresses, tags.policy) == (expected.addresses, expected.policy)
     assert set(tags.tags) == set(expected.tags)
     assert tags.tags.count("script") == 1
