@@ -117,7 +117,6 @@ def test_a_tall_column_is_split():
 def test_the_page_in_a_browser(browser, folder):
     opened = Page(browser, folder / "light.html", scheme="dark")
     with opened as shown:
-        shown.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
         shown.click("[data-node='2']")
         panel = shown.inner_text("#panel").splitlines()
         assert [line for line in panel if line.strip()] == [
