@@ -36,7 +36,7 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.declarations.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
@@ -61,24 +61,29 @@ class CutShortError(Exception):
 
 @dataclass
 class Node:
-    """A state, or in a folded graph all states with the same values of the chosen fields.
-
-    `states` counts the states; `initial`, `dead_ends`, `unexpanded` (at the bound) and `outside` (of the constraint)
-    count the states of that kind. `failing` maps a property and its verdict to a number of states. `depth` is the
-    smallest depth of the states. `component` is the number of the node's strongly connected component if it has several
-    nodes, else None.
-    """
+    """A state, or in a folded graph all states with the same values of the chosen fields."""
 
     number: int
     depth: int
+    """The smallest depth of the states."""
+
     fields: dict[str, str]
     states: int = 0
     initial: int = 0
+    """How many of the states are initial; so for the next three."""
+
     dead_ends: int = 0
     unexpanded: int = 0
+    """At the bound."""
+
     outside: int = 0
+    """Of the constraint."""
+
     failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The number of states in which a property fails, by the property and its verdict."""
+
     component: int | None = None
+    """The number of its strongly connected component, if that has several nodes."""
 
 
 @dataclass
@@ -96,20 +101,23 @@ class Edge:
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute.
-
-    `states` counts the states within the constraint. `unjudged` are the properties that are not judged, because some
-    states are not expanded.
-    """
+    """A state graph."""
 
     instance: Instance
     fold: tuple[str, ...]
     bound: int | None
     states: int
+    """The number of states within the constraint."""
+
     transitions: int
     graph: nx.DiGraph[int]
+    """The nodes are numbers with a Node as attribute; the edges have an Edge as attribute."""
+
     components: int
+    """The number of strongly connected components of several nodes."""
+
     unjudged: tuple[str, ...] = ()
+    """The properties that are not judged, because some states are not expanded."""
 
     def node(self, number: int) -> Node:
         """Return the node with this number."""
@@ -359,11 +367,6 @@ class _GraphBuilder:
     def unjudged(self) -> tuple[str, ...]:
         """The properties that are judged only if every state is expanded, and therefore not here."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
-
-    @property
-    def of_behaviours(self) -> tuple[str, ...]:
-        """The properties of endless behaviours, which fail in no single state or step: they are not drawn."""
-        return tuple(prop.name for prop in self.instance.properties if prop.kind in LIVENESS)
 
     def judge_range(self) -> None:
         """Record the states from which a step leaves a declared range, and the states and steps on which a property

@@ -96,21 +96,27 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """One search: its instance, its run (None if the search did not take place), the results of its properties, and the
-    outcome of the search itself, with the reason in `says`.
-
-    `others` are traces that show no verdict, such as those of failed proofs; `lines` is the text about proofs. A side
-    search does not decide the verdict, so its `judged` is empty.
-    """
+    """One search."""
 
     title: str
     instance: Instance | None
     run: Run | None
+    """None if the search did not take place."""
+
     judged: tuple[PropertyResult, ...]
+    """The results of its properties; empty for a side search, which does not decide the verdict."""
+
     outcome: Outcome = Outcome.PASSED
+    """The outcome of the search itself."""
+
     says: str = ""
+    """The reason for the outcome."""
+
     others: tuple[TraceFile, ...] = ()
+    """Traces that show no verdict, such as those of failed proofs."""
+
     lines: tuple[str, ...] = ()
+    """The text about proofs."""
 
     @property
     def model(self) -> Model | None:
