@@ -79,7 +79,7 @@ class Node:
     outside: int = 0
     """Of the constraint."""
 
-    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    failing: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The number of states in which a property fails, by the property and its verdict."""
 
     component: int | None = None
@@ -91,7 +91,7 @@ class Edge:
     """All steps from one node to another: how many steps each action has, and the properties that fail on steps."""
 
     actions: Counter[str] = field(default_factory=Counter)
-    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    failing: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def label(self) -> str:
@@ -253,8 +253,11 @@ class _GraphBuilder:
             _, firsts, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
             order = np.argsort(firsts)
             node_of, first_states = np.argsort(order)[inverse.reshape(-1)], firsts[order]
+        names = self.fold or tuple(self.instance.layouts)
         for number, state in enumerate(map(int, first_states)):
-            self.nodes.append(Node(number, int(depths[state]), self._fields(self._cells(state))))
+            cells = self._cells(state)
+            fields = {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
+            self.nodes.append(Node(number, int(depths[state]), fields))
         starts = len(self.search.context.starts)
         for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
             node.states = int(states)
@@ -268,10 +271,6 @@ class _GraphBuilder:
 
     def _cells(self, state: int) -> Cells:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
-
-    def _fields(self, cells: Cells) -> dict[str, str]:
-        names = self.fold or tuple(self.instance.layouts)
-        return {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
 
     def connect(self) -> None:
         """Add the edges, and count the dead ends."""
@@ -293,10 +292,10 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        return self.instance.model.actions[kind].name if self.fold else self._spelled(kind)
-
-    def _spelled(self, number: int) -> str:
-        return self.instance.spell_step(self.instance.step(number))
+        """The name of an action, or in a graph of single states a step."""
+        if self.fold:
+            return self.instance.model.actions[kind].name
+        return self.instance.spell_step(self.instance.step(kind))
 
     def _edge(self, source: int, target: int) -> Edge:
         return self.edges.setdefault((source, target), Edge())
@@ -318,7 +317,7 @@ class _GraphBuilder:
                 *(batch, room, fired, active, results),
             )
             if results.count(number):
-                _count(self.nodes[self.node_of[state]].failing, (DEADLOCK.name, VIOLATED))
+                self.nodes[self.node_of[state]].failing[DEADLOCK.name, VIOLATED] += 1
         self.errs = self.errs or runner.careful is not None
 
     def judge(self) -> None:
@@ -328,7 +327,7 @@ class _GraphBuilder:
                 continue
             for word, states in self.stuck.get(prop.name, {}).items():
                 for node in self.node_of[states]:
-                    _count(self.nodes[node].failing, (prop.name, word))
+                    self.nodes[node].failing[prop.name, word] += 1
             if prop.kind in WHOLE:
                 continue
             failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
@@ -340,12 +339,12 @@ class _GraphBuilder:
         if not failing.prop.of_steps:
             for word, states in zip((VIOLATED, PERMITTED), failing.states(0, self.count), strict=True):
                 for node in self.node_of[states]:
-                    _count(self.nodes[node].failing, (name, word))
+                    self.nodes[node].failing[name, word] += 1
             return
         for state in range(self.expanded):
             for word, steps in zip((VIOLATED, PERMITTED), failing.steps(state), strict=True):
                 for step in steps:
-                    _count(self._edge(*self._ends(state, step)).failing, (name, word))
+                    self._edge(*self._ends(state, step)).failing[name, word] += 1
 
     def _possible(self) -> list[Property]:
         return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
@@ -377,11 +376,11 @@ class _GraphBuilder:
             does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
             ends = (DEADLOCK,) if state < self.expanded else ()
             if any(does_step) or self._errs([cells], [], ends):
-                _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, VIOLATED))
+                self.nodes[self.node_of[state]].failing[IN_RANGE.name, VIOLATED] += 1
             for step, errs in zip(tried, does_step, strict=True):
                 after = None if errs else run.take(self.instance, cells, step)
                 if after is not None and self._errs([cells, after], [step]):
-                    _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, VIOLATED))
+                    self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step], more: Sequence[Property] = ()) -> bool:
         """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
@@ -412,10 +411,6 @@ class _GraphBuilder:
             *(self.instance, self.fold, limits.depth, self.kept, self.transitions, graph, len(components)),
             self.unjudged,
         )
-
-
-def _count(counts: dict[tuple[str, str], int], key: tuple[str, str]) -> None:
-    counts[key] = counts.get(key, 0) + 1
 
 
 # -------------------------------------------------------------------------------------------------- steps of the search

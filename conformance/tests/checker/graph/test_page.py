@@ -11,7 +11,7 @@ import pytest
 from conformance.tests.checker.graph.test_state_graph import LIGHT, drawn
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.browser import Page, contrast, overlaps
-from isrcheck.checker.graph.drawing import MOST_LABELS, Point, lay_out
+from isrcheck.checker.graph.drawing import MOST_LABELS, lay_out
 from isrcheck.checker.graph.files import page
 from isrcheck.models.version import product
 
@@ -105,9 +105,9 @@ def test_a_tall_column_is_split():
     layout = lay_out(graph, 84, 46, 30)
     assert [column.depth for column in layout.columns] == [0, 1, 2, 3]
     assert [column.width for column in layout.columns] == [84 * strands + 30 for strands in (1, 1, 2, 4)]
-    assert layout.places[0] == Point(57, layout.height / 2)
+    assert layout.places[0] == complex(57, layout.height / 2)
     of_depth = {node.number: layout.columns[node.depth] for node in graph.nodes()}
-    assert all(of_depth[n].left < p.x < of_depth[n].left + of_depth[n].width for n, p in layout.places.items())
+    assert all(of_depth[n].left < p.real < of_depth[n].left + of_depth[n].width for n, p in layout.places.items())
     assert len(set(layout.places.values())) == len(graph.nodes())
 
 
