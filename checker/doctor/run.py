@@ -32,7 +32,7 @@ from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SHOWN = {
     Topic.LOSS: "how an acknowledged record is lost",

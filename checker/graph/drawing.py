@@ -22,7 +22,7 @@ from isrcheck.checker.graph.state_graph import (
     node_lines,
     node_notes,
 )
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.drawing.graphics import Box
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 from isrcheck.traces.pages.markup import Element, element, group

@@ -37,7 +37,7 @@ from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.models.version import product
 from isrcheck.traces.format.output import put
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED

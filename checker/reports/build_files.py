@@ -42,9 +42,8 @@ from isrcheck.checker.reports.content import (
     first_sentence,
 )
 from isrcheck.checker.session.text import search_summary
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
+from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.version import version
 from isrcheck.traces.format.itf import configuration_digest, is_built_in, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles

@@ -19,7 +19,7 @@ from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.page import page
 from isrcheck.checker.session.marked_folder import MarkedFolder
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.page import page as trace_page
 from isrcheck.traces.format.folder import SUFFIX
 

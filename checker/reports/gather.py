@@ -33,7 +33,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.simulation.report import SimulationRun, verdict_line
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import SweepTable
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Model, Property
 from isrcheck.traces.format.folder import read
 

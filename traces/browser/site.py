@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.browser.page import address_of, page_of
 from isrcheck.traces.browser.server import Answer
 from isrcheck.traces.terminal.walk import Walk, saved_line

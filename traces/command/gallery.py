@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.drawing.page import page
 from isrcheck.traces.explaining.headline import headline

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.graphics import ladder_svg, png, step_svg
 from isrcheck.traces.drawing.page import PageText, page_of, page_text_of
 from isrcheck.traces.drawing.scene import scene_of

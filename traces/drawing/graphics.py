@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.lanes.scene import LOST, Arrow, Cell, Lane, Mark, Moment, Scene
 from isrcheck.traces.lanes.wrapping import lines_of
 from isrcheck.traces.pages.markup import Element, as_svg, element, group

@@ -15,10 +15,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.declarations.layouts import spell_element
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.drawing.graphics import EPOCHS
 from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.explaining import attribution

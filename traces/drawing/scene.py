@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.explaining.step_words import steps_in_words

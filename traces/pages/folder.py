@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.output import put
 from isrcheck.traces.pages.shell import SCRIPT, STYLE, Page, script_of, style_of
 
