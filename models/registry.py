@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.models import language
-from isrcheck.models import messages as nearest
 from isrcheck.models.language.declarations import DeclarationError
 from isrcheck.models.language.reading.files import former_names
-from isrcheck.models.messages import LanguageError, UsageError, escaped
+from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
     from isrcheck.models.language.model import Model

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from isrcheck.models import messages as nearest
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 
 
 class ModelArguments(Protocol):

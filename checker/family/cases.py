@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from isrcheck.models import messages as nearest
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 
 FILES: Mapping[str, tuple[str, str]] = {
     "isr_propagation": ("isrcheck.models.isr", "propagation.csv"),

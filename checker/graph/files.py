@@ -31,7 +31,7 @@ from isrcheck.checker.graph.state_graph import (
 )
 from isrcheck.checker.outcome.exit_codes import SAFE
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted

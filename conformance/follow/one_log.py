@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import (

@@ -22,7 +22,6 @@ from string import Formatter
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from isrcheck.models import messages as nearest
 from isrcheck.models.language.declarations import (
     CELL_HIGH,
     CELL_LOW,
@@ -69,7 +68,7 @@ from isrcheck.models.language.states import (
     spell_element,
     spell_member,
 )
-from isrcheck.models.messages import LanguageError, ModelError, UsageError, escaped, escaped_lines
+from isrcheck.models.messages import LanguageError, ModelError, UsageError, escaped, escaped_lines, nearest
 
 MOST_STEPS = 1 << 20
 """The largest number of different steps of a model under one configuration."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models import messages as nearest
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import Error, error_at_end
 

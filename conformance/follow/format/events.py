@@ -48,12 +48,11 @@ from typing import Any, TextIO
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
 from isrcheck.conformance.follow.format.variables import Seen, Value, Variables
-from isrcheck.models import messages as nearest
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import ArgumentRange, Instance, Step, parse
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 
 SCHEMA = 1
 

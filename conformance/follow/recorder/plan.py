@@ -20,10 +20,9 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.scheduler import Chances
 from isrcheck.conformance.follow.format.events import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
-from isrcheck.models import messages as nearest
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, nearest
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""

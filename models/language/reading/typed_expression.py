@@ -12,12 +12,11 @@ import warnings
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from isrcheck.models import messages as nearest
 from isrcheck.models.language.ir.constructs import DEPTH
 from isrcheck.models.language.reading.files import WrittenSource
 from isrcheck.models.language.reading.reader import Function, FunctionReader, Reader
 from isrcheck.models.language.reading.syntax import Nesting
-from isrcheck.models.messages import LanguageError
+from isrcheck.models.messages import LanguageError, nearest
 
 MOST_TEXT = 1000
 """The longest expression, in characters."""
