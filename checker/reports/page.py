@@ -190,7 +190,10 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     if search.says:
         append(section, element("p", search.says))
     if run is not None:
-        append(section, element("p", verdict_line(run)), _asked(run), *_found(search, run))
+        configuration, faults, bounds = search_summary(run)
+        command = element("code", run.command)
+        facts = [("command", command), ("configuration", configuration), ("faults", faults), ("search", bounds)]
+        append(section, element("p", verdict_line(run)), meanings(facts), *_totals(search, run))
         if is_drawn:
             append(section, *_plots(run))
     if search.lines:
@@ -201,13 +204,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     return section
 
 
-def _asked(run: Run) -> Element:
-    configuration, faults, search = search_summary(run)
-    command = element("code", run.command)
-    return meanings([("command", command), ("configuration", configuration), ("faults", faults), ("search", search)])
-
-
-def _found(search: SearchReport, run: Run) -> Iterator[Element]:
+def _totals(search: SearchReport, run: Run) -> Iterator[Element]:
     """Yield the totals of a search, as in the printed text, and the `sometimes` properties that were not reached."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
@@ -321,8 +318,8 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_log: bool = False) -> Element:
-    """Draw values over levels from `first` on, without 0 if logarithmic; `across` is the axis, `says` a description."""
+def line(says: str, values: Sequence[float], *, across: str, is_log: bool = False) -> Element:
+    """Draw values over levels, without 0 if logarithmic; `across` is the axis, `says` a description."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)
@@ -340,16 +337,15 @@ def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_
         body.append(_text(short(mark), LEFT - 8, y(mark) + 4, "end"))
     for mark in dict.fromkeys(round(one) for one in ticks(last) if one <= last):
         body.append(_rule(x(mark), HEIGHT - BOTTOM, x(mark), HEIGHT - BOTTOM + 5, "axis"))
-        body.append(_text(f"{first + mark}", x(mark), HEIGHT - BOTTOM + 18, "middle"))
+        body.append(_text(f"{mark}", x(mark), HEIGHT - BOTTOM + 18, "middle"))
     body.append(_rule(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, "axis"))
     body.append(_text(across, LEFT + width / 2, HEIGHT - 5, "middle"))
     points = [(position, value) for position, value in enumerate(values) if value > 0 or not is_log]
     path = " ".join(f"{x(position)},{y(value)}" for position, value in points)
     body.append(element("polyline", points=path, fill="none", stroke="currentColor", stroke_width=2, class_="line"))
     for position, value in points:
-        name = f"{across} {first + position}: {value:,.10g}"
-        dot = element("circle", element("title", name), cx=x(position), cy=y(value), r=3, class_="dot")
-        body.append(dot)
+        name = f"{across} {position}: {value:,.10g}"
+        body.append(element("circle", element("title", name), cx=x(position), cy=y(value), r=3, class_="dot"))
     return _plot(says, WIDTH, HEIGHT, body)
 
 
@@ -381,17 +377,8 @@ def _plot(says: str, width: float, height: float, body: Sequence[Content]) -> El
 
 
 def _bar(left: float, top: float, length: float, opacity: float) -> Element:
-    height = BAR - 6
-    return element(
-        "rect",
-        x=left,
-        y=top + 2,
-        width=length,
-        height=height,
-        fill="currentColor",
-        fill_opacity=opacity,
-        class_="length",
-    )
+    look = {"fill": "currentColor", "fill_opacity": opacity, "class_": "length"}
+    return element("rect", x=left, y=top + 2, width=length, height=BAR - 6, **look)
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float, kind: str = "rule") -> Element:

@@ -57,21 +57,18 @@ class WalkSite:
                 self.walk.go_to(here)
                 return self._shown(OUT_OF_DATE, 409)
             try:
-                if name == "take":
-                    self._take(form.get("option", ""))
-                else:
+                if name == "save":
                     self._save()
+                    return self._present()
+                options, number = self.walk.options(), form.get("option", "")
+                if number not in map(str, range(len(options))):
+                    raise UsageError("there is no such step here")
+                self.walk.take(options[int(number)])
             except UsageError as error:
                 return self._shown(str(error), 409)
             return self._present()
 
     # ---------------------------------------------------------------------------------------------------------- actions
-
-    def _take(self, number: str) -> None:
-        options = self.walk.options()
-        if number not in map(str, range(len(options))):
-            raise UsageError("there is no such step here")
-        self.walk.take(options[int(number)])
 
     def _save(self) -> None:
         path = self.walk.save(self._out)

@@ -110,8 +110,8 @@ def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
-            are_cells = isinstance(old, Cell) and isinstance(content, Cell)
-            yield box, are_cells and bool(old.text) and not content.text and content.kind != "deleted"
+            had_entry = isinstance(old, Cell) and bool(old.text)
+            yield box, had_entry and isinstance(content, Cell) and not content.text and content.kind != "deleted"
 
 
 SHORT = 1000

@@ -91,17 +91,13 @@ def lines_of(curves: Curves) -> list[str]:
     last = dict(zip(curves.places, range(len(curves.places)), strict=True))
     width = max((len(_text(one, state)) for one in curves.curves for state in last.values()), default=1)
     names = max(len(curves.across), *(len(one.name) for one in curves.curves))
-    head = "".join(_mark(place).ljust(width) for place in sorted(last))
+    head = "".join((str(place) if place % 5 == 0 else "").ljust(width) for place in sorted(last))
     lines = [f"{curves.across:>{names}}  {head}".rstrip()]
     for one in curves.curves:
-        cells = (_text(one, last[place]).ljust(width, _fill(one, last[place])) for place in sorted(last))
-        lines.append(f"{one.name:>{names}}  {''.join(cells)}".rstrip())
+        texts = (_text(one, last[place]) for place in sorted(last))
+        cells = "".join(text.ljust(width, text if one.is_flag else " ") for text in texts)
+        lines.append(f"{one.name:>{names}}  {cells}".rstrip())
     return lines
-
-
-def _mark(place: int) -> str:
-    """Every fifth place has its number."""
-    return str(place) if place % 5 == 0 else ""
 
 
 def _text(curve: Curve, state: int) -> str:
@@ -109,10 +105,6 @@ def _text(curve: Curve, state: int) -> str:
     if curve.is_flag:
         return BAR if value else NONE
     return str(value)
-
-
-def _fill(curve: Curve, state: int) -> str:
-    return (BAR if curve.values[state] else NONE) if curve.is_flag else " "
 
 
 # ------------------------------------------------------------------------------------------------------------- graphics
