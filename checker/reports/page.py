@@ -191,7 +191,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
         append(section, element("p", search.says))
     if run is not None:
         configuration, faults, bounds = search_summary(run)
-        command = element("code", run.command)
+        command: Content = element("code", run.command)
         facts = [("command", command), ("configuration", configuration), ("faults", faults), ("search", bounds)]
         append(section, element("p", verdict_line(run)), meanings(facts), *_totals(search, run))
         if is_drawn:
@@ -377,7 +377,7 @@ def _plot(says: str, width: float, height: float, body: Sequence[Content]) -> El
 
 
 def _bar(left: float, top: float, length: float, opacity: float) -> Element:
-    look = {"fill": "currentColor", "fill_opacity": opacity, "class_": "length"}
+    look: dict[str, str | float] = {"fill": "currentColor", "fill_opacity": opacity, "class_": "length"}
     return element("rect", x=left, y=top + 2, width=length, height=BAR - 6, **look)
 
 
