@@ -15,9 +15,8 @@ from pathlib import Path
 
 import networkx as nx
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import instance_of
-from isrcheck.checker.graph.command import request_of
+from isrcheck.checker.command.forms import graph_request_of
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.graph.drawing import drawing, samples
 from isrcheck.checker.graph.state_graph import (
     CutShortError,
@@ -29,7 +28,6 @@ from isrcheck.checker.graph.state_graph import (
     state_graph,
     summary,
 )
-from isrcheck.checker.outcome.exit_codes import SAFE
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
@@ -37,8 +35,10 @@ from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
+from isrcheck.commands.exit_codes import SAFE
+from isrcheck.commands.program import product
+from isrcheck.commands.settings import instance_of
 from isrcheck.models.messages import escaped
-from isrcheck.models.version import product
 from isrcheck.traces.format.output import put
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 from isrcheck.traces.pages.markup import Content, Element, beside, data, element
@@ -47,7 +47,7 @@ from isrcheck.traces.pages.shell import COLOURS, Page, theme_button
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
-    instance, request = instance_of(options), request_of(options)
+    instance, request = instance_of(options.model), graph_request_of(options)
     progress = ProgressLine(naming.title(instance))
     try:
         kernel = session.begin(instance, progress).kernel

@@ -30,7 +30,6 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import (
     UNFINISHED,
@@ -42,9 +41,10 @@ from isrcheck.checker.reports.content import (
     first_sentence,
 )
 from isrcheck.checker.session.text import search_summary
+from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.commands.program import version
 from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
 from isrcheck.models.language.reading.reader import Function
-from isrcheck.models.version import version
 from isrcheck.traces.format.itf import configuration_digest, is_built_in, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
 from isrcheck.traces.pages.markup import Element, as_xml, clean, element

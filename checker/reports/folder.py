@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.page import page
 from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.page import page as trace_page
 from isrcheck.traces.format.folder import SUFFIX

@@ -14,7 +14,6 @@ from isrcheck.checker.analyses.matrix import Match, MatrixFound, RecordedRun
 from isrcheck.checker.doctor.answer import Answer, Doctored
 from isrcheck.checker.doctor.answer import Kind as AnswerKind
 from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import (
     Grid,
@@ -33,6 +32,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.simulation.report import SimulationRun, verdict_line
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import SweepTable
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Model, Property
 from isrcheck.traces.format.folder import read

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
@@ -24,7 +23,8 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
-from isrcheck.models.version import product
+from isrcheck.commands.exit_codes import INTERRUPTED, SAFE, UNDECIDED
+from isrcheck.commands.program import product
 from isrcheck.traces.pages.markup import Content, Element, append, beside, element
 from isrcheck.traces.pages.parts import meanings, row_heading, table
 from isrcheck.traces.pages.shell import Page

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.pages.markup import Content, Element, as_html, beside, element
 
 COLOURS = {

@@ -13,7 +13,7 @@ from conformance.tests.sampling import exhaustive
 from conformance.tests.support.browser import Page, contrast, overlaps
 from isrcheck.checker.graph.drawing import MOST_LABELS, lay_out
 from isrcheck.checker.graph.files import page
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 
 GRAPHS = {
     "light": lambda folder: drawn(folder / "light.py"),
