@@ -19,7 +19,7 @@ from isrcheck.checker.analyses import matrix
 from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
-from isrcheck.checker.reports import gather
+from isrcheck.checker.reports import reporting
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.session import marked_folder, session, trace_writer
 from isrcheck.commands.program import product
@@ -306,7 +306,7 @@ def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_report_is_reported(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(gather, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(reporting, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out
