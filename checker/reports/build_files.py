@@ -30,7 +30,6 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import (
     UNFINISHED,
     Outcome,
@@ -40,7 +39,8 @@ from isrcheck.checker.reports.content import (
     TraceFile,
     first_sentence,
 )
-from isrcheck.checker.session.text import search_summary
+from isrcheck.checker.results.run import search_summary
+from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.commands.program import version
 from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property

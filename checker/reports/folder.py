@@ -2,7 +2,7 @@
 
 In:  a folder, a `ReportContent` (content.py). Out: files.
 
-A new report replaces the earlier one (checker/session/marked_folder.py). While a search runs, and after a crash, the
+A new report replaces the earlier one (checker/running/marked_folder.py). While a search runs, and after a crash, the
 page says that `check` has not finished, so that nobody mistakes an old report for a new one.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.page import page
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.page import page as trace_page

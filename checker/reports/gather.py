@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from isrcheck.checker.analyses import matrix
-from isrcheck.checker.analyses.matrix import Match, MatrixFound, RecordedRun
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons.matrix import MatrixFound
+from isrcheck.checker.comparisons.matrix_record import Match, RecordedRun
 from isrcheck.checker.doctor.answer import Answer, Doctored
 from isrcheck.checker.doctor.answer import Kind as AnswerKind
 from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import (
     Grid,
     GridRow,
@@ -26,10 +26,11 @@ from isrcheck.checker.reports.content import (
     first_sentence,
     outcome_of,
 )
-from isrcheck.checker.session.naming import title
-from isrcheck.checker.session.proof_text import lines as proof_lines
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.simulation.report import SimulationRun, verdict_line
+from isrcheck.checker.results.instance_facts import title
+from isrcheck.checker.results.run import Run, Z3Agreement
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.running.proofs import Proving
+from isrcheck.checker.running.simulation import SimulationRun, verdict_line
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import SweepTable
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED
@@ -93,16 +94,17 @@ def _search_of(
     model = run.exploration.instance.model
     judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
-    others = _traces_of(model, run.proving.files.values()) if run.proving is not None else ()
-    lines = tuple(proof_lines(run.proving)) if run.proving is not None else ()
+    proving = run.part(Proving)
+    others = _traces_of(model, proving.files.values()) if proving is not None else ()
+    lines = tuple(proving.report()) if proving is not None else ()
     outcome = Outcome.ERROR if is_open else Outcome.PASSED
     return SearchReport(name, run.exploration.instance, run, judged, outcome, _why(run), others, lines)
 
 
 def _why(run: Run) -> str:
     """Return why a search, its check with Z3 or its proofs were cut short; empty if they were not."""
-    stopped = [run.exploration.stopped, run.second.stopped if run.second is not None else None]
-    stopped.append(run.proving.proofs.stopped if run.proving is not None else None)
+    parts = (part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving))
+    stopped = [run.exploration.stopped, *parts]
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 

@@ -13,7 +13,7 @@ from isrcheck.checker.command.options import Options
 from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.reports.gather import content_of
-from isrcheck.checker.session.command_result import CommandResult
+from isrcheck.checker.results.run import CommandResult
 
 
 def begin(options: Options) -> str:

@@ -15,7 +15,7 @@ from isrcheck.checker.atlas.pages.content import Kind, Line
 from isrcheck.checker.atlas.pages.rows import Cell, Mark, Row, Spelling, Status
 from isrcheck.checker.atlas.pages.settings import RELEASES, Setting
 from isrcheck.checker.atlas.pages.words import Grave
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
 from isrcheck.commands.program import product
 from isrcheck.traces.pages.markup import Content, Element, beside, data, element
 from isrcheck.traces.pages.parts import meanings, row_heading, table
