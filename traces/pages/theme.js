@@ -1,6 +1,7 @@
 "use strict";
 // Light or dark, as the reader chose on this page or on an earlier one; without a choice, as the system prefers. This script
-// runs in the head of a page, so that the page is never seen in the other colours first. Where a browser keeps nothing, as
+// runs in the head of a page, so that the page is never seen in the other colours first; those of a kind of page follow it,
+// and wait for the body. Where a browser keeps nothing, as
 // in a private window, a choice is that of one page.
 (() => {
   const KEY = "isrcheck.theme", THEMES = ["light", "dark"];

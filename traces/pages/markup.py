@@ -6,8 +6,6 @@ Out: elements of xml.etree, which escapes their text.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -58,30 +56,6 @@ def append(parent: Element, *content: Content) -> Element:
         elif one is not None:
             parent.text = (parent.text or "") + clean(one)
     return parent
-
-
-SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
-"""The content security policy of a page: the browser only shows the page itself, and runs nothing."""
-
-
-def security(*scripts: str) -> str:
-    """Return the content security policy of a page in which these scripts run, and no others."""
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    return " ".join((f"{SECURITY}; script-src", *(f"'sha256-{digest}'" for digest in digests)))
-
-
-def page_head(title: str, style: str, policy: str = SECURITY, *content: Content) -> Element:
-    """Make the head of a page: its security policy, its title, its style, and what else belongs there."""
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content="isrcheck"),
-        element("title", f"{title} - isrcheck"),
-        element("style", style),
-        *content,
-    )
 
 
 def data(identifier: str, content: object) -> Element:
