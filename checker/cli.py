@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from isrcheck.checker.answers.command import FORMS as OF_A_CLUSTER
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
 from isrcheck.checker.command.form import Form, OpenSession, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.options import parser_of, read_options
-from isrcheck.checker.doctor.command import FORMS as OF_A_CLUSTER
 from isrcheck.checker.forms.table import FORMS
 from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.checker.resources.formula_budget import Memory
@@ -37,7 +37,7 @@ OTHER_FORMS = {
     "failures": "failures",
     "family": "family",
     "compare-schemes": "schemes",
-    "atlas": "atlas.pages",
+    "atlas": "atlas",
 }
 """The words of forms in optional packages below checker/, with the package, whose module `command` declares `FORM`."""
 

@@ -6,6 +6,7 @@ Out: `OPTIONS`, a table of `Option`.
 
 from __future__ import annotations
 
+from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.disk_options import DISK_OPTIONS
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import (
@@ -22,7 +23,6 @@ from isrcheck.checker.command.option_values import (
     weight,
 )
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
-from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 
 ENGINES = ("local", "z3", "all", "spark")

@@ -15,12 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command import check_options as declared
 from isrcheck.checker.command.disk_options import read_disk_options
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.spark_options import read_spark_options
-from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.messages.errors import UsageError

@@ -6,10 +6,9 @@ Out: the failures, or a UsageError.
 
 from __future__ import annotations
 
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.command.form import Options
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
-from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
 from isrcheck.models.messages.errors import UsageError
 
 
@@ -30,7 +29,7 @@ def chosen(options: Options) -> list[Failure]:
         version = version_of_binaries(options.kafka_version)
     except ValueError as error:
         raise UsageError(f"--kafka-version: {error}") from None
-    had = [one for one in found if is_in(one, version)]
+    had = [one for one in found if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
     if words and not had:
         raise UsageError(f"Kafka {options.kafka_version} does not have {' '.join(words)}; leave --kafka-version out")
     return had

@@ -7,7 +7,7 @@ Out: a `ReportContent` (content.py).
 from __future__ import annotations
 
 from isrcheck.checker.analyses.matrix import MatrixFound
-from isrcheck.checker.doctor.answer import Doctored
+from isrcheck.checker.answers.answer import Doctored
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.reports.gather_cluster import of_cluster

@@ -6,8 +6,8 @@ Out: a `ReportContent` (content.py): a row for each distinct case, and its trace
 
 from __future__ import annotations
 
-from isrcheck.checker.doctor.answer import Answer, Doctored, Kind
-from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
+from isrcheck.checker.answers.answer import Answer, Doctored, Kind
+from isrcheck.checker.answers.report import change_of, rows_of, settings_of
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.reports.content import Grid, GridRow, Outcome, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.gather import PrintedAnswer

@@ -4,7 +4,7 @@ In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it.
 
 A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
-by another entry (checker/kafka_config/modelled.py); or `protocol`. A value that is invalid by itself is bad input;
+by another entry (checker/cluster/settings.py); or `protocol`. A value that is invalid by itself is bad input;
 a combination of contradictory values becomes a row of the table with the reason.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from isrcheck.checker.cluster.property_files import READERS
+from isrcheck.checker.cluster.settings import MODELLED
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.options import values_of
-from isrcheck.checker.kafka_config.modelled import MODELLED
-from isrcheck.checker.kafka_settings.cluster_settings import READERS
 from isrcheck.checker.sweep.command import SWEPT
 from isrcheck.models.language.model import Instance, Model, parse, refuse_out_of_range, spell
 from isrcheck.models.messages.errors import UsageError

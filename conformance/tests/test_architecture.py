@@ -31,15 +31,11 @@ MAY_IMPORT = {
 FLOORS = {
     "checker": (
         *(
-            ("reports", "atlas/pages"),
-            ("doctor",),
-            ("doctor/searches",),
+            ("reports", "atlas"),
+            ("answers",),
             ("forms", "graph", "sweep", "failures", "family", "schemes"),
             ("command",),
-            ("atlas",),
-            ("kafka_config",),
-            ("questions",),
-            ("kafka_settings",),
+            ("cluster",),
             ("screens",),
             ("analyses",),
             ("tables",),

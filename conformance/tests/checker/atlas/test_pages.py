@@ -25,17 +25,31 @@ from conformance.tests.checker.atlas.small_record import (
     part,
     whole,
 )
-from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.atlas.pages import folder, parquet
-from isrcheck.checker.atlas.pages.cells import Cells
-from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, Line, Sheet, sheet_of, sheets
-from isrcheck.checker.atlas.pages.index import WHOLE
-from isrcheck.checker.atlas.pages.proofs import Histories, Searches
-from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, status_of
-from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
-from isrcheck.checker.atlas.pages.words import Grave, Words
+from isrcheck.checker.answers.questions import Question, Topic
+from isrcheck.checker.atlas import folder
+from isrcheck.checker.atlas.cells import clusters
+from isrcheck.checker.atlas.page import WHOLE
+from isrcheck.checker.atlas.proofs import Histories, Searches
+from isrcheck.checker.atlas.tables import (
+    PRODUCERS,
+    SETTINGS,
+    TOPICS,
+    TRANSACTIONS,
+    Cell,
+    Cells,
+    Grave,
+    Line,
+    Sheet,
+    Spelling,
+    Status,
+    Words,
+    rows_of,
+    settings_of,
+    sheet_of,
+    sheets,
+    status_of,
+)
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages.errors import UsageError
 
@@ -337,9 +351,10 @@ UNREACHED = "within its bounds, the search does not reach what it has to reach: 
 def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
     """Another answer with the same searches and other witnesses has a text of its own."""
     searches = Searches()
-    witness = part(Word.REACHED, 7, depth=3, states=120, is_exhausted=False)
-    reached = replace(HOLDS, witnesses=(replace(witness, model="kafka_scenarios"),))
-    missed = replace(witness, model="kafka_scenarios", word=Word.UNREACHABLE, depth=None, is_exhausted=True)
+    search, result = part(Word.REACHED, 7, depth=3, states=120, is_exhausted=False)
+    goals = replace(search, model="kafka_scenarios")
+    reached = replace(HOLDS, witnesses=((goals, result),))
+    missed = goals, replace(result, word=Word.UNREACHABLE, depth=None, is_exhausted=True)
     unreached = replace(found(Word.UNDECIDED, part(), note=UNREACHED), witnesses=(missed,))
     for finding in (HOLDS, reached, unreached, reached):
         searches.address("Can a record be lost?", [("", finding)])
@@ -386,8 +401,9 @@ def test_the_page_of_a_known_failure_needs_no_search(files):
 
 def test_searches_of_other_models_have_pages_of_their_own():
     searches = Searches()
+    search, result = part()
     found_in = {
-        name: found(Word.HOLDS, replace(part(), model=name, protocol=protocol, configuration=""))
+        name: found(Word.HOLDS, (replace(search, model=name, protocol=protocol, configuration=""), result))
         for name, protocol in (
             *(("examples/isr_changes", ""), ("transactions", "3.7"), ("kafka", "3.7")),
             ("kafka_scenarios", "3.7"),  # has the actions of kafka, and asks about brokers that are down or lost
@@ -405,7 +421,7 @@ def test_searches_of_other_models_have_pages_of_their_own():
 def test_a_history_of_another_model_is_refused():
     line = SMALL.lines[1]
     loss = line.findings[0][Question(Topic.LOSS)]
-    history = loss.history.__class__(**{**loss.history.__dict__, "steps": ("no such step",)})
+    history = replace(loss.history, steps=("no such step",))
     bad = loss.__class__(**{**loss.__dict__, "history": history})
     sheet = SMALL.__class__(
         TOPICS, [line.__class__(line.releases, line.case, ({Question(Topic.LOSS): bad}, *line.findings[1:]))]
@@ -457,9 +473,9 @@ def test_the_page_with_filters_stays_small():
 def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'isrcheck[spark]'")
     path = tmp_path / "atlas.parquet"
-    path.write_bytes(parquet.parquet([SMALL]))
+    path.write_bytes(folder.parquet([SMALL]))
     table = pq.read_table(path)
-    assert table.column_names == [column.name for column in parquet.CELLS.columns]
+    assert table.column_names == [column.name for column in folder.CELLS.columns]
     rows = table.to_pylist()
     assert len(rows) == 6 * 5 + 5 + (2 + 2 + 3) + 5 * 6 + 4
     first = rows[0]

@@ -15,9 +15,9 @@ from conformance.tests.checker.atlas.small_record import (
     part,
     works,
 )
-from isrcheck.checker.atlas.pages.words import Grave, available, exposures, said, said_of, survived
+from isrcheck.checker.answers.questions import Question, Topic
+from isrcheck.checker.atlas.tables import Grave, available, exposures, said, said_of, survived
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.question import Question, Topic
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.tests.checker.doctor.answers import Fake
+from conformance.tests.checker.answers.fake import Fake
 from conformance.tests.support.engine import checking, searched_to, verdict_of
 from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.doctor import run as doctor
+from isrcheck.checker.answers import doctor
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import gather
