@@ -221,9 +221,6 @@ class Kind(Enum):
     KEEPS = "keeps"
 
 
-FAIL_ON = (Kind.CAN_LOSE.value, Kind.DEFECTS.value, Kind.UNKNOWN.value)
-"""The kinds that --fail-on takes; a broken topic fails with any of them."""
-
 MOST_REPLICAS = 7
 """The most replicas of the model `kafka`."""
 
@@ -445,12 +442,9 @@ class Answer:
             found = self.findings.get(Question(topic))
             if found is not None and not found.is_known:
                 return f"what clients are promised about {topic.value} is undecided: {why_open(found)}"
-        failing = [self.findings[Question(one)].property_name for one in CLIENT_QUESTIONS if self._breaks(one)]
+        asked = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
+        failing = [found.property_name for found in asked if found.word is Word.VIOLATED]
         return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
-
-    def _breaks(self, topic: Topic) -> bool:
-        found = self.findings.get(Question(topic))
-        return found is not None and found.word is Word.VIOLATED
 
     @property
     def kind(self) -> Kind:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isrcheck.checker.failures.events import events
 from isrcheck.checker.outcome.verdict import Word
@@ -125,7 +125,11 @@ class Result:
         return f"to depth {self.judged}" if self.judged >= 0 else "not begun"
 
 
-Searched = tuple[Search, Result]
+class Searched(NamedTuple):
+    """A search and its result."""
+
+    search: Search
+    result: Result
 
 
 class Source(StrEnum):
@@ -204,7 +208,7 @@ def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | No
         result = result_of(position)
         if result is None:
             return None
-        made.append((search, result))
+        made.append(Searched(search, result))
         if result.word in FAILS or result.stopped == "interrupt":
             break
     return _finding(made, len(searches) - len(made))

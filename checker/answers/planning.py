@@ -606,7 +606,9 @@ def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     order = list(registry.load(history.model)[0].protocols)
     if protocol not in order:
         return []
-    own = Bounds(history.protocol, history.configuration, _explored(failure))
+    # The depth to which the library searches with a change that ends the failure; None if it goes to the end.
+    explored = max((one.explored for one in failure.changes if one.explored is not None), default=None)
+    own = Bounds(history.protocol, history.configuration, explored)
     alike = [
         one for one in (own, *failure.bounds) if family(one.protocol, history.model) is family(protocol, history.model)
     ]
@@ -614,11 +616,6 @@ def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     earlier = [place for place in places if place <= order.index(protocol)]
     chosen = earlier[-1:] or places[:1]
     return [one for one in alike if order.index(one.protocol) in chosen]
-
-
-def _explored(failure: Failure) -> int | None:
-    """The depth to which the library searches with a change that ends the failure; None if it goes to the end."""
-    return max((one.explored for one in failure.changes if one.explored is not None), default=None)
 
 
 def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Search]:
@@ -643,8 +640,11 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
     if flushed and case.flushes_every_message:
         # A loss of power that loses nothing is a crash.
         flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
-    used = _spent(failure.name) | {name for name, count in (given | flushed).items() if count}
-    unused = tuple(name for name in _spendable(model) if name not in used)
+    spent = frozenset(rarity(trace_of(history)))
+    used = spent | {name for name, count in (given | flushed).items() if count}
+    # Partition changes are not spent by what happens, but by what the controller writes down of it.
+    budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
+    unused = tuple(name for name in budget_names if name not in used)
     found = []
     for replicas in sizes(case, least):
         own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}
@@ -658,19 +658,6 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         )
         found.append(with_replicas(search, case, replicas))
     return found
-
-
-def _spendable(model: Model) -> list[str]:
-    """The budgets that are spent by what happens, and not by what the controller writes down of it."""
-    return [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
-
-
-@cache
-def _spent(name: str) -> frozenset[str]:
-    """The budgets that the known history of a failure spends."""
-    history = named(name).history
-    assert history is not None
-    return frozenset(rarity(trace_of(history)))
 
 
 def _of_transactions(case: Case, history: History) -> Search:

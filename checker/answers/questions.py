@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from isrcheck.checker.cluster.releases import Version
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, named, pairs
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
 
 
 class Topic(StrEnum):
@@ -133,51 +133,19 @@ NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
 SEARCHED_WHOLE = 3
 """So many replicas are searched to the end; more of them to a depth, because each one multiplies the states."""
 
-OUTSIDE = "a replica that stays outside the ISR"
-
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its name, why it is sound, and the case that is searched instead (the same one if it does not apply)."""
+    """A rule that changes settings: its name, and the case that is searched instead (the same one if it does not
+    apply). The docstring of `instead` says why it is sound."""
 
     name: str
-    why: str
     instead: Callable[[Case, Question], Case]
 
 
-def _repaired_alike(case: Case, question: Question) -> Case:
-    if question.topic in NOT_REPAIRED:
-        return case
-    protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
-    kept = tuple((name, text) for name, text in case.switches if name in KEPT)
-    if (protocol, kept) == (case.protocol, case.switches):
-        return case
-    return replace(case, protocol=protocol, switches=kept)
-
-
-def _readers(case: Case, question: Question) -> Case:
-    is_read = question.topic in (Topic.READS, Topic.SURVIVES)
-    return replace(case, acks="all") if is_read and case.acks != "all" else case
-
-
-def _without_resends(case: Case, question: Question) -> Case:
-    if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
-        return case
-    return replace(case, retries=False, max_in_flight_requests=1)
-
-
-def _above(case: Case, _: Question) -> Case:
-    most = case.replication_factor + 1
-    return case if case.min_insync_replicas <= most else replace(case, min_insync_replicas=most)
-
-
-def _alone(case: Case, _: Question) -> Case:
-    if case.replication_factor > 1 or not (case.unclean_election or case.leader_rebalance):
-        return case
-    return replace(case, unclean_election=False, leader_rebalance=False)
-
-
 def _without_operators(case: Case, question: Question) -> Case:
+    """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does; without
+    eligible leader replicas both differ from 4.0 in no more; and neither act of an operator is in these searches."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -186,6 +154,7 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
+    """Every other known mistake is repaired in its search, whether the release has it or not."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for one in named(question.name).changes for name in pairs(one.change)}
@@ -198,83 +167,74 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in case.switches if name not in names)
 
 
+def _repaired_alike(case: Case, question: Question) -> Case:
+    """The answer is about the generation in which all known mistakes are repaired, and repaired they are the same."""
+    if question.topic in NOT_REPAIRED:
+        return case
+    protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
+    kept = tuple((name, text) for name, text in case.switches if name in KEPT)
+    return replace(case, protocol=protocol, switches=kept)
+
+
+def _readers(case: Case, question: Question) -> Case:
+    """The record that is read was committed before, and what is committed does not depend on acks."""
+    return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
+
+
+def _without_resends(case: Case, question: Question) -> Case:
+    """A producer that sends nothing again sends each record once, in order, however many requests are in flight."""
+    if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
+        return case
+    return replace(case, retries=False, max_in_flight_requests=1)
+
+
+def _above(case: Case, _: Question) -> Case:
+    """The ISR never has more members than there are replicas, so every greater number refuses every write."""
+    return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
+
+
+def _alone(case: Case, _: Question) -> Case:
+    """Without a second replica nobody else can be elected, cleanly or not."""
+    return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
+
+
 RULES = (
-    Rule(
-        "without reassignments",
-        "4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does; without "
-        "eligible leader replicas both differ from 4.0 in no more; and neither act of an operator is in these searches",
-        _without_operators,
-    ),
-    Rule(
-        "a defect is searched alone",
-        "every other known mistake is repaired in its search, whether the release has it or not",
-        _one_defect,
-    ),
-    Rule(
-        "generations that are repaired alike",
-        "the answer is about the generation in which all known mistakes are repaired, and repaired they are the same",
-        _repaired_alike,
-    ),
-    Rule(
-        "readers do not see who acknowledges",
-        "the record that is read was committed before, and what is committed does not depend on acks",
-        _readers,
-    ),
-    Rule(
-        "without resends",
-        "a producer that sends nothing again sends each record once, in order, however many requests are in flight",
-        _without_resends,
-    ),
-    Rule(
-        "min.insync.replicas above the replicas",
-        "the ISR never has more members than there are replicas, so every greater number refuses every write",
-        _above,
-    ),
-    Rule(
-        "one replica",
-        "without a second replica nobody else can be elected, cleanly or not",
-        _alone,
-    ),
+    Rule("without reassignments", _without_operators),
+    Rule("a defect is searched alone", _one_defect),
+    Rule("generations that are repaired alike", _repaired_alike),
+    Rule("readers do not see who acknowledges", _readers),
+    Rule("without resends", _without_resends),
+    Rule("min.insync.replicas above the replicas", _above),
+    Rule("one replica", _alone),
 )
-"""The rules that change the settings of a case. Others are in `sizes` (OUTSIDE), `asked_instead` (BROKER_LESS), and in
-the plan of losses (FEWER_IN_SYNC)."""
+"""The rules that change the settings of a case. The others follow: OUTSIDE is in `sizes`, BROKER_LESS in
+`asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
 
-WHY_OUTSIDE = (
-    "a history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start"
-    " and take no step; so a failure found with them is one of the case"
-)
-
+OUTSIDE = "a replica that stays outside the ISR"
+"""A history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start and
+take no step; so a failure found with them is one of the case."""
 
 FEWER_IN_SYNC = "fewer replicas have to be in sync"
-WHY_FEWER_IN_SYNC = (
-    "an unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer"
-    " have to be in sync, is one of the case, in which the other replicas are in sync until the record is acknowledged,"
-    " and then fail for good"
-)
+"""An unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer
+have to be in sync, is one of the case, in which the other replicas are in sync until the record is acknowledged, and
+then fail for good."""
+
 LEAST = 2
 """So many replicas have to be in sync in the search of the rule FEWER_IN_SYNC, and in a model that is told nothing."""
 
 BROKER_LESS = "one broker less"
-WHY_BROKER_LESS = (
-    "a broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a"
-    " write needs every replica, a replica less that has to be in sync is as good as one less that min.insync.replicas"
-    " asks for"
-)
-
+"""A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
+needs every replica, a replica less that has to be in sync is as good as one less that min.insync.replicas asks for."""
 
 ALL_LOSE_POWER = "all brokers lose power"
-WHY_ALL_LOSE_POWER = (
-    "a history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further"
-    " replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed it"
-)
-
+"""A history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further replica
+is in sync until the record is acknowledged, and then loses power as well, before it has flushed it."""
 
 ONE_ENTRY = "a log of one entry"
-WHY_ONE_ENTRY = (
-    "a broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on"
-    " disk, this is nothing, as after the loss of its disk; so both searches have the same states, and if nothing is"
-    " found after the one loss, nothing is found after the other"
-)
+"""A broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on
+disk, this is nothing, as after the loss of its disk; so both searches have the same states, and if nothing is found
+after the one loss, nothing is found after the other."""
+
 READ_WITH_LOSSES = ("flush_interval_messages", "late_fetches", "delete_records")
 """The entries with which a loss of power and one of a disk are not alike: what is flushed is kept, late fetches need
 the loss of a disk, and a log that starts later keeps its start."""
@@ -374,17 +334,17 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
     With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller another.
     """
-    if failure.since == NO_RELEASE or (case is not None and _lacks(case, failure)):
+    if failure.since == NO_RELEASE:
         return False
-    remains = case is not None and _has_one_of(case, failure, failure.remains_with)
+    remains = False
+    if case is not None:
+        first = failure.first_generation
+        if first and GENERATIONS.index(case.protocol) < GENERATIONS.index(first):
+            return False
+        if failure.needs and not _has_one_of(case, failure, failure.needs):
+            return False
+        remains = _has_one_of(case, failure, failure.remains_with)
     return version.is_affected(failure.since, () if remains else failure.repaired)
-
-
-def _lacks(case: Case, failure: Failure) -> bool:
-    """Whether a cluster does not have what a failure needs: a generation that is new enough, or a feature."""
-    first = failure.first_generation
-    is_before = bool(first) and GENERATIONS.index(case.protocol) < GENERATIONS.index(first)
-    return is_before or (bool(failure.needs) and not _has_one_of(case, failure, failure.needs))
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
@@ -415,7 +375,7 @@ def concerns(case: Case, failure: Failure) -> bool:
         return False
     if history is not None and history.model == TRANSACTIONS:
         return bool(case.transactions)
-    if case.replication_factor == 1 and not _is_of_clients(history):
+    if case.replication_factor == 1 and (history is None or history.model != EXACTLY_ONCE):
         return False  # nothing is replicated, and nobody else can be elected
     if history is None:
         return True
@@ -430,21 +390,11 @@ def concerns(case: Case, failure: Failure) -> bool:
     )
 
 
-def _is_of_clients(history: History | None) -> bool:
-    """Whether a failure is of producers alone, whatever is replicated."""
-    return history is not None and history.model == EXACTLY_ONCE
-
-
 def losses_to_survive(case: Case) -> range:
     """The numbers of lost brokers to ask about: up to all that have to have an acknowledged record. Without acks=all
     nothing is promised that could survive."""
     copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
     return range(1, copies + 1)
-
-
-def _may_be_overtaken(case: Case) -> bool:
-    """Whether a request that is sent again can come after a later one, and nobody notices."""
-    return case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
 
 
 def why_unasked(case: Case, question: Question) -> str:
@@ -453,7 +403,9 @@ def why_unasked(case: Case, question: Question) -> str:
         return "no producer has transactions"
     if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
         return "an idempotent producer needs records in the format of 0.11"
-    if question.topic is Topic.ORDER and case.replication_factor == 1 and _may_be_overtaken(case):
+    # Whether a request that is sent again can come after a later one, and nobody notices.
+    is_overtaken = case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
+    if question.topic is Topic.ORDER and case.replication_factor == 1 and is_overtaken:
         return "with one replica the model refuses no request, and so none is overtaken; in Kafka one can be"
     if question.topic is not Topic.DEFECT:
         return ""

@@ -195,7 +195,10 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
     room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
-        defects = _short_defect_rows(answer)
+        # A line for each: its title, and what avoids it.
+        defects = [
+            ("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed
+        ]
     if not details and len(defects) > max(room, 0):
         kept = max(room - 1, 0)
         more = ", ".join(one.failure.number for one in answer.exposed[kept:])
@@ -242,7 +245,11 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
             yield "Brokers", "with 1 down, no write is acknowledged, and no record is read"
         yield from _change_rows(answer)
     elif loss.fails:
-        allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if answer.is_allowed else ""
+        allowed = f"; {ALLOWED}" if answer.is_allowed else ""
+        if answer.is_allowed and answer.case.acks != "all":  # this setting alone gives up the promise
+            allowed += f" (acks={answer.case.acks})"
+        elif answer.is_allowed and answer.case.unclean_election:
+            allowed += " (unclean.leader.election.enable=true)"
         yield "How", (how_lost(answer) or "An acknowledged record is lost") + allowed
         if loss.history is not None:
             more = "; every further replica that is in sync has to fail as well" if loss.rule == FEWER_IN_SYNC else ""
@@ -283,18 +290,6 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
         for one in more
         if one.history is not None and one.history.property_name in NEEDS_ALL_ACKS and not loses_data(one)
     ]
-
-
-def _allowed_by(case: Case) -> str:
-    """The setting that gives up the promise, if one alone does."""
-    if case.acks != "all":
-        return f" (acks={case.acks})"
-    return " (unclean.leader.election.enable=true)" if case.unclean_election else ""
-
-
-def _short_defect_rows(answer: Answer) -> list[tuple[str, str]]:
-    """Return a line for each defect: its title, and what avoids it."""
-    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed]
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
@@ -355,7 +350,11 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
-        says = breaks if found.fails else f"no promise breaks, {reach(found)}{_but_for_defects(answer)}"
+        histories = [(one.failure, one.failure.history) for one in answer.exposed]
+        known = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+        # Their faults may be others than those of the question.
+        but = f", but for known defects of this release: {_titled(known)}" if known else ""
+        says = breaks if found.fails else f"no promise breaks, {reach(found)}{but}"
         yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
     transactions = answer.cluster.transactions
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
@@ -371,13 +370,6 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures, answer)
-
-
-def _but_for_defects(answer: Answer) -> str:
-    """The known defects of transactions, whose faults may be others than those of the question."""
-    histories = [(one.failure, one.failure.history) for one in answer.exposed]
-    exposed = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
-    return f", but for known defects of this release: {_titled(exposed)}" if exposed else ""
 
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
@@ -411,8 +403,12 @@ def _is_of(failure: Failure, label: str) -> bool:
 
 
 def _loss_of_data(case: Case, topic: Topic, found: Finding) -> str:
+    if not found.is_known:
+        return f"undecided: {why_open(found)}"
+    if found.word is Word.NOT_APPLICABLE:
+        return f"makes no difference{claim(case, found)}"
     if not found.fails:
-        return f"{_loses_nothing(found)}{claim(case, found)}"
+        return f"loses no acknowledged record, {reach(found)}{claim(case, found)}"
     says = "can lose an acknowledged record"
     if found.history is not None:
         what = told(found.history)
@@ -454,14 +450,6 @@ def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
     else:
         shown = ", ".join(one.failure.number for one in exposures)
     return f"{shown}: {exposures[0].why_open}"
-
-
-def _loses_nothing(found: Finding) -> str:
-    if not found.is_known:
-        return f"undecided: {why_open(found)}"
-    return (
-        "makes no difference" if found.word is Word.NOT_APPLICABLE else f"loses no acknowledged record, {reach(found)}"
-    )
 
 
 # ------------------------------------------------------------------------------------------------------ parts of lines
@@ -679,6 +667,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     """Return the table, with the state of the partitions before it; `remarks` say what is missing in the files."""
     rows = rows_of(answers)
     worst = rows[0].first
+    release = next(one for one in worst.cluster.understood if one.key == "Kafka version")
     topics, partitions = sum(len(row.topics) for row in rows), sum(row.partitions for row in rows)
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
@@ -686,10 +675,12 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     lines += [f"  Ignored: {line}" for line in dict.fromkeys(line for one in answers for line in left_out(one.cluster))]
     if now.under_replicated:
         count = counted(len(now.under_replicated), "partition")
-        lines.append(f"  Now: not every replica is in sync: {count} more ({_names(now)})")
+        lines.append(
+            f"  Now: not every replica is in sync: {count} more ({listed([one.name for one in now.under_replicated])})"
+        )
     lines.append(
         f"  {counted(topics, 'topic')} with {counted(partitions, 'partition')}, {counted(len(rows), 'distinct case')},"
-        f" {_release(worst.cluster)}"
+        f" Kafka {release.value} ({release.source})"
     )
     cells = [["answer", "topics", "partitions", "settings", "change", "which"]]
     cells += [
@@ -738,16 +729,6 @@ def change_of(answer: Answer) -> str:
     if answer.kind is Kind.KEEPS and loss is not None:
         return f"- ({reach(loss)})" if loss.word is not Word.NOT_APPLICABLE else "-"
     return "-"
-
-
-def _names(now: Now) -> str:
-    return listed([one.name for one in now.under_replicated])
-
-
-def _release(cluster: Cluster) -> str:
-    values = {one.key: one for one in cluster.understood}
-    found = values["Kafka version"]
-    return f"Kafka {found.value} ({found.source})"
 
 
 # --- JSON ---

@@ -93,16 +93,14 @@ def _about(one: _Shown) -> Iterator[Content]:
     """What stands beside the steps: the question, and what else was searched."""
     for asks in one.asks:
         yield element("h2", asks)
-    yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {_stands_for(one.cases)}")
+    leads = "One answer of the table leads here."
+    if one.cases > 1:
+        shared = "the settings on this page are those of the first."
+        leads = f"{one.cases:,} answers of the table have these steps; {shared}"
+    yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {leads}")
     yield from _searched(one.finding)
     if one.finding.parts:
         yield element("details", element("summary", LEGEND_TITLE), legend([one.finding]))
-
-
-def _stands_for(cases: int) -> str:
-    if cases == 1:
-        return "One answer of the table leads here."
-    return f"{cases:,} answers of the table have these steps; the settings on this page are those of the first."
 
 
 def _file(one: History | Search) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isrcheck.checker.answers.findings import Result
-from isrcheck.checker.answers.recorded import RECORD, Record
+from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.compute import (
@@ -30,6 +30,7 @@ from isrcheck.checker.atlas.compute import (
 )
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.messages.errors import UsageError
 
 BAD_INPUT, INTERRUPTED = 2, 130

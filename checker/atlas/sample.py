@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isrcheck.checker.answers.recorded import RECORD, Record, search_of_record
+from isrcheck.checker.answers.recorded import Record, search_of_record
 from isrcheck.checker.answers.searching import Searcher, searcher_of
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.kafka.atlas import RECORD
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
 ABSENT = {"is_exhausted": False}

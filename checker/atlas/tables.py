@@ -228,13 +228,13 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
         known = tuple(map(_about, _known(kind, cluster)))
         case = cluster.case if kind is PRODUCERS else replace(cluster.case, numbering=())
         if kind is TRANSACTIONS:
-            case = replace(case, protocol="", switches=()) if not any(map(_reads_topic, known)) else case
+            case = (
+                replace(case, protocol="", switches=())
+                if not any("protocol" in read_by(one) for one in known)
+                else case
+            )
         groups.setdefault((case, cluster.transactions if kind is TRANSACTIONS else (), known), []).append(cluster)
     return [(_name(group, clusters), group[0]) for group in groups.values()]
-
-
-def _reads_topic(question: Question) -> bool:
-    return "protocol" in read_by(question)
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
@@ -699,7 +699,8 @@ class Cells:
         if not asked:
             return Cell(NONE_KNOWN, "")
         sorted_out = exposures(asked)
-        labels = [(_full(one.name), finding) for one, finding in asked.items() if finding is not None]
+        failures = [(named(one.name), finding) for one, finding in asked.items() if finding is not None]
+        labels = [(f"{failure.number} {failure.title}", finding) for failure, finding in failures]
         beside = tuple(_mark(name) for name in sorted_out.beside)
         return Cell(
             said_of(sorted_out),
@@ -708,11 +709,6 @@ class Cells:
             "with a loss of power or of a disk:" if beside else "",
             beside,
         )
-
-
-def _full(name: str) -> str:
-    failure = named(name)
-    return f"{failure.number} {failure.title}"
 
 
 def _mark(name: str) -> Mark:

@@ -81,10 +81,19 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     is_first = wants is not None and not versions.release.has("1.0")
     in_flight = rules.setting_for(IN_FLIGHT, 1 if is_first else None, wants)
     identified = rules.given(TRANSACTIONAL_ID)
+    searched = "two resends are" if idempotence.value else "one resend is"
+    resends = f"a failed request is sent again ({searched} searched)"
+    if not retries.value:
+        resends = "a failed request is not sent again"
+    elif acks.value == "0":
+        resends = "with acks=0 the producer learns of no failure and resends nothing"
+    requests = f"up to {in_flight.value} requests of a producer at a time"
+    if in_flight.value == 1:
+        requests = "one request at a time"
     lines = [
         rules.line(ACKS, acks, _ACKS_MEAN[acks.value]),
-        rules.line(RETRIES, retries, _retries_mean(retries.value, acks.value, idempotence.value)),
-        rules.line(IN_FLIGHT, in_flight, _in_flight_means(in_flight.value)),
+        rules.line(RETRIES, retries, resends),
+        rules.line(IN_FLIGHT, in_flight, requests),
     ]
     if rules.knows(IDEMPOTENCE):
         meaning = (
@@ -130,10 +139,8 @@ class _Rules(RoleSettings):
 
     def __init__(self, settings: Settings, versions: Versions) -> None:
         super().__init__(settings, versions.release, Role.PRODUCER)
-        self.gives_way = self.release.has_patch("3.0.1") and not self._is_3_1_0()
-
-    def _is_3_1_0(self) -> bool:
-        return self.release.has("3.1") and not self.release.has_patch("3.1.1")
+        is_3_1_0 = self.release.has("3.1") and not self.release.has_patch("3.1.1")
+        self.gives_way = self.release.has_patch("3.0.1") and not is_3_1_0
 
     def setting_for(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the value of a key; one that is not given becomes `becomes`, if the setting `wants` needs that."""
@@ -234,17 +241,6 @@ _ACKS_MEAN = {
     "1": "the leader acknowledges a record without waiting for followers",
     "all": "a record is acknowledged once the whole ISR has it",
 }
-
-
-def _retries_mean(count: int, acks: str, is_idempotent: bool) -> str:
-    if count and acks == "0":
-        return "with acks=0 the producer learns of no failure and resends nothing"
-    searched = "two resends are" if is_idempotent else "one resend is"
-    return f"a failed request is sent again ({searched} searched)" if count else "a failed request is not sent again"
-
-
-def _in_flight_means(count: int) -> str:
-    return "one request at a time" if count == 1 else f"up to {count} requests of a producer at a time"
 
 
 # --- Consumers ---
@@ -424,15 +420,11 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
         lines.append(brokers.line(TRANSACTION_VERSION, level, meaning))
     keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
+    only_copy = next((f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1), "")
     assumed = ""
     if release.has(_FIRST_WITH_TV2):
         assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed, _only_copy(brokers))
-
-
-def _only_copy(brokers: RoleSettings) -> str:
-    found = (f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1)
-    return next(found, "")
+    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines), assumed, only_copy)
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:

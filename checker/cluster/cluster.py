@@ -186,8 +186,11 @@ def _cluster(
     rebalance, rebalance_line = _decide(_REBALANCE, settings, versions)
     flush = settings.first(_FLUSH)
     flushes = flush is not None and flush.text == EVERY_MESSAGE
+    flush_lines = []
     if flush is not None and flushes:
         decisive.append(_FLUSH)
+        meaning = f"every record is on disk before it counts{flush.note}"
+        flush_lines.append(UnderstoodSetting(flush.key, flush.text, meaning, flush.source))
     return Cluster(
         kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
@@ -212,7 +215,7 @@ def _cluster(
             min_insync_replicas_line,
             unclean_election_line,
             rebalance_line,
-            *_flush_lines(flush, flushes=flushes),
+            *flush_lines,
             *producer.understood,
             *(transactions.understood if transactions else ()),
             *consumer.understood,
@@ -307,13 +310,6 @@ _DECISIVE: Sequence[Keys] = (
     *(((Role.CONSUMER, key),) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
     ((Role.BROKER, REPLICA_SELECTOR),),
 )
-
-
-def _flush_lines(flush: GivenSetting | None, *, flushes: bool) -> list[UnderstoodSetting]:
-    if flush is None or not flushes:
-        return []
-    meaning = f"every record is on disk before it counts{flush.note}"
-    return [UnderstoodSetting(flush.key, flush.text, meaning, flush.source)]
 
 
 def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:
@@ -476,16 +472,12 @@ def _assumptions(
         yield _BY_HAND
     if transactions and transactions.assumed:
         yield transactions.assumed
-    yield _clients(versions, producer)
+    # Their files do not tell the release of clients, and other clients have other defaults.
+    defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
+    by_default = f", by default with {defaults} (--producer FILE)" if defaults else ""
+    yield f"producers are Java clients of Kafka {versions.release}{by_default}"
     if lacking := list(_defaults(settings, least, of_brokers)):
         yield f"Kafka's defaults of {' and of '.join(lacking)}"
-
-
-def _clients(versions: Versions, producer: Producer) -> str:
-    """Say which clients are meant: their files do not tell their release, and other clients have other defaults."""
-    kind = f"producers are Java clients of Kafka {versions.release}"
-    defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
-    return f"{kind}, by default with {defaults} (--producer FILE)" if defaults else kind
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodSetting, ...]) -> Iterator[str]:

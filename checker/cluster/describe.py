@@ -586,7 +586,11 @@ def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str])
     if len(moving) == 1:
         one = moving[0]
         fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
-        yield f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)}; {_now(one)}"
+        added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
+        yield (
+            f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)};"
+            f" it has {len(one.replicas)} now{added}"
+        )
     elif moving:
         partitions_named = listed([one.name for one in moving])
         yield f"{len(moving):,} partitions are being reassigned ({partitions_named}): {_AFTER_IT}"
@@ -602,12 +606,6 @@ def _strange(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]
             f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{more}; a reassignment"
             " leaves them there, and they keep the last known leader from being elected"
         )
-
-
-def _now(one: Partition) -> str:
-    """Say how many replicas a partition has during a reassignment, and how many of them are being added."""
-    added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
-    return f"it has {len(one.replicas)} now{added}"
 
 
 def listed(names: Sequence[str]) -> str:

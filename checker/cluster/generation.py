@@ -148,8 +148,11 @@ def read_generation(
     meaning = (
         f"not modelled; the nearest generation is {protocol}" if why else f"the replication protocol is {protocol}"
     )
+    decides = "decides the defaults"
+    if release.text in _PATCH_MATTERS:
+        decides += f"; taken as {release.text}.0"
     lines = [
-        UnderstoodSetting("Kafka version", str(release), _decides(release), versions.binaries.source),
+        UnderstoodSetting("Kafka version", str(release), decides, versions.binaries.source),
         UnderstoodSetting(
             versions.protocol_key, str(versions.protocol.value), meaning + differs, versions.protocol.source
         ),
@@ -157,7 +160,7 @@ def read_generation(
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
     if record_format is not None:
-        is_old = _has_old_format(record_format, versions)
+        is_old = _record_version(_version(record_format)) < 2 and release.has("0.11.0")
         lines.append(_format_line(record_format, is_old))
         if is_old and protocol == "2.8":
             why = why or f"{record_format.spelled}: truncation on fetch without leader epochs is not modelled"
@@ -181,12 +184,6 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
         f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
         f"({versions.mode.source})"
     )
-
-
-def _decides(release: Version) -> str:
-    if release.text in _PATCH_MATTERS:
-        return f"decides the defaults; taken as {release.text}.0"
-    return "decides the defaults"
 
 
 # --- ZooKeeper --------------------------------------------------------------------------------------------------------
@@ -364,10 +361,6 @@ def _version(given: GivenSetting) -> Version:
 def _record_version(version: Version) -> int:
     """Return Kafka's RecordVersion; 2 is the first one with leader epochs."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
-
-
-def _has_old_format(given: GivenSetting, versions: Versions) -> bool:
-    return _record_version(_version(given)) < 2 and versions.release.has("0.11.0")
 
 
 def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:

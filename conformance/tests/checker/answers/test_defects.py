@@ -266,7 +266,7 @@ def test_without_rebalancing_a_missed_demotion_does_not_happen(ask):
     assert (found.word, found.depth, found.source) == (Word.VIOLATED, 11, Source.SEARCHED)
     assert trace_of(found.history).length == 11
     still = exposed(ask, Case("2.1", leader_rebalance=False, **DURABLE), "missed_demotion")
-    assert [(part.word.value, part.reach) for part in still.parts] == [("HOLDS", "to the end")]
+    assert [(part.result.word.value, part.result.reach) for part in still.parts] == [("HOLDS", "to the end")]
 
 
 def test_a_stale_record_is_found_in_4_1(ask):

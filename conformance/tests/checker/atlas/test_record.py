@@ -14,12 +14,13 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.answers.findings import Source, trace_of
 from isrcheck.checker.answers.questions import FEWER_IN_SYNC, Case, Question, Topic
-from isrcheck.checker.answers.recorded import RECORD, Record, Recorded
+from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.searching import searcher_of
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.kafka.atlas import RECORD
 
 LARGEST = 10_000_000
 """Bytes that the file may have: it has about 640 a search."""

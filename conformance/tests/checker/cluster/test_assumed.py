@@ -24,11 +24,6 @@ PRODUCER = "acks=all\nenable.idempotence=true\n"
 ZOOKEEPER_INSTEAD = "zookeeper.connect in a broker's file if it uses ZooKeeper"
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def read(
     *files: str, described: tuple[str, ...] = (), version: str | None = None, metadata_version: str | None = None
 ) -> Cluster:

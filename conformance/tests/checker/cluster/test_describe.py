@@ -32,11 +32,6 @@ WITHOUT_ELR = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: N/A\tLastKnownElr:
 WITH_SPACES = SINCE_2_8.replace("\t", "    ")
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def read(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Cluster:
     (found,) = read_all(*texts, version=version, topic=topic, broker=broker).clusters
     return found

@@ -17,11 +17,6 @@ SCALA = (
 FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework, which isrcheck does not read yet"
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
     Path(name).write_text(text, encoding="utf-8")
     with pytest.raises(PropertiesError) as refused:

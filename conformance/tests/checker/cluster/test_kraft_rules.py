@@ -22,11 +22,6 @@ from isrcheck.models.transactions import MODEL as TRANSACTIONS
 ELR_ON, ELR_OFF = "eligible.leader.replicas.version=1", "eligible.leader.replicas.version=0"
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def read(*lines: str, version: str | None, metadata_version: str | None = None) -> Cluster:
     Path("server.properties").write_text("\n".join(("process.roles=broker,controller", "node.id=1", *lines)) + "\n")
     (found,) = read_clusters([(None, Path("server.properties"))], version, metadata_version=metadata_version).clusters

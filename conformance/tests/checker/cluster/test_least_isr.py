@@ -36,11 +36,6 @@ SHOWS = "kafka-configs --describe --entity-type brokers --entity-default"
 HIDES = "with eligible leader replicas the value of the cluster counts, which hides those of brokers"
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def read(*files: str, described: str = "", version: str | None = "4.1") -> Cluster:
     names = []
     for number, text in enumerate(files, start=1):
