@@ -129,6 +129,10 @@ class Asking:
         self.known[case, question] = found
         return found
 
+    def availability(self, case: Case) -> dict[Question, Finding]:
+        """Return whether writes and reads work with 0, 1, ... brokers down."""
+        return {question: self.ask(case, question) for question in _about_brokers(case)}
+
 
 def in_words(question: Question) -> str:
     """Return what a question is about, for the line that shows the progress."""
@@ -155,7 +159,11 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     if answer.why_broken is not None or not is_searched:
         return answer
     rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
-    others = list(_others(case))
+    topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
+    of_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
+    # What is asked after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
+    others = [(case, Question(topic), 1.0) for topic in topics if topic is not Topic.DISK]
+    others += [(case, question, BROKERS_WEIGHT) for question in of_brokers]
     searched = [(one, Question(Topic.DEFECT, name=one.name)) for one in failures if one.history is not None]
     expected = [(case, LOSS, LOSS_WEIGHT), *((case, question, 1.0) for _, question in searched)]
     asking.expect([*expected, *others], ADVICE_WEIGHT)
@@ -174,27 +182,13 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
         for change in _smallest(_changes(one, case, is_named=True))
     ]
     asking.expect([*others, *of_settings], ADVICE_WEIGHT)
-    for topic in _topics(case):
+    for topic in topics:
         findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
-    findings |= {question: asking.ask(case, question) for question in (*_about_brokers(case), *_about_survival(case))}
+    findings |= {question: asking.ask(case, question) for question in of_brokers}
     answer = _advised(Answer(cluster, case, findings, exposures, unsearched), asking, rest)
     asking.expect(of_settings, 0.0)
     answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
     return replace(answer, is_interrupted=asking.is_interrupted)
-
-
-def _topics(case: Case) -> tuple[Topic, ...]:
-    """What is asked beside the loss of records and known failures, and beside brokers that are down."""
-    return (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ()))
-
-
-def _others(case: Case) -> Iterator[Expected]:
-    """What is asked after the known failures, in this order. The loss of a disk is left out: a rule may answer it."""
-    for topic in _topics(case):
-        if topic is not Topic.DISK:
-            yield case, Question(topic), 1.0
-    for question in (*_about_brokers(case), *_about_survival(case)):
-        yield case, question, BROKERS_WEIGHT
 
 
 def _about_brokers(case: Case) -> list[Question]:
@@ -214,14 +208,6 @@ class _Shares:
         return share
 
 
-def _availability(case: Case, asking: Asking) -> dict[Question, Finding]:
-    return {question: asking.ask(case, question) for question in _about_brokers(case)}
-
-
-def _about_survival(case: Case) -> list[Question]:
-    return [Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case)]
-
-
 def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
     """Try changes, the smallest first, until no acknowledged record is lost."""
     case = answer.case
@@ -237,7 +223,7 @@ def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
         cures = {one.change: one for one in tried if one.is_cure}
         works = []
         for change in _smallest(cures):
-            availability = _availability(change.of(case), asking)
+            availability = asking.availability(change.of(case))
             # Where no write is acknowledged, even with all brokers up, nothing is lost, and nothing is gained.
             if availability[Question(Topic.WRITES)].word is not Word.UNREACHABLE:
                 works.append(replace(cures[change], availability=availability))
@@ -274,12 +260,21 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares
 
     Of those that the library names only; if none of them helps in this case, all others.
     """
-    if not exposure.is_shown or exposure.is_of_disks:
-        return exposure
-    first = _avoiding(exposure, case, asking, rest, _changes(exposure, case, is_named=True))
-    if first.avoided_by or not first.is_tried:
-        return first
-    return _avoiding(exposure, case, asking, rest, _changes(exposure, case, is_named=False))
+    question = Question(Topic.DEFECT, name=exposure.failure.name)
+    for is_named in (True, False):
+        helping: dict[str, Tried] = {}
+        is_open = False
+        for change in _changes(exposure, case, is_named=is_named):
+            (setting,) = change.settings
+            if setting.key in helping:
+                continue
+            tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
+            if tried.is_gone:
+                helping[setting.key] = replace(tried, availability=asking.availability(change.of(case)))
+            is_open = is_open or not tried.finding.is_known
+        if helping or is_open:
+            return replace(exposure, avoided_by=tuple(helping.values()), is_tried=not is_open)
+    return exposure
 
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
@@ -292,21 +287,6 @@ def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Chan
             (setting,) = change.settings
             if (setting.field in named_there) == is_named:
                 yield change
-
-
-def _avoiding(exposure: Exposure, case: Case, asking: Asking, rest: _Shares, changes: Iterator[Change]) -> Exposure:
-    question = Question(Topic.DEFECT, name=exposure.failure.name)
-    found: list[Tried] = []
-    is_open = False
-    for change in changes:
-        (setting,) = change.settings
-        if any(setting.key == one.change.settings[0].key for one in found):
-            continue
-        tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
-        if tried.is_gone:
-            found.append(replace(tried, availability=_availability(change.of(case), asking)))
-        is_open = is_open or not tried.finding.is_known
-    return replace(exposure, avoided_by=tuple(found), is_tried=not is_open)
 
 
 # --- Who answers ---

@@ -105,43 +105,56 @@ class Recorded:
         return ""
 
 
+_FIELDS_OF_SEARCH = """
+    model protocol configuration says asked=prop bound=depth initial is_permitted choices is_witness
+"""
+_FIELDS_OF_RESULT = """
+    property=prop word depth judged is_exhausted states stopped day seconds start steps loop
+"""
+
+
+def _names(text: str) -> dict[str, str]:
+    return {name: field or name for name, _, field in (word.partition("=") for word in text.split())}
+
+
+_OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
+"""The names in the record, in their order, with the fields of a `Search` and a `Result`; `replicas` follows `says`."""
+
+
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
     """A recorded search, for a case."""
-    rule = says = ""
+    fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
         rule, says = instead_of(case, content["replicas"], least)
-    return Search(
-        says=content["says"] + says,
-        model=content["model"],
-        protocol=content["protocol"],
-        configuration=content["configuration"],
-        prop=content["asked"],
-        depth=content.get("bound"),
-        initial=content.get("initial"),
-        is_permitted=content.get("is_permitted", False),
-        choices=content["choices"],
-        rule=rule,
-        is_witness=content.get("is_witness", False),
-    )
+        fields |= {"rule": rule, "says": content["says"] + says}
+    return Search(**fields)
 
 
 def result_of(content: Mapping[str, Any]) -> Result:
     """The result of a recorded search."""
-    return Result(
-        prop=content["property"],
-        word=Word(content["word"]),
-        depth=content.get("depth"),
-        judged=content["judged"],
-        is_exhausted=content.get("is_exhausted", False),
-        states=content["states"],
-        stopped=content.get("stopped"),
-        start=content.get("start", 0),
-        steps=tuple(content.get("steps", ())),
-        loop=content.get("loop"),
-        day=content["day"],
-        seconds=content["seconds"],
-    )
+    fields = {field: content[name] for name, field in _OF_RESULT.items() if name in content}
+    of_types = {"word": Word(content["word"]), "steps": tuple(content.get("steps", ()))}
+    return Result(**{"depth": None, "is_exhausted": False} | fields | of_types)
+
+
+def written(search: Search, result: Result) -> dict[str, Any]:
+    """A search and its result as the record has them; what is absent, or false, is left out."""
+    replicas = dict(search.instance.configuration.items()).get("replicas")
+    says = search.says.rpartition(", with ")[0] if search.rule else search.says
+    fields: dict[str, Any] = {}
+    for name, field in _OF_SEARCH.items():
+        fields[name] = getattr(search, field)
+        if name == "says":
+            fields |= {"says": says, "replicas": replicas}
+    fields |= {name: getattr(result, field) for name, field in _OF_RESULT.items()}
+    fields |= {"word": result.word.value, "steps": list(result.steps)}
+    of_failure = ("start", "steps", "loop")
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and (result.word in FAILS or name not in of_failure)
+    }
 
 
 # --- The file ---

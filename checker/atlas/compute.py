@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from isrcheck.checker.answers.findings import FAILS, Result, Search, assembled
 from isrcheck.checker.answers.planning import planned
 from isrcheck.checker.answers.questions import settings_of_topic
-from isrcheck.checker.answers.recorded import Record, result_of, search_of_record, texts_digest
+from isrcheck.checker.answers.recorded import Record, result_of, search_of_record, texts_digest, written
 from isrcheck.checker.atlas.cells import Cell, cells
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
@@ -200,7 +200,7 @@ def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result],
         for search in answer:
             if search.identity not in numbers:
                 numbers[search.identity] = len(numbers)
-                searches[search.identity] = _written(search, known[search.identity])
+                searches[search.identity] = written(search, known[search.identity])
         group["cells"][settings] = [numbers[search.identity] for search in answer]
     models = sorted({one["model"] for one in searches.values()})
     header: dict[str, Any] = {
@@ -232,32 +232,3 @@ def _answer(cell: Cell, known: Mapping[str, Result]) -> list[Search] | str | Non
         if known[search.identity].word in FAILS:
             break
     return made
-
-
-def _written(search: Search, result: Result) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        "model": search.model,
-        "protocol": search.protocol,
-        "configuration": search.configuration,
-        "says": search.says.rpartition(", with ")[0] if search.rule else search.says,
-        "replicas": dict(search.instance.configuration.items()).get("replicas"),
-        "asked": search.prop,
-        "bound": search.depth,
-        "initial": search.initial,
-        "is_permitted": search.is_permitted,
-        "choices": search.choices,
-        "is_witness": search.is_witness,
-        "property": result.prop,
-        "word": result.word.value,
-        "depth": result.depth,
-        "judged": result.judged,
-        "is_exhausted": result.is_exhausted,
-        "states": result.states,
-        "stopped": result.stopped,
-        "day": result.day,
-        "seconds": result.seconds,
-    }
-    if result.word in FAILS:
-        content |= {"start": result.start, "steps": list(result.steps)}
-        content |= {"loop": result.loop}
-    return {name: value for name, value in content.items() if value is not None and value is not False}

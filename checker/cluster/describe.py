@@ -475,7 +475,10 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
     found = Found()
     for name in names:
         path = STANDARD_INPUT if name == "-" else Path(name)
-        text = _standard_input() if name == "-" else read_text(path)
+        if name == "-" and sys.stdin is None:
+            cure = "give a file, or pipe the output into `check`"
+            raise PropertiesError(f"--describe -: there is no standard input; {cure}")
+        text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
         Reader(path, found).read(LINE_END.split(text))
     return _described(found, topic) if names else Described()
 
@@ -483,12 +486,6 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
 def shows_a_cluster(path: Path) -> bool:
     """Whether a file has the output of one of Kafka's tools, and is no property file. Raises PropertiesError."""
     return is_described(LINE_END.split(read_text(path)))
-
-
-def _standard_input() -> str:
-    if sys.stdin is None:
-        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output into `check`")
-    return decode(sys.stdin.buffer.read(), STANDARD_INPUT)
 
 
 # --- Topics -----------------------------------------------------------------------------------------------------------
@@ -518,12 +515,7 @@ def _described(found: Found, topic: str | None) -> Described:
         ),
         evidence=tuple(_evidence(found)),
         eligible_replicas=next(iter(found.eligible_replicas), None),
-        remarks=(
-            *_remarks(found, {name: len(partitions[name]) for name in names}),
-            *_unequal(partitions, names),
-            *_moving(partitions, names),
-            *_strange(partitions, names),
-        ),
+        remarks=tuple(_remarks(found, {name: partitions[name] for name in names})),
     )
 
 
@@ -549,40 +541,33 @@ def _factor(count: int, place: str) -> Property:
     return Property("replication.factor", str(count), Path(path), int(line))
 
 
-def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield what is missing in the output: `counts` are the partitions that are described of each topic."""
+def _remarks(found: Found, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
+    """Yield what is missing in the output, and what the answer is about where partitions of the topics differ."""
     for place in found.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in found.doubtful:
         yield f"{place}: the file ends without a line break; if it was cut off, the ISR of this line has more brokers"
     fewer = {
-        name: (count, found.headers[name][0])
-        for name, count in counts.items()
-        if name in found.headers and 0 < count < found.headers[name][0]
+        name: (len(partitions), found.headers[name][0])
+        for name, partitions in topics.items()
+        if name in found.headers and 0 < len(partitions) < found.headers[name][0]
     }
     if fewer:
         name, (count, whole) = next(iter(fewer.items()))
         more = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
-    if bare := [name for name in counts if name not in found.with_settings]:
+    if bare := [name for name in topics if name not in found.with_settings]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
-
-
-def _unequal(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
-    """Say which topics have partitions with different numbers of replicas, and what the answer is about."""
-    for name in names:
-        counts = sorted({len(one.target) for one in partitions[name]})
+    for name, partitions in topics.items():
+        counts = sorted({len(one.target) for one in partitions})
         if len(counts) > 1:
-            fewest = listed([one.name for one in partitions[name] if len(one.target) == counts[0]])
+            fewest = listed([one.name for one in partitions if len(one.target) == counts[0]])
             yield (
                 f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
                 f" the answer is for the fewest ({fewest})"
             )
-
-
-def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
-    """Say which partitions are being reassigned, and what the answer is about."""
-    moving = [one for name in names for one in partitions[name] if one.reassigned]
+    every = [one for partitions in topics.values() for one in partitions]
+    moving = [one for one in every if one.reassigned]
     if len(moving) == 1:
         one = moving[0]
         fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
@@ -592,14 +577,8 @@ def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str])
             f" it has {len(one.replicas)} now{added}"
         )
     elif moving:
-        partitions_named = listed([one.name for one in moving])
-        yield f"{len(moving):,} partitions are being reassigned ({partitions_named}): {_AFTER_IT}"
-
-
-def _strange(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
-    """Say which partitions have brokers in their ELR that are no replicas of them."""
-    strange = [one for name in names for one in partitions[name] if one.strangers]
-    if strange:
+        yield f"{len(moving):,} partitions are being reassigned ({listed([one.name for one in moving])}): {_AFTER_IT}"
+    if strange := [one for one in every if one.strangers]:
         ids = ", ".join(map(str, strange[0].strangers))
         more = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
         yield (

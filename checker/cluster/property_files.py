@@ -65,7 +65,13 @@ class Property:
 
 def read_properties(path: Path) -> list[Property]:
     """Return the properties of a file, in file order. Raises PropertiesError."""
-    return [_property(logical_line, path, line_number) for line_number, logical_line in _logical_lines(read_text(path))]
+    properties = []
+    for line, text in _logical_lines(read_text(path)):
+        parts = KEY_AND_VALUE.fullmatch(text)
+        assert parts is not None, "the pattern matches every line that is not continued"
+        key, value = (_without_escapes(parts[name], path, line) for name in ("key", "value"))
+        properties.append(Property(key, value, path, line))
+    return properties
 
 
 def read_text(path: Path) -> str:
@@ -112,29 +118,13 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if logical_line in ("", "\\") or logical_line[0] in "#!":
             continue
         parts = [logical_line]
-        while _is_continued(parts[-1]):
+        # An odd number of backslashes continues a line; an even number are escaped backslashes.
+        while (len(parts[-1]) - len(parts[-1].rstrip("\\"))) % 2:
             # A blank continuation line ends the logical line; a continuation that starts with # is not a comment.
             _, continuation = next(numbered, (0, ""))
             parts[-1] = parts[-1][:-1]
             parts.append(continuation.lstrip(WHITE_SPACE))
         yield line_number, "".join(parts)
-
-
-def _is_continued(line: str) -> bool:
-    """Whether a line ends with an odd number of backslashes; an even number are escaped backslashes."""
-    backslashes = len(line) - len(line.rstrip("\\"))
-    return backslashes % 2 == 1
-
-
-def _property(logical_line: str, path: Path, line_number: int) -> Property:
-    parts = KEY_AND_VALUE.fullmatch(logical_line)
-    assert parts is not None, "the pattern matches every line that is not continued"
-    return Property(
-        key=_without_escapes(parts["key"], path, line_number),
-        value=_without_escapes(parts["value"], path, line_number),
-        path=path,
-        line=line_number,
-    )
 
 
 def _without_escapes(text: str, path: Path, line_number: int) -> str:
@@ -368,6 +358,7 @@ _WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
 
 _CLIENTS = {Role.PRODUCER, Role.CONSUMER}
 _OWN_FILE = "in a .properties file of a Java producer (--producer FILE)"
+_FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework"
 _NOT_READ = "which isrcheck does not read yet"
 
 
@@ -442,13 +433,16 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
         shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
         raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
     is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
-    for one in sorted(properties, key=lambda one: _meant(one) not in READERS):
+    # First those that stand for a key on which the answer depends.
+    meant = [without_prefix(one.key) or _of_variable(_variable(one)) for one in properties]
+    for _, one in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
         if roles_that_know(one.key):
             continue
         if variable := _variable(one):
+            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
             raise PropertiesError(
                 f"{one.place}: {printable(variable)} is an environment variable of a container, {_NOT_READ}; give its"
-                f" settings with their own names{_for_example(_of_variable(variable))}"
+                f" settings with their own names{example}"
             )
         if _WITH_UNDERSCORES.fullmatch(one.key) and roles_that_know(dotted := one.key.replace("_", ".")):
             raise PropertiesError(
@@ -456,17 +450,18 @@ def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
                 f" (kafka-python: acks=1, retries=0); write {dotted}, and give acks, retries and enable.idempotence"
             )
         if one.key.startswith(_SPRING) or (not is_of_broker and without_prefix(one.key)):
-            raise _with_prefix(one)
+            whose = "Spring" if one.key.startswith(_SPRING) else _FRAMEWORK
+            key = without_prefix(one.key) or "acks"
+            example = _spelled(key, one.value if key in one.key.replace("-", ".") else "")
+            raise PropertiesError(
+                f"{one.place}: {printable(one.key)}={shown(one.key, one.value.strip())} is a setting of {whose},"
+                f" {_NOT_READ}; give {example} and what else counts {_OWN_FILE}"
+            )
     if role in _CLIENTS and properties and not any(roles_that_know(one.key) for one in properties):
         raise PropertiesError(
             f"{properties[0].place}: {printable(properties[0].key)} and all other keys of this file are none of Kafka's"
             f" Java clients; give what counts, such as acks, {_OWN_FILE}"
         )
-
-
-def _meant(one: Property) -> str:
-    """The key of Kafka that a variable or a longer key stands for."""
-    return without_prefix(one.key) or _of_variable(_variable(one))
 
 
 def _of_java(one: Property) -> str:
@@ -483,17 +478,6 @@ def _refusal(one: Property, dialect: str, counts: Property | None) -> Properties
     return PropertiesError(
         f"{one.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
         f" its defaults differ ({_DEFAULTS[dialect]})"
-    )
-
-
-def _with_prefix(one: Property) -> PropertiesError:
-    is_of_spring = one.key.startswith(_SPRING)
-    whose = "Spring" if is_of_spring else "a client in a file of Kafka Connect, Kafka Streams or another framework"
-    key = without_prefix(one.key) or "acks"
-    given = f"{printable(one.key)}={shown(one.key, one.value.strip())}"
-    example = _spelled(key, one.value if key in one.key.replace("-", ".") else "")
-    return PropertiesError(
-        f"{one.place}: {given} is a setting of {whose}, {_NOT_READ}; give {example} and what else counts {_OWN_FILE}"
     )
 
 
@@ -514,7 +498,3 @@ def _of_variable(name: str) -> str:
     words = name.lower().split("_")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")
-
-
-def _for_example(key: str) -> str:
-    return f", as in {key}=..." if key else ""

@@ -146,22 +146,38 @@ def read_versions(
     metadata = _metadata(settings, metadata_version)
     inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL), version_of_inter_broker_protocol)
     shown = _mode_shown(settings, metadata, evidence)
+    inter_broker_counts = inter_broker
     if shown and shown.value is Mode.KRAFT and inter_broker:
-        _refuse_before_kraft(inter_broker, told)
         inter_broker_counts = None
-    else:
-        inter_broker_counts = inter_broker
+        is_production = told is None or told.value.has(FIRST_PRODUCTION_KRAFT)
+        if is_production and not inter_broker.value.has(FIRST_METADATA_VERSION):
+            raise PropertiesError(
+                f"{inter_broker.source}: inter.broker.protocol.version: a KRaft broker refuses {inter_broker.value},"
+                f" which is older than {FIRST_METADATA_VERSION}; leave it out, and give {METADATA_VERSION_GIVEN} if you"
+                " know it"
+            )
     agreed = metadata or inter_broker_counts
     is_mode_shown = shown is not None
     shown = shown or _zookeeper_shown(settings, told, agreed)
-    binaries = told or _implied(agreed, evidence) or _assumed(settings, shown, inter_broker, evidence)
+    binaries = told or _assumed(settings, shown, inter_broker, evidence)
+    if told is None and agreed is not None:
+        implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
+        binaries = _raised(implied, _shown_by_outputs(evidence))
     mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
     _refuse_wrong_release(binaries, mode, evidence)
     migration = _migration(settings, binaries)
-    _refuse_feature(settings.get(*TRANSACTION_VERSION), told)
+    level = settings.get(*TRANSACTION_VERSION)  # it needs no metadata.version
+    if level and level.value and told and not told.value.has(first := FEATURES[level.key]):
+        raise PropertiesError(
+            f"{level.source}: {level.spelled} needs Kafka {first} or newer, but it is {told.value} ({told.source}); "
+            "correct one of them"
+        )
     for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
-        if given:
-            _refuse_newer(key[1], given, binaries)
+        if given and given.value.is_newer_than(binaries.value):
+            raise PropertiesError(
+                f"{given.source}: {key[1]}: Kafka {binaries.value} refuses {given.value}, which is newer; write "
+                f"{binaries.value.release_name} or older, or correct {KAFKA_VERSION}"
+            )
     if metadata and binaries.value.has(FIRST_WITHOUT_ZOOKEEPER) and not metadata.value.has(OLDEST_METADATA_OF_4_0):
         raise PropertiesError(
             f"{metadata.source}: metadata.version: Kafka {binaries.value} refuses {metadata.value}, which is older "
@@ -335,14 +351,6 @@ def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting |
 # --- The release ------------------------------------------------------------------------------------------------------
 
 
-def _implied(agreed: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Version] | None:
-    """Return the release of the version that the brokers have agreed on, or a later one that an output shows."""
-    if agreed is None:
-        return None
-    implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
-    return _raised(implied, _shown_by_outputs(evidence))
-
-
 def _assumed(
     settings: Settings,
     mode: Setting[Mode] | None,
@@ -367,7 +375,11 @@ def _assumed(
             if until != one.until:
                 source = f"not given: {one.tool} {one.shown}, as for KRaft brokers up to {until}"
             newest = Setting(version_of_binaries(until), source)
-    shown = [*_shown_by_outputs(evidence), *_shown_by_keys(settings)]
+    shown = _shown_by_outputs(evidence)
+    for each in settings:
+        since = first_release(each.role, each.key) if each.role in (Role.BROKER, Role.TOPIC) else None
+        if since:
+            shown.append(Setting(since, f"{each.source}: {each.key} is new in {since}"))
     if inter_broker is not None:
         key = INTER_BROKER_PROTOCOL[1]
         shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
@@ -386,44 +398,7 @@ def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
     return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
 
 
-def _shown_by_keys(settings: Settings) -> list[Setting[str]]:
-    """Return the first release of each given setting of brokers and topics."""
-    given = [(each, first_release(each.role, each.key)) for each in settings if each.role in (Role.BROKER, Role.TOPIC)]
-    return [Setting(since, f"{each.source}: {each.key} is new in {since}") for each, since in given if since]
-
-
 # --- Contradictions ---------------------------------------------------------------------------------------------------
-
-
-def _refuse_newer(key: str, given: Setting[Version], binaries: Setting[Version]) -> None:
-    if given.value.is_newer_than(binaries.value):
-        raise PropertiesError(
-            f"{given.source}: {key}: Kafka {binaries.value} refuses {given.value}, "
-            f"which is newer; write {binaries.value.release_name} or older, or correct {KAFKA_VERSION}"
-        )
-
-
-def _refuse_feature(given: GivenSetting | None, told: Setting[Version] | None) -> None:
-    """Refuse a feature that is on, in a release that does not know it. Its level needs no metadata.version."""
-    if given and given.value and told and not told.value.has(first := FEATURES[given.key]):
-        raise PropertiesError(
-            f"{given.source}: {given.spelled} needs Kafka {first} or newer, but it is {told.value} ({told.source}); "
-            "correct one of them"
-        )
-
-
-def _is_listed(release: Version) -> bool:
-    """Whether a release has a metadata.version of its own for production; a later one may have its predecessor's."""
-    return release.release_name in releases() and release.release_name != UNRELEASED
-
-
-def _refuse_before_kraft(given: Setting[Version], told: Setting[Version] | None) -> None:
-    """Since 3.3 a KRaft broker refuses an inter.broker.protocol.version of a release before KRaft."""
-    if not given.value.has(FIRST_METADATA_VERSION) and (told is None or told.value.has(FIRST_PRODUCTION_KRAFT)):
-        raise PropertiesError(
-            f"{given.source}: inter.broker.protocol.version: a KRaft broker refuses {given.value}, which is older than "
-            f"{FIRST_METADATA_VERSION}; leave it out, and give {METADATA_VERSION_GIVEN} if you know it"
-        )
 
 
 def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evidence: Sequence[Evidence]) -> None:
@@ -433,13 +408,15 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
     elif mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
     else:
+        # Whether it has a metadata.version of its own for production; a later one may have its predecessor's.
+        is_listed = release.release_name in releases() and release.release_name != UNRELEASED
         for one in evidence:
             if one.since and not release.has(one.since):
                 raise PropertiesError(
                     f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, new in "
                     f"{one.since}; correct {KAFKA_VERSION}"
                 )
-            if one.newest and release.is_newer_than(version_of_binaries(one.newest)) and _is_listed(release):
+            if one.newest and release.is_newer_than(version_of_binaries(one.newest)) and is_listed:
                 raise PropertiesError(
                     f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, the newest of "
                     f"{one.newest}; correct {KAFKA_VERSION}"
