@@ -39,14 +39,13 @@ from isrcheck.checker.cluster.describe import shows_a_cluster
 from isrcheck.checker.command.check_options import DOCTOR, TOPIC_NAME_ALONE
 from isrcheck.checker.command.form import OpenSession, Options
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, Limits
+from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, Budget, Limits
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.kafka.failures.catalogue import History, named
 from isrcheck.models.language.model import parse, refuse_out_of_range
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.answers.searching import Searcher, SideBySide

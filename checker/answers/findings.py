@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isrcheck.checker.failures.events import events
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import hashed_modules
+from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.language.model import Instance, parse
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.traces.format.trace import Trace

@@ -53,12 +53,12 @@ from isrcheck.checker.answers.questions import (
 )
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import Bounds, ChangeKind, Failure, History, failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.explaining.rarity import rarity
 
 # --- Generations ---

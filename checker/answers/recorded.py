@@ -21,7 +21,7 @@ from typing import Any
 from isrcheck.checker.answers.findings import FAILS, Finding, Result, Search, assembled, inexpressible
 from isrcheck.checker.answers.questions import LEAST, Case, Question, asked_instead, instead_of, key_of, why_unasked
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.engine_digest import hashed_modules
+from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs
 

@@ -33,15 +33,14 @@ from isrcheck.checker.answers.planning import of_instance, planned, with_power
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import Verdict, Word, verdicts
-from isrcheck.checker.resources.budget import UNLIMITED, Budget
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import from_steps
 
 Searching = Callable[[Search, Limits], Result]

@@ -30,10 +30,10 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
-    from isrcheck.checker.spark.runtime.session import Session
+    from isrcheck.checker.spark.session import Session
 
 
 def read_results(path: Path) -> dict[str, Result]:
@@ -142,8 +142,7 @@ def compute_on_spark(
     search of every cell. Cells that share a search share its task. Raises KeyboardInterrupt, SparkLostError; the
     results until then are kept.
     """
-    from isrcheck.checker.spark.runtime.environment_check import require_same  # here, for Spark is optional
-    from isrcheck.checker.spark.runtime.tasks import results_of
+    from isrcheck.checker.spark.tasks import require_same, results_of
 
     require_same(session)
     deadline, progress = time.time() + seconds, ProgressLine("atlas")  # a time of day: executors share no other clock

@@ -31,11 +31,11 @@ from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, human_bytes
 from isrcheck.checker.session.marked_folder import MarkedFolder
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.java import INSTALL
+from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import Column, Table, Type
 from isrcheck.checker.tables.rows import TableRow
 from isrcheck.checker.tables.write import encoded
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 INDEX, PARQUET = "index.html", "atlas.parquet"
 _FILES = "|".join(re.escape(kind.file) for kind in KINDS)

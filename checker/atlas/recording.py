@@ -31,7 +31,7 @@ from isrcheck.checker.atlas.compute import (
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.kafka.atlas import RECORD
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -70,8 +70,8 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
     if options.master is None:
         compute(computing, wanted, time.monotonic() + seconds)
         return
-    from isrcheck.checker.spark.runtime.session import spark_session  # needs Spark's packages
-    from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+    from isrcheck.checker.spark.request import SparkOptions
+    from isrcheck.checker.spark.session import spark_session
 
     with spark_session(SparkOptions(master=options.master), ProgressLine("atlas").announce) as session:
         compute_on_spark(session, computing, wanted, search_on_executor, limits, seconds)

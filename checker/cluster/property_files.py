@@ -33,7 +33,7 @@ from isrcheck.checker.cluster.releases import (
     version_of_inter_broker_protocol,
     version_of_metadata,
 )
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 # Java's line ends and white space; str.splitlines and str.strip accept more characters.
 LINE_END = re.compile(r"\r\n|\r|\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.command.form import Options
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def chosen(options: Options) -> list[Failure]:

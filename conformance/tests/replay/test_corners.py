@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.support.replay import instance_of, must_replay, trace_of
 from isrcheck.conformance.cluster import acts
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.implemented import UntimelyError
@@ -14,7 +14,7 @@ from isrcheck.conformance.replay.compare import compared, replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.conformance.replay.walks import walk
-from isrcheck.models.kafka.state.clients.sequences import is_remembered
+from isrcheck.models.kafka.state.clients import is_remembered
 from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.run import State
 

@@ -25,8 +25,8 @@ from isrcheck.checker.atlas.cells import clusters
 from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.models import registry
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.language.model import parse
 
 DURABLE = {"min_insync_replicas": 2}

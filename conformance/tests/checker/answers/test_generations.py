@@ -6,8 +6,8 @@ import pytest
 
 from isrcheck.checker.answers.planning import Family, Mistake, effective, family, isolated, mistakes, numbers, repaired
 from isrcheck.checker.answers.questions import Case, loses_data
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import named
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import BrokerStateCheck, Truncation, UnknownProducer
 
 REELECTED = ("REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER", "off")

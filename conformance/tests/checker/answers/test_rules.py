@@ -34,8 +34,8 @@ from isrcheck.checker.answers.questions import (
 from isrcheck.checker.atlas.cells import clusters
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
 WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)

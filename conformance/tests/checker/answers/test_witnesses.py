@@ -13,7 +13,7 @@ from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.atlas.cells import clusters
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 
 FAULTS = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
 

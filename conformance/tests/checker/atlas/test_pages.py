@@ -51,7 +51,7 @@ from isrcheck.checker.atlas.tables import (
 )
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture(scope="module")

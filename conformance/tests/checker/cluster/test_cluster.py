@@ -18,7 +18,7 @@ from isrcheck.checker.cluster.ignored import Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError, read_properties
 from isrcheck.checker.cluster.releases import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.cluster.settings import Setting, role_of
-from isrcheck.models.kafka import STAND_INS
+from isrcheck.models.kafka.generations import STAND_INS
 
 SHIPPED_FILES = SHARED / "data" / "properties"
 needs_shipped_files = pytest.mark.skipif(

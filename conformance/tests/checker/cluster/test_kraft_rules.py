@@ -15,9 +15,9 @@ from isrcheck.checker.cluster.cluster import Cluster, read_clusters
 from isrcheck.checker.cluster.generation import transactions_generation
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import releases, version_of_binaries
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import BrokerStateCheck
-from isrcheck.models.transactions import MODEL as TRANSACTIONS
+from isrcheck.models.transactions.generations import MODEL as TRANSACTIONS
 
 ELR_ON, ELR_OFF = "eligible.leader.replicas.version=1", "eligible.leader.replicas.version=0"
 
