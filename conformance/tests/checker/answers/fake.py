@@ -91,6 +91,12 @@ class Fake:
     expected: list[tuple[Case, Question]] = field(default_factory=list)
     is_closed: bool = False
 
+    def says(self, found: Finding, *abouts: Topic | str, otherwise: Finding | None = None) -> None:
+        """Answer so what is asked about these topics or known failures; everything else as usual, or `otherwise`."""
+        self.rule = lambda case, question: (
+            found if {question.topic, question.name} & {*abouts} else otherwise or usual(case, question)
+        )
+
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Note what is expected."""
         self.expected += [(case, question) for case, question, _ in questions]

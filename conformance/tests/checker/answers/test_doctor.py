@@ -33,6 +33,7 @@ DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
 UNLESS = " unless 2 brokers are lost or all lose power"
 ZOOKEEPER = "zookeeper.connect=z:2181\n"
+DURABLE_3_9 = "--config t --broker b --kafka-version 3.9"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -144,9 +145,7 @@ def test_a_change_says_which_known_defects_matter_with_it(ask, fake, release, se
 
 
 def test_a_question_that_is_not_searched_says_why(ask, fake):
-    fake.rule = lambda case, question: (
-        inexpressible("no model has it") if question.topic is Topic.ORDER else usual(case, question)
-    )
+    fake.says(inexpressible("no model has it"), Topic.ORDER)
     _, text, _ = ask("--config t --kafka-version 3.9 --broker b --details", t=DURABLE, b=BROKER)
     assert labelled(text)["Resends"] == ["order not searched: no model has it"]
     assert [line.split() for line in text.splitlines() if line.startswith("  order ")] == [["order", "n/a", "-", "-"]]
@@ -174,11 +173,7 @@ def test_a_known_defect_of_the_release(ask):
 def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
     """Of four replicas the searches of 8.7d and 8.25 end too early: a first line with one defect alone hides both."""
 
-    def rule(case, question):
-        is_open = question.name in ("stale_diverging_response", "stale_record")
-        return finding(Word.NO_VIOLATION, judged=10) if is_open else usual(case, question)
-
-    fake.rule = rule
+    fake.says(finding(Word.NO_VIOLATION, judged=10), "stale_diverging_response", "stale_record")
     code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
     assert code == 12
     assert (
@@ -201,11 +196,7 @@ def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
 def test_a_release_that_has_a_repair_is_not_told_to_upgrade_to_it(ask, fake, format_version, release, says):
     """Where an old record format keeps the repair from working, the advice says what is to be done."""
 
-    def rule(case, question):
-        is_shown = question.name == "truncation_to_high_watermark"
-        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
-
-    fake.rule = rule
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), "truncation_to_high_watermark")
     topic = f"{DURABLE}message.format.version={format_version}\nunclean.leader.election.enable=false\n"
     _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=topic, b=BROKER)
     defect = labelled(text)["Defect"]
@@ -214,16 +205,14 @@ def test_a_release_that_has_a_repair_is_not_told_to_upgrade_to_it(ask, fake, for
 
 
 def test_nothing_is_found(ask):
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert "Defect" not in text
 
 
 def test_what_was_searched_to_a_depth_says_so(ask, fake):
-    fake.rule = lambda case, question: (
-        finding(Word.NO_VIOLATION, judged=24) if question.topic is Topic.LOSS else usual(case, question)
-    )
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.NO_VIOLATION, judged=24), Topic.LOSS)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to depth 24: a broker crashes"]
     assert labelled(text)["Source"] == [
@@ -233,7 +222,7 @@ def test_what_was_searched_to_a_depth_says_so(ask, fake):
 
 def test_fewer_steps_than_a_failure_takes_say_nothing_about_it(ask, fake):
     fake.rule = lambda case, question: finding(Word.NO_VIOLATION, judged=14)
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert code == 3
     why = "searched to depth 14 only, and its known history takes 23 steps"
     assert text.splitlines()[0] == (
@@ -281,10 +270,8 @@ def test_a_topic_without_acknowledgements_is_broken(ask, fake):
 
 
 def test_a_loss_that_the_settings_do_not_allow_is_a_broken_promise(ask, fake):
-    fake.rule = lambda case, question: (
-        finding(Word.VIOLATED, MISSED_DEMOTION) if question.topic is Topic.LOSS else usual(case, question)
-    )
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), Topic.LOSS)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (12, "Can lose acknowledged records")
     assert "your settings allow this" not in text
     assert labelled(text)["Change"] == ["no one or two settings prevent it"]
@@ -308,20 +295,15 @@ def test_a_loss_that_the_settings_do_not_allow_is_a_broken_promise(ask, fake):
     ],
 )
 def test_what_is_undecided_never_reads_like_a_pass(ask, fake, topic, line):
-    def rule(case, question):
-        if question.topic is topic:
-            return finding(Word.UNDECIDED, stopped="seconds", judged=9)
-        return finding(Word.HOLDS)
-
-    fake.rule = rule
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.UNDECIDED, stopped="seconds", judged=9), topic, otherwise=finding(Word.HOLDS))
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (3, line)
     assert "Keeps" not in text
 
 
 def test_a_promise_that_no_known_defect_explains(ask, fake):
     fake.rule = lambda case, question: finding(Word.VIOLATED if question.topic is Topic.ORDER else Word.HOLDS)
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert code == 3
     assert text.splitlines()[0].startswith(
         "Cannot tell, because acked_not_lost can fail, which no known defect of this"
@@ -352,11 +334,8 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
 
 
 def test_defects_that_need_a_disk_are_said_beside(ask, fake):
-    def rule(case, question):
-        return finding(Word.PERMITTED) if question.name == "last_replica_standing" else usual(case, question)
-
-    fake.rule = rule
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.PERMITTED), "last_replica_standing")
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
 
@@ -371,7 +350,7 @@ def test_a_loss_of_a_disk_that_cannot_be_searched_is_said_beside_the_others(ask,
 
     fake.rule = rule
     broker = "zookeeper.connect=z:2181\n"
-    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=broker)
+    _, text, _ = ask(DURABLE_3_9, t=DURABLE, b=broker)
     assert labelled(text)["Disk"] == [
         "of one broker: can lose an acknowledged record; this release does not claim to survive it",
         "known defects that are not searched: 8.9 A follower that has lost its disk joins the ISR by a request from"
@@ -384,11 +363,7 @@ def test_a_loss_of_a_disk_that_cannot_be_searched_is_said_beside_the_others(ask,
 def test_the_nearest_release_with_a_repair_is_named(ask, fake, release, repaired):
     """8.7a is repaired in 2.7.2, 2.8.1 and 3.0."""
 
-    def rule(case, question):
-        is_shown = question.name == "diverging_fetch_counts"
-        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
-
-    fake.rule = rule
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), "diverging_fetch_counts")
     _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=DURABLE, b=BROKER)
     assert labelled(text)["Defect"][2] == f"no single setting avoids it; repaired in {repaired}"
 
@@ -418,11 +393,9 @@ def test_a_repair_is_named_beside_a_setting(ask, fake, release, controller, whos
 def test_what_transactions_do_not_keep_is_said_beside_what_was_searched(ask, fake):
     """8.17d needs a fault that the question has not; the searches take the coordinators' log to lose nothing."""
 
-    def rule(case, question):
-        is_shown = question.name == "late_marker_ends_the_next_transaction"
-        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
-
-    fake.rule = rule
+    fake.says(
+        finding(Word.VIOLATED, MISSED_DEMOTION), "late_marker_ends_the_next_transaction", otherwise=finding(Word.HOLDS)
+    )
     topic = f"{DURABLE}transactional.id=t\n"
     for line, only_copy in (
         ("", None),
@@ -478,10 +451,7 @@ def test_the_progress_speaks_of_known_defects_by_number():
 
 
 def test_fifteen_lines_are_enough(ask, fake):
-    fake.rule = lambda case, question: finding(
-        Word.VIOLATED if question.topic is Topic.DEFECT else Word.HOLDS,
-        MISSED_DEMOTION if question.topic is Topic.DEFECT else None,
-    )
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), Topic.DEFECT, otherwise=finding(Word.HOLDS))
     code, text, _ = ask("--config t --kafka-version 1.0", t=f"{DURABLE}enable.idempotence=true\n")
     lines = text.splitlines()
     assert code == 12
@@ -494,9 +464,7 @@ def test_fifteen_lines_are_enough(ask, fake):
 def test_defects_without_a_line_of_their_own_have_their_label(ask, fake, monkeypatch):
     """Else their number reads like a part of the line above it."""
     monkeypatch.setattr("isrcheck.checker.answers.report.MOST_LINES", 8)
-    fake.rule = lambda case, question: (
-        finding(Word.VIOLATED, MISSED_DEMOTION) if question.topic is Topic.DEFECT else usual(case, question)
-    )
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), Topic.DEFECT)
     _, text, _ = ask("--topic t --producer p --kafka-version 4.1", t=DURABLE, p="acks=all\n")
     assert labelled(text)["Defect"] == [
         "15 known defects (8.22b, 8.22c, 8.22d, 8.24, 8.25, 8.27, 8.28, 8.29, 8.31, 8.32, 8.33, 8.35, 8.36, 8.44,"
@@ -716,7 +684,7 @@ def test_a_minimum_of_one_is_worse_than_two(ask):
         (3, f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')}", "2 brokers"),
     ):
         topic = f"replication.factor=3\nmin.insync.replicas={least}\nacks=all\n"
-        _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
+        _, text, _ = ask(DURABLE_3_9, t=topic, b=BROKER)
         assert text.splitlines()[0] == first
         replicas = "1 replica" if least == 1 else f"{least} replicas"
         says = f"at worst, with {replicas} in sync: a committed record survives the loss of {worst}"
@@ -724,19 +692,15 @@ def test_a_minimum_of_one_is_worse_than_two(ask):
 
 
 def test_how_many_brokers_can_be_lost_has_to_be_known(ask, fake):
-    fake.rule = lambda case, question: (
-        finding(Word.UNDECIDED, stopped="seconds") if question.topic is Topic.SURVIVES else usual(case, question)
-    )
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.UNDECIDED, stopped="seconds"), Topic.SURVIVES)
+    code, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     first = "Cannot tell, because how many brokers can be lost is undecided: the time limit is reached"
     assert (code, text.splitlines()[0]) == (3, f"{first}; nothing was found to depth 20")
 
 
 def test_the_loss_of_power_of_one_broker_comes_before_that_of_all(ask, fake):
-    fake.rule = lambda case, question: (
-        finding(Word.PERMITTED) if question.topic is Topic.POWER else usual(case, question)
-    )
-    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    fake.says(finding(Word.PERMITTED), Topic.POWER)
+    _, text, _ = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert (
         text.splitlines()[0] == "Keeps its promises within these bounds, unless 2 brokers are lost or one loses power"
     )
@@ -757,7 +721,7 @@ def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
 
     fake.rule = rule
     topic = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.enable=true\nacks=1\n"
-    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
+    _, text, _ = ask(DURABLE_3_9, t=topic, b=BROKER)
     assert [line for line in labelled(text)["Change"] if not line.startswith(("costs", "known defects"))] == [
         "acks=all and unclean.leader.election.enable=false (producers, with a restart; topic, at once):"
         " then no loss is found, searched to the end",
@@ -810,7 +774,7 @@ def test_fail_on_unknown_and_strict(ask, fake):
 
 def test_ctrl_c_says_what_is_known(ask, fake):
     fake.most = 1
-    code, text, err = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    code, text, err = ask(DURABLE_3_9, t=DURABLE, b=BROKER)
     assert code == 130
     assert "interrupted; this is what was found so far" in err
     assert text.splitlines()[0].startswith(
@@ -818,7 +782,7 @@ def test_ctrl_c_says_what_is_known(ask, fake):
     )
     assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to the end: a broker crashes"]
     fake.most = 0
-    code, text, _ = ask("--config t --broker b --kafka-version 3.9")
+    code, text, _ = ask(DURABLE_3_9)
     assert (code, text.splitlines()[0]) == (130, "Cannot tell, because it was interrupted")
 
 
@@ -1088,11 +1052,7 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
 def test_details_have_the_advice_of_a_defect(ask, fake):
     """Every single setting that avoids 8.7b costs availability; none is needed if consumers read from leaders only."""
 
-    def rule(case, question):
-        is_shown = question.name == "high_watermark_of_a_diverging_response"
-        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
-
-    fake.rule = rule
+    fake.says(finding(Word.VIOLATED, MISSED_DEMOTION), "high_watermark_of_a_diverging_response")
     _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
     assert labelled(text)["Defect"][3] == "known as KAFKA-14704"
     assert labelled(text)["Defect"][4] == (
