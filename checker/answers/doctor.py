@@ -10,7 +10,6 @@ answer, or where --fresh asks for them. What searches is imported for the first 
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,10 +35,11 @@ from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
 from isrcheck.checker.cluster.describe import shows_a_cluster
-from isrcheck.checker.command.check_options import DOCTOR, TOPIC_NAME_ALONE
-from isrcheck.checker.command.form import OpenSession, Options
+from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.command.options import OpenSession, Options
+from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, Budget, Limits
+from isrcheck.checker.resources.limits import Budget, Limits
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.progress import ProgressLine
@@ -301,8 +301,8 @@ MOST_PROCESSES = 4
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
     """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
     for an entry of --set that is no budget."""
-    searches = Searches(opening, budgets_of(options.settings), left)
-    return searches if searches.budgets or options.own["fresh"] else FromTheAtlas(searches)
+    searches = Searches(opening, budgets_of(options.model.settings), left)
+    return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:
@@ -427,16 +427,14 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
-    budget = Budget(
-        options.form.seconds if options.limits.seconds is None else options.limits.seconds, 0, opening.began
-    )
+    budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
     reading = _read(options)
     progress = ProgressLine("doctor")
     began = time.monotonic()
     asking = Asking(
         answerer,
-        replace(options.limits, threads=options.threads or min(os.cpu_count() or 1, MOST_THREADS_FOR_A_CLUSTER)),
+        options.limits,
         lambda: budget.left,
         lambda what: progress.tell(what, time.monotonic() - began),
     )
@@ -448,16 +446,16 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:
-        lines = answer_lines(answers[0], now, reading.remarks, details=options.own["details"])
+        lines = answer_lines(answers[0], now, reading.remarks, details=options.output.details)
     else:
         lines = table_lines(answers, now, reading.remarks)
-        if options.own["details"]:
+        if options.output.details:
             lines += [line for one in answers for line in ("", *answer_lines(one, now_of([one.cluster]), details=True))]
-    files, failure = _traces(answers, options.out) if _wants_traces(options, answers) else ({}, "")
+    files, failure = _traces(answers, options.output.folder) if _wants_traces(options, answers) else ({}, "")
     if files:
         commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
         lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
-    code = code_of(answers, options.own["fail_on"] or (), strict=options.strict)
+    code = code_of(answers, options.cluster.fail_on or (), strict=options.output.strict)
     return CommandResult(
         "\n".join(lines),
         as_object(answers, now, reading.remarks),
@@ -470,21 +468,22 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 def _read(options: Options) -> Reading:
     """Read the files; one without a role may be the output of one of Kafka's tools."""
-    files, described = [], list(options.describe)
-    words = [options.target, *options.rest] if options.form.name == DOCTOR else []
-    for role, path in (*options.files, *((None, Path(word)) for word in words if word is not None)):
+    asked = options.cluster
+    files, described = [], list(asked.describe)
+    words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
+    for role, path in (*asked.files, *((None, Path(word)) for word in words if word is not None)):
         if str(path) == "-" or (role is None and shows_a_cluster(path)):
             described.append(str(path))
         else:
-            files.append((role, path))
-    if options.topic_name is not None and not described:
+            files.append((None if role is None else Role(role), path))
+    if asked.topic_name is not None and not described:
         raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, options.kafka_version, described, options.topic_name, options.metadata_version)
+    return read_clusters(files, asked.kafka_version, described, asked.topic_name, asked.metadata_version)
 
 
 def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
     """Whether the histories are written as traces, for which the model has to be loaded: not for a quick answer."""
-    is_asked = options.own["details"] or options.own["fresh"] or "--out" in options.words or options.own.get("report")
+    is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     return len(answers) == 1 and bool(is_asked)
 
 

@@ -261,7 +261,7 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 def trace_of(history: History) -> Trace:
     """Take every step again, without a search. Raises UsageError if a step is not possible, or if the verdict is
     another one."""
-    from isrcheck.models.settings import words_of_name, words_of_values
+    from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 
     instance = instance_of(history.model, history.protocol, history.configuration)

@@ -24,8 +24,7 @@ from isrcheck.checker.atlas.page import WHOLE, Facts, View, whole, with_filters
 from isrcheck.checker.atlas.proofs import DEFECTS, SEARCHES, TRACES, Histories, Searches, defect_pages
 from isrcheck.checker.atlas.tables import KINDS, Cells, Line, Sheet, rows_of, settings_of, sheets
 from isrcheck.checker.atlas.tables import Column as Asked
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.outcome.exit_codes import SAFE
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, human_bytes
@@ -35,6 +34,7 @@ from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import Column, Table, Type
 from isrcheck.checker.tables.rows import TableRow
 from isrcheck.checker.tables.write import encoded
+from isrcheck.commands.exit_codes import SAFE
 from isrcheck.models.messages import UsageError
 
 INDEX, PARQUET = "index.html", "atlas.parquet"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Mark, Row, SettingColumn, Spelling, Status
 from isrcheck.checker.session.formatting import counted
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.markup import Content, Element, as_html, data, element
 from isrcheck.traces.drawing.markup import beside as text_beside
 from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
