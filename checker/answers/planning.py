@@ -164,10 +164,11 @@ def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-MECHANISMS = (
-    *("enable_idempotence", "consumers", "reassignments", "min_isr_changes", "unregistrations", "folder_deletions"),
-    *("replicas_of_partition_0", "DELETION_IS_ANSWERED", "FETCH_IS_SPLIT"),
-)
+_MECHANISMS = """
+    enable_idempotence consumers reassignments min_isr_changes unregistrations folder_deletions
+    replicas_of_partition_0 DELETION_IS_ANSWERED FETCH_IS_SPLIT
+"""
+MECHANISMS = frozenset(_MECHANISMS.split())
 """The entries of mechanisms that a configuration can lack: then a mistake of such a mechanism has no effect."""
 
 
@@ -178,7 +179,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
-            entries = frozenset(MECHANISMS) & pairs(failure.history.configuration).keys()
+            entries = MECHANISMS & pairs(failure.history.configuration).keys()
             found |= {one.switch: entries & found.get(one.switch, entries) for one in mistakes(failure.name)}
     return found
 

@@ -146,7 +146,8 @@ class InThisProcess:
 
         def explored(reduction: AskedReduction) -> Exploration:
             return self.session.explore(
-                *(search.instance, within),
+                search.instance,
+                within,
                 only=only,
                 subject=search.says,
                 reduction=reduction,

@@ -129,8 +129,12 @@ PRODUCERS = Kind(
     "What a producer's resends do: a record that appears twice, or records in another order than they were sent.",
     "Twice or out of order",
     (
-        *("acks", "enable_idempotence", "retries", "max_in_flight_requests"),
-        *("replication_factor", "min_insync_replicas"),
+        "acks",
+        "enable_idempotence",
+        "retries",
+        "max_in_flight_requests",
+        "replication_factor",
+        "min_insync_replicas",
     ),
     (
         Column(Topic.DUPLICATES, "Duplicates", "Can a record appear twice?", decides=True),
