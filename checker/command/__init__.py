@@ -2,5 +2,5 @@
 
 In:  the command-line arguments.
 Out: `Options`, or a UsageError with a message of one line.
-May import: kafka_config, analyses, tables, session and everything below them.
+May import: cluster, analyses, tables, session and everything below them.
 """

@@ -198,7 +198,7 @@ def _refuse_topic_name(options: Options) -> None:
 
 _CONFIG = Form(
     name=CONFIG,
-    module="isrcheck.checker.doctor.run",
+    module="isrcheck.checker.answers.doctor",
     usage={"check --config FILE [--config FILE ...]": "Kafka's .properties files -> can this cluster lose a record?"},
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
     refusals=dict.fromkeys(("--protocol", "--switch", "--swap"), _FILES_SAY)
@@ -522,7 +522,7 @@ def _refuse_for_atlas(options: Options) -> None:
 _ATLAS = Form(
     name=ATLAS,
     word=ATLAS,
-    module="isrcheck.checker.atlas.pages.run",
+    module="isrcheck.checker.atlas.folder",
     usage={WRITE_ATLAS: "the recorded answers for every combination of settings, as pages with filters"},
     examples=("check atlas -o atlas", "check atlas -o atlas_of_kafka", "check atlas -o public/atlas"),
     as_in=WRITE_ATLAS,

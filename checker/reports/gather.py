@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from isrcheck.checker.answers.answer import Answer, Doctored
+from isrcheck.checker.answers.answer import Kind as AnswerKind
+from isrcheck.checker.answers.report import change_of, rows_of, settings_of
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.comparisons.matrix import MatrixFound
 from isrcheck.checker.comparisons.matrix_record import Match, RecordedRun
-from isrcheck.checker.doctor.answer import Answer, Doctored
-from isrcheck.checker.doctor.answer import Kind as AnswerKind
-from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
 from isrcheck.checker.reports.content import (
     Grid,
     GridRow,

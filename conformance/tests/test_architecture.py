@@ -32,16 +32,11 @@ MAY_IMPORT = {
 FLOORS = {
     "checker": (
         *(
-            ("reports", "atlas/pages"),
-            ("doctor",),
-            ("doctor/searches",),
+            ("reports", "atlas"),
+            ("answers",),
             ("forms", "graph", "sweep", "failures", "comparisons"),
-            ("family", "schemes"),
             ("command",),
-            ("atlas",),
-            ("kafka_config",),
-            ("questions",),
-            ("kafka_settings",),
+            ("cluster",),
             ("running", "tables"),
             ("simulation",),
         ),

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.tests.checker.doctor.answers import Fake
+from conformance.tests.checker.answers.fake import Fake
 from conformance.tests.support.engine import checking, searched_to, verdict_of
 from conformance.tests.support.report import HOSTILE, NAME, banners_of, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
+from isrcheck.checker.answers import doctor
 from isrcheck.checker.comparisons import matrix_record as matrix
-from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reports import reporting
 from isrcheck.checker.reports.content import Outcome, outcome_of
