@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from isrcheck.models import language
 from isrcheck.models.language.declarations import DeclarationError
-from isrcheck.models.language.reading.files import former_names
+from isrcheck.models.language.reading.source import former_names
 from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FAMILIES = {
     "kafka": "isrcheck.models.kafka.generations",
     "exactly_once": "isrcheck.models.exactly_once",
     "transactions": "isrcheck.models.transactions.generations",
-    "coordinator": "isrcheck.models.coordinator.generations",
+    "coordinator": "isrcheck.models.coordinator.runtime",
     "consumer_commits": "isrcheck.models.coordinator.consumer_commits",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "kafka_scenarios": "isrcheck.models.kafka.scenarios",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isrcheck.models.kafka.properties import promises
+from isrcheck.models.kafka import promises
 from isrcheck.models.kafka.state import broker as commit
 from isrcheck.models.kafka.state import broker as min_isr
 from isrcheck.models.kafka.state import clients as readers

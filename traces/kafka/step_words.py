@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isrcheck.models.kafka.actions import alter_partition
-from isrcheck.models.kafka.actions.kraft import brokers as metadata
-from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
+from isrcheck.models.kafka.actions import kraft as kraft_controller
+from isrcheck.models.kafka.actions import kraft as metadata
 from isrcheck.models.kafka.state import controller as assignment
 from isrcheck.models.kafka.state import controller as requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState

@@ -12,7 +12,7 @@ from isrcheck.conformance.cluster.coordinator.group import GroupRecord, RecordKi
 from isrcheck.conformance.cluster.coordinator.views import CoordinatedView, CoordinatorView
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.cluster.views import BrokerView
-from isrcheck.models.coordinator.state import Answer, Kind
+from isrcheck.models.coordinator.runtime import Answer, Kind
 from isrcheck.models.language import NONE
 
 KINDS = {RecordKind.COMMIT: Kind.COMMIT, RecordKind.MEMBER: Kind.MEMBER, RecordKind.CLASSIC: Kind.CLASSIC}

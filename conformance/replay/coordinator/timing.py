@@ -12,7 +12,7 @@ conversion; the model's loads it.
 
 from __future__ import annotations
 
-from isrcheck.models.coordinator.state import Kind
+from isrcheck.models.coordinator.runtime import Kind
 from isrcheck.models.language import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace

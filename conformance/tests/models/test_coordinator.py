@@ -16,7 +16,7 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
-from isrcheck.models.coordinator.state import Service
+from isrcheck.models.coordinator.runtime import Service
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.messages import UsageError
 

@@ -19,8 +19,7 @@ from isrcheck.models import run, tier
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError
-from isrcheck.models.tier import MODEL
-from isrcheck.models.tier.state import Seeding
+from isrcheck.models.tier import MODEL, Seeding
 
 Values = dict[str, int]
 
@@ -311,7 +310,7 @@ def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
 
 def test_a_wrong_repair_leaves_a_follower_stuck():
     """The property that all replicas can return fails if the repair is made wrong."""
-    wrong = assemble("tier", [tier.state, tier.actions, tier.promises], {"4.5": (stuck_builder, tier.GENERATION_4_5)})
+    wrong = assemble("tier", tier, {"4.5": (stuck_builder, tier.GENERATION_4_5)})
     values = COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2}
     found = explore(wrong.instance("4.5", values), Limits(memory=1 << 30), only=["every_replica_can_return"])
     assert found.findings["every_replica_can_return"].found.path.depth == 14
