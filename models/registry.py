@@ -71,7 +71,7 @@ PUBLISHED = ("truncate_to_high_watermark", "kip_101", "kip_279", "kip_320_first_
 """The protocols of the family `published`: they are known without loading it."""
 
 OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
-"""Models that others published, below models/published/others/: each is one module, or names its modules as `PARTS`."""
+"""Models that others published, below models/published/others/: each is one module."""
 
 SINGLE = {
     "isr_propagation": "isrcheck.models.isr.propagation",
@@ -106,8 +106,7 @@ def load(name: str) -> tuple[Model, str | None]:
 def _single(name: str) -> Model:
     from isrcheck.models.language.model import assemble
 
-    module = importlib.import_module(SINGLE[name])
-    return assemble(name, getattr(module, "PARTS", module))
+    return assemble(name, importlib.import_module(SINGLE[name]))
 
 
 def load_file(path: Path) -> Model:
