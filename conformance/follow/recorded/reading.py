@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
+from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
     NULL,
     Acked,
@@ -24,7 +25,6 @@ from isrcheck.conformance.follow.recorded.lines import (
     Disk,
     ElectRequest,
     Fault,
-    FaultKind,
     Header,
     HighWatermark,
     Holds,

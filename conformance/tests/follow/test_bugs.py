@@ -13,8 +13,7 @@ from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, OF_ADMINISTRATORS
 
 CAUGHT = {

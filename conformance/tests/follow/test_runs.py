@@ -14,13 +14,11 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.replay import GENERATIONS, KRAFT
-from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.cluster.log.storage import FileStorage, StorageError
+from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import follow
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]

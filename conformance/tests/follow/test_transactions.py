@@ -12,12 +12,11 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.recorder.transactions.plan import ModelGap, TransactionsPlan
-from isrcheck.conformance.follow.runs import reading
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.conformance.follow.recorder.transactions import ModelGap, TransactionsPlan
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError

@@ -13,10 +13,10 @@ from conformance.tests.audit.building import GZIP, batch
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.wire import convert, disks
+from isrcheck.conformance.follow.search.explain import Explained, follow_recording
+from isrcheck.conformance.follow.wire import beside as disks
+from isrcheck.conformance.follow.wire import convert, messages
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.conformance.follow.wire.lines import messages
 from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
@@ -201,7 +201,7 @@ def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             b"\x00\x00\x00\x09",
             "00.log: byte 0 begins no record batch of format 2; ",
         ),
-        ("t-0/00000000000000000000.log", 61, b"\xff", "00.log: record 0 of the batch at byte 0 is damaged; "),
+        ("t-0/00000000000000000000.log", 61, b"\xff", "00.log: a record of the batch at byte 0 is damaged; "),
         (
             "t-0/00000000000000000000.log",
             7,
