@@ -17,6 +17,7 @@ uploads and of deletions, and several leaders at a time.
 import sys
 from enum import IntEnum
 
+from isrcheck.models.client_settings import Truth
 from isrcheck.models.language import (
     NONE,
     Domain,
@@ -39,17 +40,6 @@ from isrcheck.models.language import (
 from isrcheck.models.language.model import assemble
 
 # --------------------------------------------------------------------------------------------------------------- values
-
-
-class Truth(IntEnum):
-    """A Boolean key of Kafka's."""
-
-    FALSE = 0
-    TRUE = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
 
 
 class Seeding(IntEnum):

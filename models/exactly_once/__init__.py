@@ -3,9 +3,9 @@
 A generation is data: defaults of the client, and what brokers and clients do about sequence numbers.
 """
 
-from isrcheck.models.client_settings import Acks
+from isrcheck.models.client_settings import Acks, Truth
 from isrcheck.models.exactly_once import actions, promises, state
-from isrcheck.models.exactly_once.state import Retries, Truth, UnknownProducer
+from isrcheck.models.exactly_once.state import Retries, UnknownProducer
 from isrcheck.models.language.model import assemble
 
 GENERATION_0_11 = {

@@ -1,6 +1,6 @@
 """The actions of the application and its producer, of the leaders of the partitions, and faults."""
 
-from isrcheck.models.client_settings import Acks
+from isrcheck.models.client_settings import Acks, Truth
 from isrcheck.models.exactly_once.state import (
     Batch,
     BatchState,
@@ -11,7 +11,6 @@ from isrcheck.models.exactly_once.state import (
     Record,
     Request,
     Resend,
-    Truth,
     UnknownProducer,
     after_error,
     can_be_overdue,

@@ -20,8 +20,8 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
-from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries, Truth
+from isrcheck.models.client_settings import Acks, Truth
+from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
