@@ -74,7 +74,7 @@ class Outcome(Generic[RunOf]):
 
     def _repr_html_(self) -> str:
         """The report for a notebook, with the page of each trace folded up."""
-        folded = [
+        folded: list[str] = [
             f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
             for name, trace in self.traces.items()
         ]

@@ -551,17 +551,9 @@ def _package(named: dict[str, ModuleType]) -> ModuleType:
 # library, installed packages, and this program.
 
 
-OWN = (
-    *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
-    *(
-        "isrcheck.models.settings.",
-        "isrcheck.models.start.",
-        "isrcheck.models.command_line.",
-        "isrcheck.models.version.",
-    ),
-    *("isrcheck.language.", "isrcheck.testing."),
-    *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
-)
+BESIDE_MODELS = ("language", "messages", "registry", "run", "settings", "start", "command_line", "version")
+BESIDE_THEM = ("language", "testing", "checker", "traces", "conformance")
+OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{name}." for name in BESIDE_THEM))
 """The modules and packages of this program that are not part of a model."""
 
 
