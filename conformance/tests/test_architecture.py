@@ -69,7 +69,7 @@ COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 
 MODELLING_LANGUAGE = (
     *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/quorum/"),
-    *("models/coordinator/", "models/tier/"),
+    *("models/coordinator/", "models/tier.py"),
     *("models/published/", "models/examples/", "models/isr/", "models/cap/"),
     "models/placement/failures.py",
     "models/log.py",

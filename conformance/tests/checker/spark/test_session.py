@@ -167,7 +167,7 @@ def test_settings_of_spark_submit_take_precedence(folder):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     settings = ("--master", "local[1]", "--conf", "spark.task.maxFailures=7", "--conf", "spark.log.level=ERROR")
     code, out, err = run(folder, """
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 mine = SparkOptions(conf=(("spark.task.maxFailures", "2"), ("spark.my.own", "3")), local_dir=FOLDER)
 with spark_session(mine, silent) as session:
     conf = session.context.getConf()

@@ -45,9 +45,6 @@ from isrcheck.models.kafka.state.values import (
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
-# ------------------------------------------------------------------------------------- Kafka's promises for a partition
-
-
 # --------------------------------------------------------------------------------------------- when nothing is promised
 
 
