@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -12,27 +13,20 @@ from isrcheck.models.registry import load_file
 COUNTS = '''
 """A count goes up."""
 
-from isrcheck.language import Domain, action, always, between, field, require, setting
-
-
 class Configuration:
     most = setting(2, "the greatest count, and the steps of a stride", least=1, most=6)
     limit = setting(5, "when counting ends", least=1, most=6)
 
-
 class Stride(Domain, size="most"):
     pass
 
-
 class State:
     count = field(values=between(0, {range}))
-
 
 @action
 def counts(s):
     require(s.count < s.limit)
     s.count += {stride}
-
 
 @always
 def small(s):
@@ -43,7 +37,7 @@ def small(s):
 
 def counting(folder, **parts):
     path = folder / "counting.py"
-    path.write_text(COUNTS.format(**parts), encoding="utf-8")
+    write_model(path, COUNTS.format(**parts))
     return load_file(path)
 
 

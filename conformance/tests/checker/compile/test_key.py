@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.test_architecture import graph
 from isrcheck.checker.compile import machine_code
 from isrcheck.checker.compile.generators import GeneratorCode
@@ -26,11 +27,7 @@ from isrcheck.models.registry import load_file
 MODEL = '''
 """Guests of several houses go in and out."""
 
-from isrcheck.language import Domain, Flag, Subset, action, always, between, bound, field, initial
-from isrcheck.language import leads_to, require, setting, sometimes
-
 STRIDE = 1
-
 
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
@@ -40,42 +37,33 @@ class Configuration:
     pace = setting(2, "what is late", least=1, most=6)
     turns = setting(2, "turns", least=1, most=6)
 
-
 class Guest(Domain, size="guests"):
     pass
-
 
 class Pace(Domain, size="pace"):
     pass
 
-
 class Turn(Domain, size="turns"):
     pass
 
-
 class Group(Subset, of=Guest):
     pass
-
 
 class State:
     count = field(Guest, values=between(0, "most"))
     inside = field(Guest, values=Flag)
 
-
 def may_go(s, guest):
     return s.count[guest] < s.limit and s.count[guest] < s.patience
-
 
 @initial
 def begin(s, guest: Guest):
     s.inside[guest] = True
 
-
 @action
 def goes(s, guest: Guest):
     require(may_go(s, guest))
     s.count[guest] += STRIDE
-
 
 @action
 def gather(s, group: Group):
@@ -83,26 +71,21 @@ def gather(s, group: Group):
     for guest in range(len(Guest)):
         s.inside[guest] = False
 
-
 @action
 def turns_round(s, turn: Turn):
     require(s.count[0] == turn)
     s.count[0] = 0
 
-
 def is_late(s):
     return s.count[0] == len(Pace)
-
 
 @always
 def few(s):
     return s.count[0] < 3
 
-
 @always(permitted=is_late)
 def small(s):
     return all(count_of(s, guest) < 3 for guest in range(len(Guest)))
-
 
 def count_of(s, guest):
     return s.count[guest]
@@ -115,7 +98,7 @@ def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Insta
         assert text.count(old) >= 1
         text = text.replace(old, new)
     folder.mkdir()
-    (folder / "house.py").write_text(text, encoding="utf-8")
+    write_model(folder / "house.py", text)
     return load_file(folder / "house.py").instance("", values)
 
 
@@ -178,26 +161,19 @@ def test_whether_a_setting_is_a_truth_value_changes_the_key(tmp_path: Path) -> N
 TWO_DOMAINS = """
 from {library} import Guest as Visitor
 
-from isrcheck.language import Domain, action, always, between, bound, field
-
-
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
     visitors = bound(3, "visitors", least=1, most=4)
 
-
 class Guest(Domain, size=lambda configuration: configuration.guests):
     pass
-
 
 class State:
     count = field(values=between(0, 9))
 
-
 @action
 def grow(s):
     s.count = len(Guest) + len(Visitor)
-
 
 @always
 def small(s):
@@ -207,7 +183,6 @@ def small(s):
 LIBRARY = """
 from isrcheck.language import Domain
 
-
 class Guest(Domain, size=lambda configuration: configuration.visitors):
     pass
 """
@@ -216,13 +191,11 @@ class Guest(Domain, size=lambda configuration: configuration.visitors):
 def test_two_domains_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their sizes are functions, of which a digest says only that they are functions."""
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "visitors_of_a_house.py").write_text(LIBRARY, encoding="utf-8")
+    write_model(tmp_path / "visitors_of_a_house.py", LIBRARY)
     instances = []
     for domain in ("Guest", "Visitor"):
-        (tmp_path / f"{domain}.py").write_text(
-            TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain), encoding="utf-8"
-        )
-        instances.append(load_file(tmp_path / f"{domain}.py").instance())
+        text = TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain)
+        instances.append(load_file(write_model(tmp_path / f"{domain}.py", text)).instance())
     assert [instance.sizes for instance in instances] == [(2, 3), (2, 3)]
     assert len(set(map(code_of, instances))) == 2
     assert len({kernel_key(instance, None) for instance in instances}) == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import checking, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -20,16 +21,11 @@ from isrcheck.traces.format.certify import behaviour, from_steps
 
 COUNTERS = '''"""Two counters, searched while both are at most {small}."""
 
-from isrcheck.language import Domain, action, always, always_step, between, constraint, field, initial, require
-
-
 class Counter(Domain, size=2):
     pass
 
-
 class State:
     count = field(Counter, values=between(0, 5))
-
 
 @initial
 def starts(configuration):
@@ -37,32 +33,26 @@ def starts(configuration):
     yield {{}}
     yield {{"count": [1, 0]}}
 
-
 @action
 def counts(s, counter: Counter):
     require(s.count[counter] < 5)
     s.count[counter] += 1
 
-
 @action
 def rests(s):
     require(s.count[0] == s.count[1])
-
 
 @always
 def stays_low(s):
     return s.count[0] + s.count[1] <= {most}
 
-
 @always_step
 def goes_slowly(before, after):
     return after.count[1] - before.count[1] < {step}
 
-
 @constraint
 def first_is_small(s):
     return s.count[0] <= {small}
-
 
 @constraint
 def second_is_small(s):
@@ -77,7 +67,7 @@ def counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def write(text: str = COUNTERS, *, most: int = 4, small: int = 2, step: int = 2) -> Instance:
         path = tmp_path / "counters.py"
-        path.write_text(text.format(most=most, small=small, step=step), encoding="utf-8")
+        write_model(path, text.format(most=most, small=small, step=step))
         return registry.load_file(path).instance()
 
     return write
@@ -168,7 +158,7 @@ def test_a_constraint_that_excludes_every_initial_state_is_refused(counters, cap
     code, out, err = checking(cli.main, capsys)("counters.py")
     assert (code, out) == (2, "")
     assert err.endswith(
-        "counters.py:43: @constraint first_is_small, second_is_small excludes every initial state;"
+        "counters.py:35: @constraint first_is_small, second_is_small excludes every initial state;"
         " weaken it, or make @initial yield a state within it\n"
     )
     assert err.count("\n") == 1
@@ -187,20 +177,15 @@ def test_several_counterexamples_are_refused(counters, capsys) -> None:
 
 GUARDED = '''"""Two counters of which none may run ahead: TLC's ACTION_CONSTRAINT x' <= y + 1 and y' <= x, as guards."""
 
-from isrcheck.language import action, between, field, require, terminal
-
-
 class State:
     x = field(values=between(0, 4))
     y = field(values=between(0, 4))
-
 
 @action
 def x_grows(s):
     require(s.x < 4)
     require(s.x + 1 <= min(s.y, 2))
     s.x += 1
-
 
 @action
 def y_grows(s):
@@ -226,6 +211,6 @@ def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, mon
             "n/a: the model has no property; every state that can be reached within these bounds was searched",
         ),
     ):
-        (tmp_path / "guarded.py").write_text(text, encoding="utf-8")
+        write_model(tmp_path / "guarded.py", text)
         assert cli.main(["guarded.py"]) == code
         assert verdict_of(capsys.readouterr().out) == last

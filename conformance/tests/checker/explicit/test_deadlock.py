@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import HOLDS, checking, none_to, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -22,16 +23,11 @@ from isrcheck.traces.format import recheck
 
 TANKS = '''"""Somebody fills two tanks, and may fill the second one only while the first one is low."""
 
-from isrcheck.language import Domain, action, always, between, field, require, terminal
-
-
 class Tank(Domain, size=2):
     pass
 
-
 class State:
     level = field(Tank, values=between(0, 3))
-
 
 @action
 def fills(s, tank: Tank):
@@ -39,11 +35,9 @@ def fills(s, tank: Tank):
     require(tank == 0 or s.level[0] < 2)
     s.level[tank] += 1
 
-
 @always
 def stays_low(s):
     return s.level[0] <= {most}
-
 
 @terminal
 def second_is_full(s):
@@ -59,7 +53,7 @@ def tanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def write(text: str = TANKS, most: int = 3, full: str = "3") -> Instance:
         path = tmp_path / "tanks.py"
-        path.write_text(text.format(most=most, full=full), encoding="utf-8")
+        write_model(path, text.format(most=most, full=full))
         return registry.load_file(path).instance()
 
     return write
@@ -182,7 +176,7 @@ def test_a_terminal_that_leaves_a_declared_range_violates_in_range(tanks, capsys
     assert explore(instance, Limits(), count_all=True).findings["in_range"].found == Finding(3, FIRST)
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--engine", "all", "--bound", "9")
     assert (code, verdict_of(out)) == (12, "VIOLATED: in_range at step 3")
-    assert "tanks.py:27: second_is_full: index 3 of level is outside 0..1" in " ".join(out.split())
+    assert "tanks.py:22: second_is_full: index 3 of level is outside 0..1" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
@@ -22,25 +23,18 @@ MEMORY = 1 << 28
 CLUSTERS = '''\
 """A leader that moves within its ISR."""
 
-from isrcheck.language import Domain, Flag, Subset, action, always, between, bound, field, initial, require, sometimes
-
-
 class Configuration:
     replicas = bound(3, "replicas", least=0, option="--replicas")
     values = bound(5, "different values", least=0, option="--values")
 
-
 class Replica(Domain, size="replicas"):
     pass
-
 
 class ReplicaSet(Subset, of=Replica):
     pass
 
-
 class Value(Domain, size="values"):
     pass
-
 
 class State:
     leader = field(values=between(0, 9))
@@ -50,10 +44,8 @@ class State:
     other = field(values=between(0, 200000))
     third = field(values=between(0, 200000))
 
-
 def is_in_order(one, other):
     return one <= other
-
 
 @initial
 def any_start(s, leader: Replica, isr: ReplicaSet, one: Value, other: Value, third: Value):
@@ -69,27 +61,22 @@ def any_start(s, leader: Replica, isr: ReplicaSet, one: Value, other: Value, thi
     s.third = min(third, 3)
     s.offset = one + other
 
-
 @initial
 def old_start(s, one: Value):
     s.one = min(one, 3)
 
-
 @initial
 def only_start(s):
     s.leader = 9
-
 
 @action
 def leader_moves(s, replica: Replica):
     require(s.isr[replica] and s.leader != replica)
     s.leader = replica
 
-
 @always
 def leader_is_in_isr(s):
     return s.offset == -5 or s.isr[s.leader]
-
 
 @sometimes
 def last_leads(s):
@@ -101,7 +88,7 @@ def last_leads(s):
 def instance_of(tmp_path: Path) -> Callable[..., Instance]:
     def build(text: str = CLUSTERS, **values: int) -> Instance:
         path = tmp_path / "clusters.py"
-        path.write_text(text, encoding="utf-8")
+        write_model(path, text)
         return load_file(path).instance(None, values)
 
     return build

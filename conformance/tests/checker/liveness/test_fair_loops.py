@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from conformance.tests.checker.liveness.fair_behaviours import repeated
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
@@ -21,26 +22,18 @@ GRAPHS = '''"""Somebody walks through a random graph, along red, green and blue 
 
 from random import Random
 
-from isrcheck.language import NONE, Domain, Flag, action, always_eventually, any_action, bound, eventually
-from isrcheck.language import eventually_always, field, initial, leads_to, optional, require, setting, weak_fairness
-
-
 class Configuration:
     nodes = bound(7, "nodes")
     graph = setting(0, "which graph", most=127)
 
-
 class Node(Domain, size="nodes"):
     pass
-
 
 class Way(Domain, size=4):
     pass
 
-
 class Blue(Domain, size=2):
     pass
-
 
 class State:
     here = field(values=Node)
@@ -48,7 +41,6 @@ class State:
     is_goal = field(Node, values=Flag)
     is_asked = field(Node, values=Flag)
     is_excused = field(Node, values=Flag)
-
 
 @initial
 def somewhere(configuration):
@@ -62,36 +54,29 @@ def somewhere(configuration):
     for here in chance.sample(nodes, 2):
         yield {"here": here, **graph}
 
-
 def goes(s, way):
     s.here = s.target[s.here][way]
-
 
 @action(fair=True)
 def red(s):
     require(s.target[s.here][0] != NONE)
     goes(s, 0)
 
-
 @action
 def green(s):
     require(s.target[s.here][1] != NONE)
     goes(s, 1)
-
 
 @action(fair="way")
 def blue(s, way: Blue):
     require(s.target[s.here][2 + way] != NONE)
     goes(s, 2 + way)
 
-
 def excused(s):
     return s.is_excused[s.here]
 
-
 def asked(s):
     return s.is_asked[s.here]
-
 
 '''
 
@@ -112,14 +97,14 @@ def text() -> str:
     for kind in KINDS:
         for name, fair in FAIR.items():
             words = ", ".join([*(["when=asked"] if kind == "leads_to" else []), *([fair] if fair else [])])
-            found += f"@{kind}({words})\ndef {kind}_{name}(s):\n    return s.is_goal[s.here]\n\n\n"
+            found += f"@{kind}({words})\ndef {kind}_{name}(s):\n    return s.is_goal[s.here]\n\n"
     return found
 
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory) -> Model:
     path = tmp_path_factory.mktemp("graphs") / "graphs.py"
-    path.write_text(text())
+    write_model(path, text())
     return registry.load_file(path)
 
 

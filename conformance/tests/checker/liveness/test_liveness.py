@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import ENDS, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
@@ -26,25 +27,19 @@ MEMORY = 1 << 28
 
 HEAD = '''"""Somebody switches a light on and off, and counts."""
 
-from isrcheck.language import Domain, Flag, action, always_eventually, any_action, between, eventually
-from isrcheck.language import eventually_always, field, leads_to, require, weak_fairness
-
-
 class Hand(Domain, size=2):
     pass
-
 
 class State:
     is_on = field(values=Flag)
     count = field(values=between(0, 5))
     door = field(Hand, values=Flag)
 
-
 '''
-BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n\n"
-COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n\n"
+BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n"
+COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n"
 WHEN_ON = COUNTS.replace("require(s.count < 2)", "require(s.is_on)\n    require(s.count < 2)")
-IDLES = "@action\ndef idles(s):\n    s.count = s.count\n\n\n"
+IDLES = "@action\ndef idles(s):\n    s.count = s.count\n\n"
 
 
 @pytest.fixture
@@ -52,7 +47,7 @@ def searched(tmp_path, monkeypatch) -> Callable[..., Exploration]:
     monkeypatch.chdir(tmp_path)
 
     def search(text: str, *, depth: int | None = None, threads: int = 1) -> Exploration:
-        Path("light.py").write_text(HEAD + text + ENDS)
+        write_model(Path("light.py"), HEAD + text + ENDS)
         instance = registry.load_file(Path("light.py")).instance()
         exploration = explore(instance, Limits(depth, MEMORY, None, threads))
         for verdict in verdicts(exploration):
@@ -68,7 +63,7 @@ def found(exploration: Exploration) -> list[Finding]:
 
 
 def live(kind: str, words: str, name: str = "p", body: str = "s.count == 2") -> str:
-    return f"@{kind}({words})\ndef {name}(s):\n    return {body}\n\n\n"
+    return f"@{kind}({words})\ndef {name}(s):\n    return {body}\n\n"
 
 
 # ------------------------------------------------------------------------------------------------------ exact histories
@@ -104,7 +99,7 @@ def test_a_deadlock_stays_for_ever(searched):
 
 def test_two_fair_actions_need_a_loop_through_both(searched):
     either = "s.count = 1 - s.count"
-    text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n\n"
+    text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n"
     assert found(searched(text + live("eventually", "fair=[blinks, turns]"))) == [
         Finding(4, StepPath(0, (0, 0, 1, 1), 0))
     ]
@@ -115,7 +110,7 @@ def test_two_fair_actions_need_a_loop_through_both(searched):
 
 
 def test_fairness_for_each_value_of_a_parameter(searched):
-    text = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n\n"
+    text = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n"
     # For the action as a whole, one hand may do everything.
     assert found(searched(text + live("eventually", "fair=[turns]"))) == [Finding(2, StepPath(0, (0, 0), 0))]
     assert found(searched(text + live("eventually", "fair=weak_fairness(turns, each='hand')"))) == [Finding()]
@@ -125,7 +120,7 @@ def test_fairness_for_each_value_of_a_parameter(searched):
 
 
 def test_a_premise_that_is_true_only_later(searched):
-    text = BLINKS + COUNTS + "def is_one(s):\n    return s.count == 1\n\n\n"
+    text = BLINKS + COUNTS + "def is_one(s):\n    return s.count == 1\n\n"
     exploration = searched(text + live("leads_to", "when=is_one"))
     assert found(exploration) == [Finding(2, StepPath(0, (1,), 1))]
     assert [one.text for one in verdicts(exploration)] == ["VIOLATED at step 1 (stays there)"]
@@ -152,7 +147,7 @@ def test_again_and_again_and_for_good(searched):
 
 
 def test_a_permitted_failure(searched):
-    text = BLINKS + "def is_on(s):\n    return s.is_on\n\n\n"
+    text = BLINKS + "def is_on(s):\n    return s.is_on\n\n"
     exploration = searched(text + live("eventually", "fair=any_action, permitted=is_on"))
     # Every fair loop goes through the state in which the failure is permitted.
     assert exploration.findings["p"].found == Finding()
@@ -184,7 +179,7 @@ def test_a_property_that_cannot_be_evaluated_is_not_said_to_hold(searched):
         "VIOLATED at step 2",
     ]
     # Nor is a premise, where the property is false.
-    premise = "def asks(s):\n    return s.door[s.count]\n\n\n"
+    premise = "def asks(s):\n    return s.door[s.count]\n\n"
     exploration = searched(counts + premise + live("leads_to", "when=asks", body="s.count == 9"))
     assert next(one.text for one in verdicts(exploration)) == "UNDECIDED (it cannot be evaluated at step 2)"
 
@@ -290,7 +285,7 @@ def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
         (live("leads_to", ""), "leads_to has no premise; write @leads_to(when=f) with a function f of the state"),
         (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name one, or write any_action"),
         (
-            "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n\n",
+            "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n",
             "idles: fair= names hand, which is no parameter of idles; it has none",
         ),
     ],

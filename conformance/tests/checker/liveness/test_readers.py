@@ -12,29 +12,24 @@ import pytest
 
 import isrcheck
 from conformance.tests.support.engine import ENDS
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.traces.cli import main as trace
 
 MODEL = (
     '''"""A lamp that is switched three times, and somebody who takes it back."""
 
-from isrcheck.language import Flag, action, between, eventually, eventually_always, field, require, setting
-
-
 class Configuration:
     broken = setting(False, "what was switched is taken back at any time", values=bool)
-
 
 class State:
     count = field(values=between(0, 2))
     is_done = field(values=Flag)
 
-
 @action(fair=True)
 def switches(s):
     require(s.count < 2)
     s.count += 1
-
 
 @action
 def takes_back(s):
@@ -42,17 +37,14 @@ def takes_back(s):
     require(s.count == 1)
     s.count = 0
 
-
 @action(fair=True)
 def ends(s):
     require(s.count == 2)
     s.is_done = True
 
-
 @eventually
 def is_switched_twice(s):
     return s.count == 2
-
 
 @eventually_always
 def stops_early(s):
@@ -65,7 +57,7 @@ def stops_early(s):
 @pytest.fixture(autouse=True)
 def lamp(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("lamp.py").write_text(MODEL)
+    write_model(Path("lamp.py"), MODEL)
 
 
 def test_a_list_says_where_a_lasso_goes_on(capsys):

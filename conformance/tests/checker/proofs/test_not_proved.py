@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word, with_proofs
@@ -168,7 +169,7 @@ def test_an_unreached_goal_is_no_counterexample(check, tmp_path):
 
 
 def test_an_unwritable_folder_does_not_prevent_the_report(check, tmp_path):
-    (tmp_path / "file").write_text("mine")
+    write_model(tmp_path / "file", "mine")
     code, out, err = check(JUGS, "--out", "file/below")
     assert (code, err.count("\n")) == (2, 1)
     assert "--out DIR" in err

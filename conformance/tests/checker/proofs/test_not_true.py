@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from conformance.tests.support.engine import checking, instance_of, joined, proofs_of, proving, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
@@ -25,41 +26,27 @@ def check(tmp_path, monkeypatch, capsys):
     return proving(cli.main, tmp_path, monkeypatch, capsys)
 
 
-START = """\
-from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma
-from isrcheck.language import require, setting, sometimes
-
-
-"""
-
 # ---------------------------------------------------------------------------------------------------- for every length
 
-OPEN_ARRAY = (
-    START
-    + """\
+OPEN_ARRAY = """\
 class Configuration:
     log_size = bound(2, "size", least=1, is_open=True)
-
 
 class Offset(Domain, size="log_size"):
     pass
 
-
 class State:
     a = field(Offset, values=between(0, 10))
-
 
 @action
 def up(s, o: Offset):
     require(s.a[o] < 10)
     s.a[o] += 1
 
-
 @always(every_length=True)
 def small(s):
     return all(s.a[o] <= 5 for o in range(s.log_size))
 """
-)
 
 
 def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
@@ -67,39 +54,31 @@ def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
     assert (code, found, proofs["proved"]) == (3, {"small": "NO VIOLATION TO DEPTH"}, [])
 
 
-BEHIND_AN_ERROR = (
-    START
-    + """\
+BEHIND_AN_ERROR = """\
 class Place(Domain, size=5):
     pass
-
 
 class State:
     x = field(values=between(0, 10))
     a = field(Place, values=Flag)
-
 
 @action
 def up(s):
     require(s.x < 10)
     s.x += 1
 
-
 @always(every_length=True)
 def all_off(s):
     return all(not s.a[p] for p in range(5))
-
 
 @always(every_length=True)
 def off(s):
     return not s.a[s.x]
 
-
 @always(every_length=True)
 def not_seven(s):
     return s.x != 7
 """
-)
 
 
 def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
@@ -122,30 +101,24 @@ def test_an_erring_property_is_not_proved_by_k_induction(check):
     assert proofs["proved"] == []
 
 
-NO_SMALL_NUMBERS = (
-    START
-    + """\
+NO_SMALL_NUMBERS = """\
 class Configuration:
     k = setting(3, "k", most=3)
     faults = budget(0, "faults")
 
-
 class State:
     f = field(values=Flag)
     left = field(values=between(0, "faults"))
-
 
 @action
 def count_down(s):
     require(s.k == s.left)
     s.left -= 1
 
-
 @always(every_length=True)
 def not_two(s):
     return s.left != 2 or s.f
 """
-)
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
@@ -157,33 +130,26 @@ def test_a_counterexample_with_numbers_outside_the_bounds(check):
     assert "left 3 -> 2" in joined(check(NO_SMALL_NUMBERS)[1])
 
 
-NO_SLICE = (
-    START
-    + """\
+NO_SLICE = """\
 class Configuration:
     n = bound(2, "size", least=1, is_open=True)
-
 
 class N(Domain, size="n"):
     pass
 
-
 class State:
     x = field(values=between(0, 3))
     a = field(N, values=between(0, 1))
-
 
 @action
 def up(s, i: N):
     require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)
     s.x += 1
 
-
 @always(every_length=True)
 def low(s):
     return s.x <= 3
 """
-)
 
 
 def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
@@ -191,80 +157,66 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
     assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
-    assert lost["why"].endswith("model.py:20: in up: a sum over an open (unbounded) domain")
+    assert lost["why"].endswith("model.py:15: in up: a sum over an open (unbounded) domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds
 
-ORDER = (
-    START
-    + """\
+ORDER = """\
 class Place(Domain, size=2):
     pass
-
 
 class State:
     x = field(values=between(0, 2))
     y = field(values=between(0, 2))
     a = field(Place, values=Flag)
 
-
 @action
 def first(s):
     require(s.x == 0)
     s.x = 1
-
 
 @action
 def second(s):
     require(s.y == 0)
     s.y = 2
 
-
 @always_step
 def fine(before, after, taken):
     return taken != first or not before.a[before.y]
 """
-)
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
 def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.py").write_text(ORDER)
+    write_model(tmp_path / "model.py", ORDER)
     code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
     assert code == 12, err
     assert "fine: index 2 of a is outside 0..1; test the index before it is used (step 2)\n" in out
 
 
-LEMMA_LEAVES = (
-    START
-    + """\
+LEMMA_LEAVES = """\
 class Place(Domain, size=3):
     pass
-
 
 class State:
     x = field(values=between(0, 5))
     a = field(Place, values=Flag)
-
 
 @action
 def up(s):
     require(s.x < 2 or s.x == 3)
     s.x += 1
 
-
 @lemma
 def off(s):
     return s.x == 3 or not s.a[s.x]
-
 
 @always
 def low(s):
     return s.x < 5
 """
-)
 
 
 def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
@@ -279,39 +231,31 @@ def test_a_false_lemma_is_reported_as_false(check):
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
 
-MANY_STARTS = (
-    START
-    + """\
+MANY_STARTS = """\
 class Number(Domain, size=64):
     pass
-
 
 class State:
     x = field(values=Number)
     y = field(values=between(0, 127))
 
-
 @initial
 def anywhere(s, x: Number):
     s.x = x
-
 
 @action
 def rises(s):
     require(s.y < 127)
     s.y += 1
 
-
 @lemma
 def early(s):
     return s.y < 100 and (s.x != 1 or s.y > 0)
-
 
 @always
 def low(s):
     return s.y < 128
 """
-)
 
 
 def test_a_lemma_that_is_false_in_one_of_many_initial_states_is_false_there(check):
@@ -331,22 +275,17 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
 
 # ----------------------------------------------------------------------------------------------- budgets without limit
 
-CRASHES = (
-    START
-    + """\
+CRASHES = """\
 class Configuration:
     crashes = budget(1, "crashes", option="--crashes")
-
 
 class State:
     crashes_left = field(values=between(0, "crashes"))
     x = field(values=between(0, 9))
 
-
 @initial
 def start(configuration):
     yield {"crashes_left": configuration.crashes}
-
 
 @action
 def crash(s):
@@ -355,12 +294,10 @@ def crash(s):
     s.crashes_left -= 1
     s.x = s.x
 
-
 @always
 def few(s):
     return s.x <= 5
 """
-)
 
 
 @pytest.mark.parametrize(
@@ -370,14 +307,14 @@ def few(s):
         ("s.x = s.x", "s.x = 9 if s.crashes_left > 0 else 0", False),  # asked again after it was taken away
         ("s.x = s.x", "for t in range(2):\n        s.x = 0\n        s.crashes_left -= 1", False),
         ("s.x = s.x", "s.crashes_left -= 1", False),
-        ("between(0, 9))\n\n\n@initial", 'between(0, "crashes"))\n\n\n@initial', False),  # a range that grows with it
+        ("between(0, 9))\n\n@initial", 'between(0, "crashes"))\n\n@initial', False),  # a range that grows with it
         ("def crash(s):", "def crash(s, t: Time):", False),  # a domain that does
     ],
 )
 def test_a_budget_is_unlimited_only_if_nothing_else_depends_on_it(tmp_path, old, new, is_free):
     assert old in CRASHES
     text = CRASHES.replace(old, new).replace(
-        "class State", 'class Time(Domain, size="crashes"):\n    pass\n\n\nclass State'
+        "class State", 'class Time(Domain, size="crashes"):\n    pass\n\nclass State'
     )
     instance = instance_of(tmp_path, text)
     assert (independent_budgets(instance, instance.properties) == ["crashes"]) == is_free
@@ -394,29 +331,25 @@ def test_a_k_induction_proof_holds_for_the_given_budget(check):
 
 # ------------------------------------------------------------------------------------------------------ what was kept
 
-CONSTANT = (
-    START.replace("\n\n\n", "\nfrom elsewhere.constants import LIMIT\n\n\n", 1)
-    + """\
+CONSTANT = """\
+from elsewhere.constants import LIMIT
+
 class State:
     x = field(values=between(0, 9))
-
 
 @action
 def up(s):
     require(s.x < LIMIT)
     s.x += 1
 
-
 @always
 def low(s):
     return s.x <= 3
-
 
 @always_step
 def grows(before, after):
     return before.x < after.x
 """
-)
 
 
 def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypatch):
@@ -425,14 +358,14 @@ def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypa
     for limit, code, word in (("3", 0, "PROVED"), ("6", 3, "NO VIOLATION TO DEPTH")):
         for name in [name for name in sys.modules if name.startswith("elsewhere")]:
             monkeypatch.delitem(sys.modules, name)
-        (tmp_path / "elsewhere" / "constants.py").write_text(f"LIMIT = {limit}\n")
+        write_model(tmp_path / "elsewhere" / "constants.py", f"LIMIT = {limit}\n")
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         got, found, _ = proofs_of(check, CONSTANT, "--bound", "2")
         assert (got, found["low"]) == (code, word)
 
 
 def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
-    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 3\n"))
+    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 3\n"))
     kept = prove._kept
     with monkeypatch.context() as patched:
         patched.setattr(
@@ -450,7 +383,7 @@ def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
 
 
 def five(tmp_path):
-    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n"))
+    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n"))
 
 
 def test_an_exhaustive_search_covers_every_depth(tmp_path):
@@ -490,18 +423,17 @@ NOT_REACHED = "NOT REACHED TO DEPTH 2: high: no behaviour of at most 2 steps rea
 )
 def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, capsys, words, last):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(
-        text[: text.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
-    )
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    sought = "@sometimes\ndef high(s):\n    return s.x == 3\n"
+    write_model(tmp_path / "model.py", text[: text.index("@always")] + sought)
     code, out, _ = checking(cli.main, capsys)("model.py", *words)
     assert (code, verdict_of(out)) == (0, last)
 
 
 def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    write_model(tmp_path / "model.py", text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith("low is defined twice; rename one\n")
@@ -525,11 +457,11 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
 def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
     """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
     monkeypatch.chdir(tmp_path)
-    text = START + "class State:\n    x = field(values=between(0, 3))\n\n\n"
-    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n\n"
+    text = "class State:\n    x = field(values=between(0, 3))\n\n"
+    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n"
     indent = "    " if "    {}" in around else ""
     promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
-    (tmp_path / "model.py").write_text(text + around.format(*promises))
+    write_model(tmp_path / "model.py", text + around.format(*promises))
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
@@ -538,8 +470,8 @@ def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
 @pytest.mark.parametrize("name", ["Configuration", "State"])
 def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(f"{text}\n\n{name} = 5\n")
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    write_model(tmp_path / "model.py", f"{text}\n\n{name} = 5\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")

@@ -9,30 +9,18 @@ from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, prove
 from isrcheck.models.messages.errors import UsageError
 
-START = """\
-from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma
-from isrcheck.language import require, setting, sometimes
-
-
-"""
-
-COUNTER = (
-    START
-    + """\
+COUNTER = """\
 class State:
     left = field(values=between(0, 7), initially=7)
-
 
 @action
 def somebody_takes_one(s):
     s.left -= 1
 
-
 @always
 def never_below(s):
     return s.left >= 0
 """
-)
 
 
 @pytest.fixture
@@ -91,14 +79,11 @@ def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
         assert (code, found, established(proofs)["in_range"]) == (0, {"never_below": "PROVED"}, how)
 
 
-SEARCHED = (
-    START
-    + """\
+SEARCHED = """\
 class State:
     a = field(values=between(0, 9))
     b = field(values=between(0, 9))
     c = field(values=between(0, 9), initially=3)
-
 
 @action
 def three_move(s):
@@ -106,18 +91,15 @@ def three_move(s):
     s.a += 2
     s.b += 1
 
-
 @action
 def it_falls(s):
     require(s.a == 6 and s.b != 3 or s.a == 9 - 2)
     s.c -= 5
 
-
 @always
 def fine(s):
     return s.c >= 0
 """
-)
 
 
 def test_an_exhaustive_search_establishes_the_premise(check):
@@ -127,29 +109,23 @@ def test_an_exhaustive_search_establishes_the_premise(check):
     assert (code, found, proofs["proved"]) == (3, OPEN | {"fine": "NO VIOLATION TO DEPTH"}, [])
 
 
-PROPERTY_ERRS = (
-    START
-    + """\
+PROPERTY_ERRS = """\
 class Place(Domain, size=9):
     pass
-
 
 class State:
     at = field(values=between(0, 9))
     is_marked = field(Place, values=Flag)
-
 
 @action
 def walker_walks(s):
     require(s.at < 9)
     s.at += 1
 
-
 @always
 def within(s):
     return s.at <= 9
 """
-)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +133,7 @@ def within(s):
     [
         "@sometimes\ndef is_there(s):\n    return s.is_marked[s.at]\n",
         "@always_step\ndef moves_on(before, after):\n    return not before.is_marked[after.at]\n",
-        "def is_excused(s):\n    return not s.is_marked[s.at]\n\n\n"
+        "def is_excused(s):\n    return not s.is_marked[s.at]\n\n"
         "@always(permitted=is_excused)\ndef is_low(s):\n    return s.at <= 4\n",
     ],
     ids=["sometimes", "always_step", "permitted"],
@@ -171,22 +147,17 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
 
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
     """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
-    text = (
-        START
-        + """\
+    text = """\
 class Configuration:
     faults = budget(1, "faults")
-
 
 class State:
     faults_left = field(values=between(0, 127))
     seen = field(values=between(0, 1))
 
-
 @initial
 def start(configuration):
     yield {"faults_left": configuration.faults}
-
 
 @action
 def it_fails(s):
@@ -194,17 +165,14 @@ def it_fails(s):
     s.faults_left -= 1
     s.seen += 1
 
-
 @always
 def fine(s):
     return s.seen <= 1
-
 
 @lemma
 def each_is_seen(s):
     return s.faults_left + s.seen <= 1
 """
-    )
     code, found, proofs = proofs_of(check, text)
     (proof,) = proofs["proved"]
     assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
@@ -212,43 +180,34 @@ def each_is_seen(s):
 
 # ------------------------------------------------------------------------------- what was found stands beside a refusal
 
-OVER_WHAT_IS_OPEN = (
-    START
-    + """\
+OVER_WHAT_IS_OPEN = """\
 class Configuration:
     log_size = bound(2, "size", least=1, is_open=True)
-
 
 class Offset(Domain, size="log_size"):
     pass
 
-
 class State:
     log = field(Offset, values=between(0, 3))
     turns = field(values=between(0, 9))
-
 
 @action
 def clock_turns(s):
     require(s.turns < 9)
     s.turns += 1
 
-
 @always
 def early(s):
     return s.turns < 3
-
 
 @always(every_length=True)
 def low(s):
     return s.turns <= 9
 
-
 @always_step(every_length=True)
 def nothing_is_written(before, after):
     return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
 """
-)
 
 
 def test_a_property_outside_the_abstraction_costs_no_verdict(check):
@@ -289,20 +248,15 @@ def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     ]
 
 
-HIDDEN = (
-    START
-    + """\
+HIDDEN = """\
 class Configuration:
     n = bound(2, "size", least=1, is_open=True)
-
 
 class Place(Domain, size="n"):
     pass
 
-
 class Node(Domain, size=3):
     pass
-
 
 class State:
     a = field(Place, values=between(0, 9))
@@ -310,24 +264,20 @@ class State:
     at = field(values=between(0, 5))
     ends = field(values=between(0, "n"))
 
-
 @action
 def walker_walks(s):
     require(s.at < 5)
     s.at += 1
-
 
 @action
 def somebody_acts(s, p: Place):
     require(s.at == 5)
     {}
 
-
 @always(every_length=True)
 def low(s):
     return s.at <= 5
 """
-)
 
 
 @pytest.mark.parametrize(
@@ -362,16 +312,12 @@ def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
     assert established(proofs)["in_range"] == "open"
 
 
-WITHOUT_A_STEP = (
-    START
-    + """\
+WITHOUT_A_STEP = """\
 class Configuration:
     rounds = bound(2, "rounds")
 
-
 class Node(Domain, size=2):
     pass
-
 
 class State:
     x = field(values=between(0, 3))
@@ -380,7 +326,6 @@ class State:
     is_on = field(values=Flag)
     is_lit = field(Node, Node, values=Flag)
 
-
 @action
 def somebody_adds(s, p: Node):
     require(s.z < s.is_on or p == s.x)
@@ -388,12 +333,10 @@ def somebody_adds(s, p: Node):
         s.is_on = s.is_lit[p][min(s.x, 1)]
     s.z += s.rounds
 
-
 @always_step
 def stays_lit(before, after):
     return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
 """
-)
 
 
 def test_the_premise_can_be_violated_by_a_step_without_successor(check):

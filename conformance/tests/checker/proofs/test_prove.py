@@ -35,30 +35,23 @@ from isrcheck.models.language.declarations.declare import Kind
 RING = '''\
 """A token goes around; from some places, where it never is, it falls."""
 
-from isrcheck.language import action, always, between, field, require
-
-
 class State:
     place = field(values=between(0, 9))
-
 
 @action
 def token_goes_on(s):
     require(s.place <= 2)
     s.place = 0 if s.place == 2 else s.place + 1
 
-
 @action
 def token_waits(s):
     require(s.place == 5)
     s.place = 5
 
-
 @action
 def token_falls(s):
     require(s.place == 5)
     s.place = 6
-
 
 @always
 def never_fallen(s):
@@ -110,7 +103,7 @@ def test_an_unneeded_lemma_is_not_named(check):
 
 def test_the_lemmas_of_a_lemma_are_named(check):
     """The first lemma is inductive only with the second one."""
-    first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n\n"
+    first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n"
     text = JUGS + first + ALL_THE_WATER + "@always_step\ndef right_never_leaps(before, after):\n"
     _, found, proofs = proofs_of(check, text + "    return after.right != before.right and before.right < 9\n")
     assert set(found.values()) == {"PROVED"}
@@ -123,7 +116,6 @@ def test_step_properties_are_proved_unless_a_step_violates_them(check):
 @always_step
 def nothing_evaporates(before, after, taken):
     return taken == somebody_pours_left or before.left + before.right == after.left + after.right
-
 
 @always_step
 def right_is_never_overfull(before, after):
@@ -139,7 +131,7 @@ def right_is_never_overfull(before, after):
 
 def test_a_property_false_in_the_initial_state_is_not_proved(check):
     """Every step preserves the lemma, but it is false in one initial state."""
-    start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n\n"
+    start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n"
     text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
     code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
     assert (code, found) == (3, {"right_stays_low": "NO VIOLATION TO DEPTH"})
@@ -152,25 +144,19 @@ def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
     text = '''\
 """Many starts, of which the second one is doomed."""
 
-from isrcheck.language import Flag, action, always, field, initial, require
-
-
 class State:
     is_doomed = field(values=Flag)
     is_broken = field(values=Flag)
-
 
 @initial
 def starts(configuration):
     yield {}
     yield {"is_doomed": True}
 
-
 @action
 def it_breaks(s):
     require(s.is_doomed)
     s.is_broken = True
-
 
 @always
 def stays_whole(s):
@@ -189,12 +175,8 @@ def test_a_proof_with_a_proposed_lemma_says_so(check):
     text = '''\
 """Two flags, of which the second one follows the first."""
 
-from isrcheck.language import Flag, action, always, budget, field, initial, require
-
-
 class Configuration:
     faults = budget(1, "how often it fails")
-
 
 class State:
     is_open = field(values=Flag)
@@ -202,29 +184,24 @@ class State:
     is_lost = field(values=Flag)
     faults_left = field(values=Flag)
 
-
 @initial
 def starts(configuration):
     yield {"faults_left": configuration.faults == 1}
 
-
 @action
 def it_opens(s):
     s.is_open = True
-
 
 @action
 def somebody_uses_it(s):
     require(s.is_open)
     s.is_used = True
 
-
 @action
 def it_is_lost(s):
     require(s.is_used)
     require(not s.is_open)
     s.is_lost = True
-
 
 @always
 def nothing_is_lost(s):

@@ -12,6 +12,7 @@ import pytest
 
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.unbounded_abstraction import Projection
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction, UnsupportedError
 from isrcheck.checker.resources.limits import Answer
@@ -21,24 +22,16 @@ from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.run import Cells
 
 PRELUDE = """
-from isrcheck.language import (
-    NONE, Domain, Flag, Subset, action, always, always_step, between, bound, budget, field, lemma, optional, require,
-    setting,
-)
-
 
 class Configuration:
     n = bound(2, "places", is_open=True)
     k = bound(2, "nodes")
 
-
 class Place(Domain, size="n"):
     pass
 
-
 class Node(Domain, size="k"):
     pass
-
 
 class State:
     a = field(Place, values=between(0, 2))
@@ -56,7 +49,6 @@ def first(s):
             return i
     return 3
 
-
 def first_but(s, least):
     found = 0
     for i in range(s.n):
@@ -68,12 +60,10 @@ def first_but(s, least):
             return 1
     return 0
 
-
 def fill(s, value):
     for i in range(s.n):
         s.a[i] = value
         s.x = value
-
 
 def count(s):
     total = 0
@@ -311,7 +301,7 @@ def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) ->
         lines = "\n".join(f"    {line}" for line in body.splitlines())
         text += f"\n\n@action\ndef act_{number}(s, node: Node):\n{lines}\n"
     path = folder / "mine.py"
-    path.write_text(text, encoding="utf-8")
+    write_model(path, text)
     return path
 
 
@@ -409,7 +399,7 @@ def test_a_size_that_depends_on_an_open_entry_is_open(tmp_path: Path, name: str)
     """Two sizes may be equal in one configuration and differ in another."""
     size, expected = SIZES[name]
     prelude = PRELUDE.replace("    k = bound", '    m = budget(1, "faults")\n    W = switch(False, "")\n    k = bound')
-    prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")
+    prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\nclass Place(")
     prelude = prelude.replace("    setting,", "    setting, switch,") + "    odd = field(Odd, values=Flag)\n"
     prelude += f"    wide = field(values=between(0, {size}))\n"
     abstraction = UnboundedAbstraction(
@@ -460,10 +450,10 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
     ],
 )
 def test_syntax_outside_the_abstraction_is_refused(tmp_path: Path, body: str, says: str) -> None:
-    prelude = PRELUDE.replace("class Node(", "class Places(Subset, of=Place):\n    pass\n\n\nclass Node(")
+    prelude = PRELUDE.replace("class Node(", "class Places(Subset, of=Place):\n    pass\n\nclass Node(")
     path = written(tmp_path, "", body, prelude=prelude)
     if "some" in body:
-        path.write_text(path.read_text(encoding="utf-8").replace("node: Node", "some: Places"), encoding="utf-8")
+        write_model(path, path.read_text(encoding="utf-8").replace("node: Node", "some: Places"))
     with pytest.raises(UnsupportedError) as refusal:
         UnboundedAbstraction(registry.load_file(path).instance())
     assert str(refusal.value).startswith(f"{path}:")
@@ -497,21 +487,17 @@ PROPERTIES = """
 def ordered(s):
     return s.x <= s.z[0] and first(s) <= 3
 
-
 @always
 def some(s):
     return any(s.b[i] for i in range(s.n)) and s.y < s.n
-
 
 @always
 def counted(s):
     return count(s) <= s.x or s.f
 
-
 @always_step
 def rises(before, after, taken):
     return before.x <= after.x and (taken == act_0 or before.f == after.f)
-
 
 @always_step
 def read_in_both(before, after):
@@ -523,7 +509,7 @@ def read_in_both(before, after):
 def test_properties_can_have_the_same_value_in_the_abstraction_as_in_the_model(tmp_path: Path) -> None:
     bodies = LOOPS["counter"], LOOPS["flag"], LOOPS["read, write, read"]
     path = written(tmp_path, HELPERS, *bodies)
-    path.write_text(path.read_text(encoding="utf-8") + "\n" + PROPERTIES, encoding="utf-8")
+    write_model(path, path.read_text(encoding="utf-8") + "\n" + PROPERTIES)
     model = registry.load_file(path)
     projection = Projection(UnboundedAbstraction(model.instance()), model.properties)
     chance = random.Random(6)

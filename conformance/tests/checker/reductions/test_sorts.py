@@ -9,6 +9,7 @@ import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, model_text
 from conformance.tests.sampling import exhaustive
+from conformance.tests.support.small_models import in_the_language, write_model
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import symmetry_of
@@ -26,11 +27,11 @@ PROPERTY = "\n\n@always\ndef fine(s):\n    return {}\n"
 
 def sorts_of(folder: Path, text: str) -> Sorts:
     path = folder / "model.py"
-    path.write_text(HEAD.format(nodes=3, keys=2) + text, encoding="utf-8")
+    write_model(path, HEAD.format(nodes=3, keys=2) + text)
     return Sorts(load_file(path).instance())
 
 
-LINE = HEAD.count("\n") + 6
+LINE = in_the_language(HEAD).count("\n") + 6
 """The line of what stands in the action."""
 
 
@@ -181,7 +182,7 @@ def test_no_symmetry_at_all_is_explained() -> None:
 def test_a_declared_domain_that_is_ordered_is_refused(tmp_path: Path) -> None:
     text = HEAD.replace('size="nodes"', 'size="nodes", symmetric=True') + ACT.format("s.up[n] = n < m")
     path = tmp_path / "model.py"
-    path.write_text(text.format(nodes=3, keys=2), encoding="utf-8")
+    write_model(path, text.format(nodes=3, keys=2))
     with pytest.raises(LanguageError, match=rf"{LINE}: in act: `n < m` orders elements; so .* Node are not"):
         symmetry_of(load_file(path).instance(), declared=True)
 
@@ -196,7 +197,7 @@ def test_steps_and_properties_of_random_models_respect_the_permutations(part: in
     for number in range(8):
         chance = random.Random(f"{part}/{number}")
         path = tmp_path / f"model_{number}.py"
-        path.write_text(model_text(chance, 0.05), encoding="utf-8")
+        write_model(path, model_text(chance, 0.05))
         instance = load_file(path).instance()
         sorts = Sorts(instance).symmetric
         if any(one.size - len(one.fixed) > 1 for one in sorts):

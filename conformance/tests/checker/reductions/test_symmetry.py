@@ -13,6 +13,7 @@ import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, TESTS, model_text
 from conformance.tests.sampling import exhaustive, sampled
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, SingleThread
@@ -175,7 +176,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
     compared = 0
     for number in range(6):
         path = tmp_path / f"model_{number}.py"
-        path.write_text(model_text(random.Random(f"{part}/{number}/whole"), 0.02), encoding="utf-8")
+        write_model(path, model_text(random.Random(f"{part}/{number}/whole"), 0.02))
         instance = load_file(path).instance()
         try:
             reduction, _ = reduction_of(instance, symmetry=True, dead=False)
@@ -203,12 +204,10 @@ def one_is_up(configuration):
         for total in (1, 0):
             yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}
 
-
 @action
 def goes_down(s, n: Node):
     require(s.up[n])
     s.up[n] = False
-
 
 @always
 def total_is_odd_while_nobody_is_up(s):
@@ -221,7 +220,7 @@ def written(folder: Path, text: str, name: str = "model", **changes: str) -> Pat
     head = HEAD.replace("sometimes,", "sometimes, initial,")
     for domain, more in changes.items():
         head = head.replace(f"class {domain}(Domain", f"class {domain}(Domain{more}")
-    path.write_text((head + text).format(nodes=3, keys=1), encoding="utf-8")
+    write_model(path, (head + text).format(nodes=3, keys=1))
     return path
 
 
@@ -256,10 +255,8 @@ def one_rises(s, n: Node):
     for x in range(s.nodes):
         s.up[x] = True
 
-
 def is_nobody_up(s):
     return not any(s.up[x] for x in range(s.nodes))
-
 
 @always
 def fine(s):
@@ -288,12 +285,10 @@ GROWS = """
 def rises(s, n: Node):
     s.up[n] = True
 
-
 @action
 def grows(s, n: Node):
     require(s.up[n])
     s.level[n] += 1
-
 
 @always
 def not_all_are_full(s):
@@ -439,7 +434,7 @@ def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path:
     counts: Counter[str] = Counter()
     for number in range(5):
         path = tmp_path / f"model_{number}.py"
-        path.write_text(erring_text(random.Random(f"{part}/{number}/errs")), encoding="utf-8")
+        write_model(path, erring_text(random.Random(f"{part}/{number}/errs")))
         instance = load_file(path).instance()
         reduction, _ = reduction_of(instance, symmetry=True)
         assert reduction is not None

@@ -14,6 +14,7 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.compile import machine_code as native
 from isrcheck.checker.compile.kernel_code import CarefulCode
@@ -32,19 +33,14 @@ TEXT = '''\
 
 import itertools
 
-from isrcheck.language import action, always, between, field, initial, require, setting
-
-
 class Configuration:
     how = setting(0, "which way", most=4)
-
 
 class State:
     x = field(values=between(0, 9))
     wide = [field(values=between(0, 127)) for _ in range(4)]
     a, b, c, d = wide
     del wide
-
 
 @initial
 def begins(configuration):
@@ -63,12 +59,10 @@ def begins(configuration):
             yield {"a": a, "b": b, "c": c, "d": d}
     yield {"x": 0}
 
-
 @action
 def step(s):
     require(s.x < 9)
     s.x += 1
-
 
 @always
 def fine(s):
@@ -78,7 +72,7 @@ def fine(s):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "slow.py").write_text(TEXT)
+    write_model(tmp_path / "slow.py", TEXT)
     return tmp_path
 
 
@@ -145,7 +139,7 @@ FIRST = FORMS[::3]
 @pytest.mark.parametrize("form", sampled(FORMS, lambda form: form in FIRST))
 def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> None:
     seconds = SHORTER.get(form, SECONDS)
-    (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
+    write_model(folder / "topic.properties", "replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
     code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
     assert (code, took < seconds + LATE) == (3, True), (code, took, text)
     assert "UNDECIDED" in text or "undecided" in text or "Cannot tell" in text
@@ -238,12 +232,8 @@ def test_after_a_stage_within_a_stage_the_outer_one_is_watched_again() -> None:
 LEAVES = """\
 \"\"\"A number that leaves its range.\"\"\"
 
-from isrcheck.language import action, between, field
-
-
 class State:
     x = field(values=between(0, 9))
-
 
 @action
 def grows(s):
@@ -255,7 +245,7 @@ def grows(s):
 def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, kernels.Kernel]:
     """An instance that leaves its range, and its kernel; the careful kernel is ready to be compiled after 2.1 s."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "leaves.py").write_text(LEAVES)
+    write_model(tmp_path / "leaves.py", LEAVES)
     instance = registry.load_file(tmp_path / "leaves.py").instance()
     quick = kernels.kernel_of(instance)
     for threads in (1, 2):  # this compiles what every search needs

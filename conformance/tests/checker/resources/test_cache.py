@@ -9,32 +9,25 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.test_process import run
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.resources import cache
 from isrcheck.checker.resources.cache import can_keep, keep, kept, why_not_kept
 
 CURE = "set ISRCHECK_CACHE to a folder of your own"
 
 MODEL = """\
-from isrcheck.language import action, always, between, field, require
-
 
 class State:
     count = field(values=between(0, 9))
-
 
 @action
 def counter_steps(s):
     require(s.count < 8)
     s.count += {step}
 
-
 @always
 def is_not_three(s):
     return s.count != 3
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -151,10 +144,10 @@ def test_anything_but_a_regular_file_is_ignored(file: Path, kind: str) -> None:
 
 @pytest.mark.exhaustive
 def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(MODEL.format(step=2))
+    write_model(tmp_path / "model.py", MODEL.format(step=2))
     assert check(tmp_path)[::2] == (0, "compiling model (once for these bounds) ...\n")
     (good,) = (tmp_path / "cache" / "kernels").iterdir()
-    (tmp_path / "model.py").write_text(MODEL.format(step=1))
+    write_model(tmp_path / "model.py", MODEL.format(step=1))
     assert check(tmp_path)[0] == 12
     (bad,) = set((tmp_path / "cache" / "kernels").iterdir()) - {good}
     shutil.copy(good, bad)
@@ -165,7 +158,7 @@ def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_a_cache_that_others_can_write_to_is_reported_once(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(MODEL.format(step=2))
+    write_model(tmp_path / "model.py", MODEL.format(step=2))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
     for _ in range(2):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.resources.limits import machine_memory
 
 M = 1 << 20
@@ -16,11 +17,11 @@ CPU = "35 25 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 
 def machine(root: Path, groups: str, mounts: str, limits: dict[str, str]) -> Path:
     (root / "proc/self").mkdir(parents=True)
-    (root / "proc/self/cgroup").write_text(groups)
-    (root / "proc/self/mountinfo").write_text(mounts)
+    write_model(root / "proc/self/cgroup", groups)
+    write_model(root / "proc/self/mountinfo", mounts)
     for name, limit in limits.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(f"{limit}\n")
+        write_model(root / name, f"{limit}\n")
     return root
 
 

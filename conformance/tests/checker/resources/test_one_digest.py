@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.compile import instance_specification as subject
@@ -38,16 +39,12 @@ from isrcheck.traces.format.certify import behaviour
 TEXT = '''"""A counter that goes up to five."""
 
 from lib.limits import LIMIT
-from isrcheck.language import action, always, between, bound, contradiction, field, initial, require, setting
-
 
 class Configuration:
     start = setting(0, "where it starts", most=5, option="--start")
 
-
 class State:
     count = field(values=between(0, 9))
-
 
 @action
 def rise(s):
@@ -55,14 +52,9 @@ def rise(s):
     require(s.count < 5)
     s.count += 1
 
-
 @always
 def stays_low(s):
     return s.count <= LIMIT
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -93,8 +85,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.chdir(tmp_path / "own")
 
     def loaded(limit: str, text: str = TEXT, more: str = "") -> Model:
-        (tmp_path / "own" / "counter.py").write_text(text, encoding="utf-8")
-        (shared / "lib" / "limits.py").write_text(f"LIMIT = {limit}\n{more}", encoding="utf-8")
+        write_model(tmp_path / "own" / "counter.py", text)
+        write_model(shared / "lib" / "limits.py", f"LIMIT = {limit}\n{more}")
         forget()
         return registry.load_file(tmp_path / "own" / "counter.py")
 
@@ -112,10 +104,10 @@ def forget() -> None:
 WAYS = {
     "from a module": TEXT,
     "by the module": TEXT.replace("from lib.limits import LIMIT\n", BY_MODULE).replace(
-        "class Conf", "LIMIT = limits.LIMIT\n\n\nclass Conf"
+        "class Conf", "LIMIT = limits.LIMIT\n\nclass Conf"
     ),
     "from the package": TEXT.replace("from lib.limits import LIMIT\n", "from lib import limits\n").replace(
-        "class Conf", "LIMIT = limits.LIMIT\n\n\nclass Conf"
+        "class Conf", "LIMIT = limits.LIMIT\n\nclass Conf"
     ),
     "under another name": TEXT.replace("import LIMIT", "import LIMIT as HIGHEST").replace("= LIMIT", "= HIGHEST"),
     "by what starts it": STARTING.replace("from lib.limits import LIMIT\n", BY_MODULE).replace("= LIMIT", "= 5"),
@@ -247,7 +239,7 @@ def test_a_sweep_from_other_initial_states(
     """Initial states may be read from a file that is not part of the model's text."""
     text = STARTING.replace("from lib.limits import LIMIT", "import os").replace("= LIMIT", "= 5")
     text = text.replace("min(configuration.start, limits.LIMIT)", 'int(os.environ["STARTS_AT"])')
-    (tmp_path / "counter.py").write_text(text, encoding="utf-8")
+    write_model(tmp_path / "counter.py", text)
     monkeypatch.chdir(tmp_path)
 
     def swept(starts_at: str) -> tuple[int, str]:
@@ -293,7 +285,7 @@ def test_traces(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
     instance = model.instance()
     steps = list(instance.steps) * 4
     found = behaviour(instance, 0, steps, "stays_low", "check counter.py", "VIOLATED")
-    Path("found.itf.json").write_text(itf.to_text(found), encoding="utf-8")
+    write_model(Path("found.itf.json"), itf.to_text(found))
     assert trace_cli.main(["show", "found.itf.json", "--model", "counter.py"]) == 0
     other = load("4")
     capsys.readouterr()
@@ -331,7 +323,7 @@ def test_recorded_verdicts_on_another_model(
 
     def told(digest: str) -> tuple[int, list[str], str]:
         content = RECORD.replace("DIGEST", digest).replace("[run.violated]", f"[run.violated]\n{depth}")
-        Path("verdicts.toml").write_text(content, encoding="utf-8")
+        write_model(Path("verdicts.toml"), content)
         monkeypatch.setattr(matrix, "recorded", lambda: record_of(Path("verdicts.toml")))
         code = cli.main(["--details"])
         lines = capsys.readouterr().out.splitlines()

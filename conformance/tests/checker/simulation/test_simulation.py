@@ -12,6 +12,7 @@ import pytest
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import checking
 from conformance.tests.support.report import cases_of, run_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.outcome.exploration import StepPath
@@ -26,23 +27,17 @@ from isrcheck.traces.format import recheck
 
 WALK = '''"""A walker on a line, who sometimes jumps."""
 
-from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes, terminal
-
-
 class Length(Domain, size=4):
     pass
-
 
 class State:
     place = field(values=between(0, 30))
     jumps = field(values=between(0, 9))
 
-
 @action
 def goes(s):
     require(s.place < 30)
     s.place += 1
-
 
 @action
 def jumps(s, length: Length):
@@ -50,21 +45,17 @@ def jumps(s, length: Length):
     s.place += length
     s.jumps += 1
 
-
 @action
 def flies(s):
     require(s.place > 30)
-
 
 @always
 def stays_near(s):
     return s.place < 12
 
-
 @always_step
 def is_slow(before, after):
     return after.place - before.place < {step}
-
 
 @sometimes
 def arrives(s):
@@ -82,7 +73,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def write(text: str = WALK, step: int = 9):
         path = tmp_path / "walk.py"
-        path.write_text(text.format(step=step), encoding="utf-8")
+        write_model(path, text.format(step=step))
         return registry.load_file(path).instance()
 
     return write
@@ -312,7 +303,7 @@ def test_a_time_limit_ends_the_walks(walk, capsys) -> None:
 
 def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     text = WALK.replace("require(s.place < 30)", "require(s.place < 31)").replace("return s.place < 12", "return True")
-    far = "\n\nfrom isrcheck.language import constraint\n\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
+    far = "\n\nfrom isrcheck.language import constraint\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
     instance = walk(text)
     found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
     assert verdicts(found, instance.properties)[-1].prop.name == "in_range"

@@ -8,6 +8,7 @@ from conformance.tests.checker.explicit.test_constraint import COUNTERS
 from conformance.tests.checker.explicit.test_deadlock import FIRST, TANKS
 from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, witnesses
 from conformance.tests.sampling import exhaustive
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.verdict import verdicts
@@ -22,7 +23,7 @@ def written(tmp_path):
 
     def write(text: str, **values: object):
         path = tmp_path / "written.py"
-        path.write_text(text.format(**values), encoding="utf-8")
+        write_model(path, text.format(**values))
         return registry.load_file(path).instance()
 
     return write

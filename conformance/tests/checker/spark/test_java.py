@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.spark import session as java
 from isrcheck.checker.spark.session import CURE, LEFT_OUT, MODULE, java_home
 from isrcheck.models.messages.errors import UsageError
@@ -30,7 +31,7 @@ def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -
     refusal = (
         "" if knows_module else f'for w in "$@"; do [ "$w" = {MODULE} ] && {{ echo no such module; exit 1; }}; done'
     )
-    program.write_text(f"#!/bin/sh\n{refusal}\nprintf '%s\\n' {shlex.quote(answer)} >&2\n{then}\n")
+    write_model(program, f"#!/bin/sh\n{refusal}\nprintf '%s\\n' {shlex.quote(answer)} >&2\n{then}\n")
     program.chmod(0o755)
     return folder
 
@@ -112,7 +113,7 @@ def test_an_existing_launcher_is_not_run(tmp_path, monkeypatch):
 
 def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
-    (tmp_path / "file").write_text("mine")
+    write_model(tmp_path / "file", "mine")
     with pytest.raises(UsageError, match=r"file/java: Not a directory.*set TMPDIR"):
         java_home(tmp_path / "file")
 

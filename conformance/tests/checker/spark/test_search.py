@@ -15,6 +15,7 @@ import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from conformance.tests.sampling import exhaustive, sampled
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
@@ -28,7 +29,7 @@ from isrcheck.checker.spark import engine as carrier
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.parts import Merge, PartResult, begin
+from isrcheck.checker.spark.parts import Merge, begin
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode, SparkSummary
@@ -234,7 +235,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
 def test_lost_parts_contribute_no_verdict():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
     beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
-    answers = {0: PartResult(record_of(explore(instance, limits, initial=0)))}
+    answers = {0: record_of(explore(instance, limits, initial=0))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
     assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
@@ -331,7 +332,7 @@ def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch
     assert everything(found) == everything(explore(instance, Limits(0, MEMORY)))
     assert spread.taken_up is None
     for text in ('{"written": [1]}', '{"written": [1, 3], "shards": 2, "levels": 7}', "[]", ""):
-        (tmp_path / "kept" / "depth-0003.json").write_text(text)
+        write_model(tmp_path / "kept" / "depth-0003.json", text)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             on_spark(local_spark, instance, Limits(4, MEMORY), how)
 
@@ -372,21 +373,21 @@ def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     text = last.read_text()
     question = json.loads((kept / "search.json").read_text())
     for what, content in damaged(text).items():
-        last.write_text(content)
+        write_model(last, content)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             pytest.fail(f"{what}: {Checkpoints(local_spark, str(kept), question).found(None)}")
-    last.write_text(damaged(text)["a count more"])
+    write_model(last, damaged(text)["a count more"])
     with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
         on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The statistics of an earlier level, and those of another search.
     other = tmp_path / "other"
     on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))
     for foreign in (kept / "depth-0001.json", other / last.name):
-        last.write_text(foreign.read_text())
+        write_model(last, foreign.read_text())
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The same content, spelled in another way, is the same content.
-    last.write_text(json.dumps(json.loads(text), indent=1))
+    write_model(last, json.dumps(json.loads(text), indent=1))
     found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
 
@@ -412,7 +413,7 @@ def test_damaged_levels_are_refused(local_spark, tmp_path, monkeypatch):
 def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "to_mother.txt").write_text("dear")
+    write_model(tmp_path / "letters" / "to_mother.txt", "dear")
     with pytest.raises(UsageError, match=r"letters: it holds other files \(to_mother.txt\); name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
@@ -425,7 +426,7 @@ def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
             Limits(1, MEMORY),
             asked(Mode.SEARCH, checkpoint=kept),
         )
-    (kept / "search.json").write_text("{")
+    write_model(kept / "search.json", "{")
     with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
 

@@ -16,6 +16,7 @@ import pytest
 
 from conformance.tests.sampling import recorded
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from conformance.tests.support.spark import free_port, silent
 from isrcheck.checker.spark.session import SparkOptions, spark_session
 from isrcheck.models.messages.errors import UsageError
@@ -48,8 +49,8 @@ def folder(tmp_path):
 def start(folder, program, *words, **changes):
     """Start a program with the common beginning, in a folder with files named like modules."""
     for name in ("numpy", "checker", "pandas"):
-        (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
-    (folder / "program.py").write_text(BEGIN.format(folder=str(folder)) + program)
+        write_model(folder / f"{name}.py", "raise SystemExit('shadowed')\n")
+    write_model(folder / "program.py", BEGIN.format(folder=str(folder)) + program)
     words = words or (sys.executable, "-P")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     return subprocess.Popen(

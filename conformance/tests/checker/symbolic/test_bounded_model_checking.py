@@ -12,6 +12,7 @@ from hypothesis import given
 from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, values_within
 from conformance.tests.sampling import exhaustive, recorded, sampled
 from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
 from isrcheck.checker.explicit.explore import explore
@@ -36,7 +37,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 def check(tmp_path, monkeypatch, capsys):
     """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lamps.py").write_text(LAMPS)
+    write_model(tmp_path / "lamps.py", LAMPS)
     return checking(cli.main, capsys)
 
 
@@ -66,31 +67,26 @@ def same_findings(instance, depth, only=()):
 @pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
 @pytest.mark.parametrize("values", [{}, {"limit": 3}, {"lamps": 1, "most": 5, "speaks_of_storms": 0}], ids=str)
 def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, values):
-    (tmp_path / "lamps.py").write_text(LAMPS)
+    write_model(tmp_path / "lamps.py", LAMPS)
     instance = registry.load_file(tmp_path / "lamps.py").instance(None, values)
     unrolled = same_findings(instance, depth)
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
 
 ORDER = '''"""A bell is heard only before the door is shut."""
-from isrcheck.language import Flag, action, always, field, require
-
 
 class State:
     shut = field(values=Flag)
     heard = field(values=Flag)
 
-
 @action
 def shuts(s):
     s.shut = True
-
 
 @action
 def hears(s):
     require(not s.shut)
     s.heard = True
-
 
 @always
 def stays_open_or_silent(s):
@@ -100,23 +96,19 @@ def stays_open_or_silent(s):
 
 def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
     """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
-    (tmp_path / "order.py").write_text(ORDER)
+    write_model(tmp_path / "order.py", ORDER)
     found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
     assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
 
 
 KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
-from isrcheck.language import action, always, between, field
-
 
 class State:
     n = field(values=between(0, 3))
 
-
 @action
 def steps(s):
     s.n = 2 or s.n
-
 
 @always
 def never_two(s):
@@ -125,28 +117,23 @@ def never_two(s):
 
 
 def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
-    (tmp_path / "known.py").write_text(KNOWN)
+    write_model(tmp_path / "known.py", KNOWN)
     found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
     assert found.findings["never_two"].found.path == StepPath(0, (0,))
 
 
 DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
-from isrcheck.language import Domain, Flag, action, always, between, field
-
 
 class Lamp(Domain, size=3):
     pass
-
 
 class State:
     n = field(values=between(0, 2))
     lit = field(Lamp, values=Flag)
 
-
 @action
 def steps(s):
     s.n = 0
-
 
 @always
 def one_decides(s):
@@ -155,7 +142,7 @@ def one_decides(s):
 
 
 def test_elements_after_the_deciding_one_cannot_err(tmp_path):
-    (tmp_path / "decided.py").write_text(DECIDED)
+    write_model(tmp_path / "decided.py", DECIDED)
     found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
     assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
 
@@ -389,7 +376,7 @@ def test_a_disagreement_of_engines_exits_70_and_shows_both_results(
 
 
 def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
-    (tmp_path / "lamps.py").write_text(LAMPS)
+    write_model(tmp_path / "lamps.py", LAMPS)
     instance = registry.load_file(tmp_path / "lamps.py").instance(None)
     short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
     assert differences(far, short) == []
@@ -402,24 +389,18 @@ def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
 OUTSIDE = '''\
 """It leaves its declaration."""
 
-from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes
-
-
 class Slot(Domain, size=3):
     pass
-
 
 class State:
     n = field(values=between(0, 6))
     at = field(values=between(0, 6))
     slots = field(Slot, values=between(0, 6))
 
-
 @action
 def goes_up(s):
     require(s.n < 5)
     s.n += 1
-
 
 @action
 def fills(s, slot: Slot):
@@ -427,15 +408,8 @@ def fills(s, slot: Slot):
     s.slots[slot] = s.at
     s.at += 1
 
-
 def is_excused(s):
     return s.slots[s.n] == 0
-
-
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -443,11 +417,11 @@ def may_end(s):
 '''
 
 FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
-LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n\n"
+LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n"
 LEAVING = {
     "a value that is written": LEAP + FINE,
-    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n\n" + FINE,
-    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n\n" + FINE,
+    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n" + FINE,
+    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n" + FINE,
     "a property": "@always\ndef fine(s):\n    return s.slots[s.n] < 6\n",
     "a property of steps": "@always_step\ndef fine(before, after):\n    return after.slots[before.n] < 6\n",
     "what is permitted": "@always(permitted=is_excused)\ndef fine(s):\n    return s.n != 3\n",
@@ -465,7 +439,7 @@ def broken(text):
 
 @pytest.mark.parametrize("where", LEAVING)
 def test_every_engine_reports_the_same_range_error(check, tmp_path, where):
-    (tmp_path / "outside.py").write_text(OUTSIDE + LEAVING[where])
+    write_model(tmp_path / "outside.py", OUTSIDE + LEAVING[where])
     codes = set()
     for bound in ("0", "3", "4", "5"):
         of_all = [check("outside.py", "--bound", bound, *engine) for engine in (

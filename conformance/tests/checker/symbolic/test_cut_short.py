@@ -12,6 +12,7 @@ import pytest
 
 from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Answer
@@ -24,7 +25,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 def check(tmp_path, monkeypatch, capsys):
     """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lamps.py").write_text(LAMPS)
+    write_model(tmp_path / "lamps.py", LAMPS)
     return checking(cli.main, capsys)
 
 

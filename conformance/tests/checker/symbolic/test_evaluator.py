@@ -283,19 +283,16 @@ TRAP_HELPERS = """
 def at(s, i):
     return s.y[i]
 
-
 def bump(s, i, by):
     s.y[i] += by
     if s.g:
         s.y[i] -= by
-
 
 def late(s, least):
     for i in range(s.m):
         if s.y[i] > least:
             return i
     return least
-
 
 def nested(s):
     for i in range(s.n):
@@ -306,7 +303,6 @@ def nested(s):
             return NONE
     return 0
 
-
 def careful(s, i):
     if i < 0:
         return 0
@@ -314,7 +310,6 @@ def careful(s, i):
         return 1
     a = s.y[i]
     return a
-
 
 def partial(s):
     a = s.y[0]
@@ -359,11 +354,9 @@ MORE_PROPERTIES = (
 def flag_is_set(s):
     return s.f and s.y[s.y[0]] > 0
 
-
 @always_step(permitted=flag_is_set)
 def flag_never_changes(before, after):
     return before.f == after.f
-
 
 @lemma
 def numbers_are_small(s):
@@ -383,7 +376,7 @@ def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) 
 
 def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     text = "@always\ndef p(s):\n    return s.f or s.y[s.x[0]] == 0\n"
-    text += "def excused(s):\n    return s.y[s.x[1]] == 0\n\n\n@always(permitted=excused)\ndef q(s):\n    return s.g\n"
+    text += "def excused(s):\n    return s.y[s.x[1]] == 0\n\n@always(permitted=excused)\ndef q(s):\n    return s.g\n"
     compared = compare_all(whole(write(tmp_path, text)), in_range(whole(write(tmp_path, text))))
     assert 100 < compared.failures < 400
 

@@ -10,6 +10,7 @@ import pytest
 from conformance.tests.checker.explicit.test_initial_states import CLUSTERS, MEMORY, instance_of  # noqa: F401
 from conformance.tests.checker.spark.test_search import asked, everything, on_spark
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.carrier import SingleThread
 from isrcheck.checker.explicit.explore import explore
@@ -32,7 +33,7 @@ from isrcheck.models.registry import load_file
 Build = Callable[..., Instance]
 
 LIMITED = CLUSTERS + (
-    "\n\nfrom isrcheck.language import constraint\n\n\n"
+    "\n\nfrom isrcheck.language import constraint\n\n"
     "@constraint\ndef is_small(s):\n    return s.one + s.other < 3 or s.leader == 9\n"
 )
 """The same clusters, some of which are outside a constraint, as are some of their successors."""
@@ -93,22 +94,16 @@ def test_z3_finds_the_least_path_of_the_explorer(text: str, broken: str, instanc
 
 CLIMB = '''"""Somebody climbs from any of very many places."""
 
-from isrcheck.language import Domain, action, always, between, bound, field, initial, require
-
-
 class Configuration:
     places = bound(100, "places to begin at, in each direction", least=1, option="--places")
 
-
 class Place(Domain, size="places"):
     pass
-
 
 class State:
     east = field(values=between(0, 999))
     north = field(values=between(0, 999))
     height = field(values=between(0, 999))
-
 
 @initial
 def anywhere(s, east: Place, north: Place, height: Place):
@@ -117,17 +112,14 @@ def anywhere(s, east: Place, north: Place, height: Place):
     s.north = north
     s.height = height
 
-
 @action
 def climbs(s):
     require(s.height < 120)
     s.height += 1
 
-
 @always
 def is_northern(s):
     return s.east <= s.north
-
 
 @always
 def begins_in_the_south(s):
@@ -141,7 +133,7 @@ def climb(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str, north: int = 99) -> tuple[int, dict]:
-        (tmp_path / "climb.py").write_text(CLIMB.format(north=north), encoding="utf-8")
+        write_model(tmp_path / "climb.py", CLIMB.format(north=north))
         code, out, _ = checking(cli.main, capsys)("climb.py", *words, "--no-deadlock", "--json")
         (found,) = json.loads(out)["runs"]
         return code, {one["name"]: one for one in found["properties"]} | {"premises": found.get("premises")}
@@ -169,19 +161,17 @@ def test_a_claim_that_is_false_in_one_initial_state_is_not_proved(climb) -> None
 def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
     """It is false in one of 4,495 states only, and a claim that leaves a range in one of them cannot be evaluated."""
     text = CLIMB.format(north=29).replace("s.east <= s.north", "s.east != 29 or s.height != 7")
-    (tmp_path / "climb.py").write_text(
-        text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
-    )
-    instance = load_file(tmp_path / "climb.py").instance(None, {"places": 30})
+    placed = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
+    instance = load_file(write_model(tmp_path / "climb.py", placed)).instance(None, {"places": 30})
     base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
     assert [base.holds(prop) for prop in instance.properties] == [False, False]
     text = text.replace("s.east != 29 or s.height != 7", "s.east <= s.north").replace("s.north < 29", "s.height < 30")
-    (tmp_path / "climbs.py").write_text(text)
+    write_model(tmp_path / "climbs.py", text)
     instance = load_file(tmp_path / "climbs.py").instance(None, {"places": 30})
     base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
     assert [base.holds(prop) for prop in instance.properties] == [True, True]
     text = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
-    (tmp_path / "errs.py").write_text(text.replace("s.height < 30", "s.at[s.height + (1 if s.east == 3 else 0)] == 0"))
+    write_model(tmp_path / "errs.py", text.replace("s.height < 30", "s.at[s.height + (1 if s.east == 3 else 0)] == 0"))
     instance = load_file(tmp_path / "errs.py").instance(None, {"places": 30})
     with pytest.raises(ModelError, match=r"begins_in_the_south: index 30 of at is outside 0\.\.29"):
         BaseCase(instance, FormulaBudget(float("inf")), float("inf")).holds(instance.properties[1])
@@ -189,12 +179,8 @@ def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
 
 HIDDEN = '''"""A door that is open in a few of very many initial states."""
 
-from isrcheck.language import Domain, Flag, action, always, between, field, initial, require
-
-
 class Place(Domain, size=60):
     pass
-
 
 class State:
     east = field(values=between(0, 59))
@@ -202,19 +188,16 @@ class State:
     is_open = field(values=Flag)
     is_inside = field(values=Flag)
 
-
 @initial
 def anywhere(s, east: Place, north: Place):
     s.east = east
     s.north = north
     s.is_open = {opened}
 
-
 @action
 def enters(s):
     require(s.is_open)
     s.is_inside = True
-
 
 @always
 def stays_outside(s):
@@ -225,7 +208,7 @@ def stays_outside(s):
 @pytest.mark.parametrize(("opened", "is_proved"), [("False", True), ("east == 59", False)])
 def test_a_proposed_lemma_has_to_be_true_in_every_initial_state(tmp_path, opened: str, is_proved: bool) -> None:
     """That the door is never open proves the property, and is true in all states of the sample."""
-    (tmp_path / "hidden.py").write_text(HIDDEN.format(opened=opened))
+    write_model(tmp_path / "hidden.py", HIDDEN.format(opened=opened))
     instance = load_file(tmp_path / "hidden.py").instance()
     sample = instance.initial_states[:1000]
     assert not any(cells[2] for cells in sample)
@@ -263,7 +246,7 @@ def test_ctrl_c_during_the_enumeration_ends_the_command(climb, tmp_path, monkeyp
     def press(self: Budget, size: int = 0) -> None:
         raise KeyboardInterrupt
 
-    (tmp_path / "climb.py").write_text(CLIMB.format(north=99), encoding="utf-8")
+    write_model(tmp_path / "climb.py", CLIMB.format(north=99))
     monkeypatch.setattr(Budget, "look", press)
     code, out, err = checking(cli.main, capsys)("climb.py")
     assert (code, out, err.splitlines()[-1]) == (130, "", "check: interrupted before anything was found")

@@ -11,28 +11,23 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.resources.limits import FormulaBudget, Memory, UndecidedError, resident
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 
 WIDE = '''\
 """A sum over many wide cells."""
 
-from isrcheck.language import Domain, action, always, between, field, require
-
-
 class Cell(Domain, size=80):
     pass
 
-
 class State:
     load = field(Cell, values=between(0, 100))
-
 
 @action
 def worker_takes(s, c: Cell):
     require(s.load[c] < 100)
     s.load[c] += 1
-
 
 @always
 def bounded(s):
@@ -60,9 +55,9 @@ def measured(folder: Path, *words: str) -> tuple[int, float, int]:
 @pytest.fixture
 def start(tmp_path: Path) -> float:
     """The seconds for the start, compilation, and a trivial query."""
-    (tmp_path / "wide.py").write_text(WIDE)
+    write_model(tmp_path / "wide.py", WIDE)
     small = WIDE.replace("80", "2")
-    (tmp_path / "small.py").write_text(small)
+    write_model(tmp_path / "small.py", small)
     measured(tmp_path, "wide.py", "--bound", "1")
     return measured(tmp_path, "small.py", "--engine", "z3", "--bound", "0")[1]
 
