@@ -11,7 +11,7 @@ IMPORT = f"from isrcheck.language import {', '.join(sorted(language.__all__))}\n
 
 
 def in_the_language(text: str) -> str:
-    """The text of a model with that line, behind its documentation. Other texts, and those with it, stay as they are."""
+    """The text of a model with that line, behind its documentation; others stay as they are."""
     before, is_model, _ = text.partition("class State")
     if not is_model or "from isrcheck.language import" in before:
         return text

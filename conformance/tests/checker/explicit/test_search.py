@@ -544,7 +544,8 @@ def test_leaving_a_range_is_a_violation_with_its_position(
     found = explore(instance, limits(memory=MEMORY), count_all=count_all)
     assert_same(found, Naive(instance, count_all=count_all).search())
     verdict = verdicts(found)[-1]
-    line = next(number for number, one in enumerate(path.read_text().splitlines(), 1) if one.startswith(f"def {function}("))
+    lines = path.read_text().splitlines()
+    line = next(number for number, one in enumerate(lines, 1) if one.startswith(f"def {function}("))
     assert (verdict.prop.name, verdict.word) == ("in_range", Word.VIOLATED)
     assert verdict.note.startswith(f"{path}:{line}: ")
     assert says in verdict.note
