@@ -38,7 +38,7 @@ from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearIn
 from isrcheck.checker.symbolic.solver import STRATEGY, Solver, once
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling, new_state
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 
 WIDTH = 8

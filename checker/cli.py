@@ -23,8 +23,7 @@ from isrcheck.checker.forms.table import FORMS
 from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.checker.resources.limits import Memory
 from isrcheck.checker.spark.faults import SparkLostError
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
     from isrcheck.checker.session.command_result import CommandResult

@@ -29,7 +29,7 @@ from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.result import Result, SimulationResult
 
 ENGINES = ("local", "z3", "all")

@@ -38,8 +38,8 @@ from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import kept, kept_or_made, why_not_kept
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.model import ArgumentRange, Instance
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.messages import escaped
 
 
 def kernel_key(instance: Instance, reduction: Reduction | None) -> str:

@@ -54,14 +54,12 @@ from isrcheck.checker.outcome.kernel_results import (
     offset_of_steps,
 )
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.declarations.layouts import FieldLayout
-from isrcheck.models.language.in_range import DEADLOCK
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.nodes import Expression, Routine
-from isrcheck.models.language.ir.walking import increase, variables, visit
-from isrcheck.models.language.model import ArgumentRange, Instance, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.ir.nodes import Expression, Routine, increase, variables, visit
+from isrcheck.models.language.model import DEADLOCK, ArgumentRange, Instance, Property
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
 
 
 def function_of(

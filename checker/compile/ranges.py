@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.reductions.reduction import Symmetry, place_in
-from isrcheck.models.language.declarations.declare import Subset
+from isrcheck.models.language.declarations import Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import is_same, rewrite, variables, visit
+from isrcheck.models.language.ir.nodes import is_same, rewrite, variables, visit
 from isrcheck.models.language.model import ArgumentRange, Instance
 
 Limits = Mapping[ir.Variable, int]

@@ -38,7 +38,7 @@ from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.cache import engine_digest
 from isrcheck.checker.resources.limits import DeferredInterrupts, Limits, whole_resident
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 KIND = "isrcheck search on disk"
 

@@ -32,7 +32,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
 from isrcheck.traces.format.certify import from_steps, judgements

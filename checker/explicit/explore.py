@@ -45,9 +45,8 @@ from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 
 

@@ -44,7 +44,7 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, KernelResults, judgement
 from isrcheck.models.fair_groups import FairGroup, groups_of
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Property
 
 Numbers = NDArray[np.int64]

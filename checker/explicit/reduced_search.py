@@ -31,8 +31,7 @@ from isrcheck.checker.reductions.reduction import Permutation, Reduction, follow
 from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import IN_RANGE, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import NoErrorError, error_of
 

@@ -23,10 +23,8 @@ from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation import report
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, simulate, verdicts
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError, nearest
 
 SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""

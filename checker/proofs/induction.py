@@ -27,9 +27,8 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.models.language.declarations.layouts import FieldLayout
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 
 MOST_NODES = 20_000

@@ -17,8 +17,7 @@ from typing import Any
 
 from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
 
 

@@ -43,10 +43,9 @@ from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.solver import Solver, once, telling_interrupts
 from isrcheck.checker.symbolic.transition_relation import InitialChoice, TransitionRelation, Unrolling, initial_choice
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import INDUCTIVE, Kind
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 
 

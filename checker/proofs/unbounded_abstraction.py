@@ -27,15 +27,13 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.evaluator import Evaluator, Frame, SymbolicState, Value, as_truth
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.solver import Solver
-from isrcheck.models.language.declarations.declare import Domain, Subset
-from isrcheck.models.language.declarations.entries import Entry
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Domain, Entry, Subset, size_of
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.ir.nodes import visit
 from isrcheck.models.language.model import Configuration, Instance, Property, run_plain_python
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.language.text.plain import size_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import UsageError
 
 Target = tuple[SymbolicState, int] | ir.Variable
 """Something that a loop writes: a cell of a state, by its number, or a local."""

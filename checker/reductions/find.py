@@ -28,10 +28,10 @@ import numpy as np
 from isrcheck.checker.reductions.reads import Reads, Use
 from isrcheck.checker.reductions.reduction import Block, Cell, Clearing, Reduction, Symmetry, place_in
 from isrcheck.checker.reductions.sorts import Sort, Sorts
-from isrcheck.models.language.declarations.declare import WHOLE, Domain, Queue, Subset
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import WHOLE, Domain, Queue, Subset
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, UsageError
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import LanguageError, UsageError
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:

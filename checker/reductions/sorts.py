@@ -33,9 +33,9 @@ from typing import Any, assert_never
 
 from isrcheck.checker.reductions import pairs
 from isrcheck.checker.reductions.reads import Reads, Use
-from isrcheck.models.language.declarations.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.declarations import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
+from isrcheck.models.language.ir.nodes import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
 

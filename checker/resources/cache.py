@@ -29,7 +29,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 DIGEST_BYTES = 32
 PRIVATE = 0o700

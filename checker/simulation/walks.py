@@ -35,9 +35,8 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.outcome.verdict import Verdict, Word
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
 from isrcheck.traces.format.erring import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)

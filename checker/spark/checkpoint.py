@@ -28,7 +28,7 @@ from isrcheck.checker.spark.faults import explained
 from isrcheck.checker.spark.level import BLOB_STATES
 from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.shuffle import Pairs, ShuffleWriter, partitioned, unpack
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class Folder:

@@ -43,7 +43,7 @@ from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.shuffle import PARENT, STEP, Pairs, ShuffleWriter, partitioned
 from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.checker.spark.tasks import require_same, run_job, source_digest, task_memory, task_statistics, values_of
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance
 
 

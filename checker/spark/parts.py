@@ -28,7 +28,7 @@ from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.shuffle import ShardIntake, ShuffleWriter, partitioned, unpack
 from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.checker.spark.tasks import TaskStatistics, run_job, task_memory, task_statistics, values_of
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
 """Makes a search context from limits, and from a number of states: a level of that size ends the search."""

@@ -42,7 +42,7 @@ from isrcheck.checker.resources.cache import cache_folder
 from isrcheck.checker.resources.limits import DeferredInterrupts
 from isrcheck.checker.spark.faults import Evidence, explained
 from isrcheck.checker.spark.request import SparkOptions
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -22,7 +22,7 @@ from pyspark import Accumulator, AccumulatorParam, SparkContext
 from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.checker.spark.faults import explained
 from isrcheck.checker.spark.session import Session
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -28,9 +28,8 @@ from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.finite_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
 from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
 
 WALKS = 5

@@ -25,9 +25,8 @@ from isrcheck.checker.resources.limits import FormulaBudget
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, Value, as_truth, plain_state
 from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import ArgumentRange, Instance, Property, Step
-from isrcheck.models.language.starts import Enumeration
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Property, Step
+from isrcheck.models.language.states import Enumeration
 
 
 @dataclass(frozen=True)

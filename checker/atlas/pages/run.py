@@ -26,7 +26,7 @@ from isrcheck.checker.session.formatting import counted, human_bytes
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.session import INSTALL
 from isrcheck.models.kafka.atlas.catalogue import Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class _Nobody:

@@ -16,7 +16,7 @@ from isrcheck.checker.reductions.find import dead_cells
 from isrcheck.checker.reductions.reduction import Clearing
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 SAMPLE = 12

@@ -15,6 +15,7 @@ import pytest
 from conformance.tests.checker.explicit.test_constraint import COUNTERS
 from conformance.tests.checker.explicit.test_deadlock import TANKS
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.compile.kernel import kernel_of
@@ -25,7 +26,7 @@ from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 LIGHT = r'''
 """A light that goes red and green, until it burns out."""
@@ -240,7 +241,7 @@ def test_a_state_at_the_bound_is_not_a_dead_end(check):
 def written(tmp_path, text, **values):
     """The path of a new file with this model."""
     path = tmp_path / "written.py"
-    path.write_text(text.format(**values), encoding="utf-8")
+    write_model(path, text.format(**values))
     return path
 
 

@@ -15,7 +15,7 @@ from conformance.tests.support.small_models import write_model
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.faults import Evidence, SparkLostError, explained, explanation, innermost
 from isrcheck.checker.spark.tasks import difference, facts, run_job, same_everywhere
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 
 
 def line_of(session, function, kind):

@@ -13,7 +13,7 @@ import pytest
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker.spark import session as java
 from isrcheck.checker.spark.session import CURE, LEFT_OUT, MODULE, java_home
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 REAL_ANSWERS = {
     'openjdk version "17.0.15" 2025-04-15': 17,

@@ -19,7 +19,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.small_models import write_model
 from conformance.tests.support.spark import free_port, silent
 from isrcheck.checker.spark.session import SparkOptions, spark_session
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 BEGIN = """
 import os, sys, time

@@ -27,7 +27,7 @@ from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.transition_relation import initial_choice
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.registry import load_file
 
 Build = Callable[..., Instance]
