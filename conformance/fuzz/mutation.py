@@ -344,8 +344,8 @@ BUGS = (
         "any_cell_left",
         "checker/proofs/induction",
         "a step that changes not every cell preserves every claim",
-        "return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
-        "return any(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
+        "is_left = all(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
+        "is_left = any(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
         tests=PROOFS,
     ),
     Bug(
