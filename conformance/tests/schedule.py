@@ -67,7 +67,7 @@ SECONDS: Mapping[str, int] = {
     "checker/analyses/test_matrix": 13,
     "isrcheck/test_pytest_plugin": 13,
     "checker/symbolic/test_cut_short": 12,
-    "checker/proofs/test_unbounded_loops": 12,
+    "checker/proofs/test_unbounded_abstraction": 12,
     "follow/test_bugs": 11,
     "replay/test_histories": 11,
     "checker/symbolic/test_and_inverter_graph": 11,

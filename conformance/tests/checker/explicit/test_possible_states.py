@@ -1,4 +1,8 @@
-"""`@always_possible`: stuck states, the least path to the first of them, and searches that cannot tell."""
+"""`@always_possible`: stuck states, the least path to the first of them, and searches that cannot tell.
+
+The stuck states of a small model are found by another way, too: a graph of networkx, and paths compared as they are
+written.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isrcheck
-from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.small_models import write_model
@@ -32,16 +36,43 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models import registry
+from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Model
+from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.messages import UsageError
+from isrcheck.models.run import Cells
 from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.recheck import recheck
 from isrcheck.traces.terminal.walk import Walk
+
+
+def stuck_findings(instance: Instance, prop: Property) -> tuple[Finding, Finding]:
+    """The stuck states that violate the property, and those in which that is permitted, each with the least path."""
+    graph: nx.DiGraph[Cells] = nx.DiGraph()
+    least = {cells: StepPath(number, ()) for number, cells in reversed(list(enumerate(instance.initial_states)))}
+    level = dict(least)
+    graph.add_nodes_from(level)
+    while level:
+        offered: dict[Cells, list[StepPath]] = {}
+        for cells, path in level.items():
+            for step, after in run.successors(instance, cells):
+                graph.add_edge(cells, after)
+                if after not in least:
+                    offered.setdefault(after, []).append(StepPath(path.initial, (*path.steps, step.number)))
+        level = {after: min(paths, key=lambda path: path.order) for after, paths in offered.items()}
+        least |= level
+    goals = {cells for cells in graph if run.holds(instance, prop, cells)}
+    stuck = set(graph) - goals - {before for goal in goals for before in nx.ancestors(graph, goal)}
+    excused = {cells for cells in stuck if run.is_permitted(instance, prop, cells)}
+    return _first(stuck - excused, least), _first(excused, least)
+
+
+def _first(stuck: set[Cells], least: dict[Cells, StepPath]) -> Finding:
+    return Finding(len(stuck), min((least[cells] for cells in stuck), key=lambda path: path.order, default=None))
+
 
 MEMORY = 1 << 28
 

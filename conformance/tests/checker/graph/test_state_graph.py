@@ -12,8 +12,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from conformance.tests.checker.explicit.test_constraint import COUNTERS
-from conformance.tests.checker.explicit.test_deadlock import TANKS
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS, TANKS
 from conformance.tests.support.engine import checking
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli

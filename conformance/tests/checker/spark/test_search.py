@@ -1,4 +1,8 @@
-"""The explorer on Spark finds the same as the explorer in one process, for every partitioning."""
+"""The explorer on Spark finds the same as in one process: for every partitioning, deadlocks, and with `@constraint`.
+
+In every generation of Kafka, Hypothesis draws the switches, the budgets and the settings of clients, as in the tests of
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
 
+from conformance.tests.checker.compile.test_kernel import Wish, drawn, legal_shapes, protocols_of, wishes
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS as CONSTRAINED
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import FIRST, TANKS
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.small_models import write_model
@@ -21,7 +29,7 @@ from isrcheck.checker.compile.instance_specification import InstanceSpecificatio
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search, explore
-from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.records import record_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
@@ -469,3 +477,100 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
 def test_incompatible_options_are_refused_in_one_line(words, told, capsys):
     assert cli.main(words.split()) == 2
     assert capsys.readouterr().err.startswith(f"check: {told}")
+
+
+@pytest.fixture
+def model_of(tmp_path):
+    """Writes a model, and returns its instance."""
+
+    def write(text: str, **values: object):
+        path = tmp_path / "written.py"
+        write_model(path, text.format(**values))
+        return registry.load_file(path).instance()
+
+    return write
+
+
+@pytest.mark.parametrize("count_all", [exhaustive(False), exhaustive(True)])
+def test_one_search_on_spark_finds_the_same_deadlocks(local_spark, model_of, count_all):
+    instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    assert found.findings["deadlock"].found == Finding(3 if count_all else 1, FIRST)
+
+
+@pytest.mark.parametrize("split_depth", [exhaustive(0), 2])
+def test_parts_find_the_same_deadlock(local_spark, model_of, split_depth):
+    """The deadlocks are at depth 3 to 5. The states at depth 2 are divided: no part has them all."""
+    instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth), count_all=True)
+    here = explore(instance, limits, count_all=True)
+    assert (found.levels, witnesses(found), spread.parts > 1) == (here.levels, witnesses(here), split_depth == 2)
+    assert found.findings["deadlock"].found.path == FIRST
+    # A state that several parts reach is counted in each.
+    assert found.findings["deadlock"].found.count >= here.findings["deadlock"].found.count == 3
+
+
+@pytest.mark.parametrize("mode", [exhaustive(Mode.SEARCH), Mode.PARTS])
+def test_deadlocks_can_be_left_out_on_spark(local_spark, model_of, mode):
+    instance = model_of(TANKS, most=3, full="3")
+    found, _ = on_spark(local_spark, instance, Limits(None, MEMORY, deadlock=False), asked(mode, None))
+    assert [verdict.bare for verdict in verdicts(found)] == ["HOLDS"]
+
+
+@pytest.mark.parametrize("count_all", [exhaustive(False), True])
+def test_one_search_on_spark_has_the_counts_of_the_constraint(local_spark, model_of, count_all):
+    instance, limits = model_of(CONSTRAINED, most=4, small=2, step=2), Limits(None, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    if count_all:
+        assert (found.distinct, found.generated, found.outside, found.exhausted) == (9, 21, 6, True)
+    assert found.findings["stays_low"].found.path == StepPath(1, (0, 1, 1, 0))
+
+
+@pytest.mark.parametrize("most", [exhaustive(2), 3, exhaustive(4)])
+def test_parts_have_the_states_of_the_constraint(local_spark, model_of, most):
+    """The path to the first violation ends outside for a sum of 3, and within for one of 4."""
+    instance, limits = model_of(CONSTRAINED, most=most, small=2, step=2), Limits(None, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, 0), count_all=True)
+    here = explore(instance, limits, count_all=True)
+    assert (found.levels, found.exhausted, spread.parts) == (here.levels, True, 2)
+    assert witnesses(found) == witnesses(here)
+    # Six steps lead outside; those from states that both parts reach are counted in both.
+    assert found.outside >= here.outside == 6
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+
+
+NEW = ("2.8", "4.1")
+"""The oldest and the newest generation in which leaders ask the controller to change the ISR."""
+
+ALSO = [("4.1", Mode.PARTS)]
+"""What `make test-exhaustive` runs; the rest runs with `make verify`."""
+
+DEPTH = 6
+EXAMPLES = 3
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mode"),
+    sampled(
+        [
+            *((protocol, Mode.PARTS) for protocol in protocols_of("kafka")),
+            *((protocol, Mode.SEARCH) for protocol in NEW),
+        ],
+        lambda one: False,
+        last=lambda one: one not in ALSO,  # one search by all executors is two jobs for each level
+    ),
+)
+def test_spark_finds_the_same_in_every_generation(local_spark, protocol, mode):
+    def agree(wish: Wish) -> None:
+        limits = Limits(DEPTH, MEMORY)
+        here = explore(wish.instance, limits, count_all=True, kernel=wish.kernel)
+        there, _ = on_spark(local_spark, wish.instance, limits, asked(mode), count_all=True)
+        assert there.levels == here.levels
+        assert witnesses(there) == witnesses(here)
+        assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
+        if mode is Mode.SEARCH:
+            assert everything(there) == everything(here)
+
+    drawn(EXAMPLES)(given(wishes("kafka", protocol, legal_shapes("kafka", protocol)))(agree))()

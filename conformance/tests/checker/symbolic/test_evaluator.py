@@ -1,4 +1,4 @@
-"""The symbolic semantics agrees with CPython in every state.
+"""The symbolic semantics agrees with CPython in every state; products, quotients and remainders are those of Python.
 
 Hypothesis draws a model, its bounds and a configuration; the formulas are built once and compared with the reference
 in the states of a random walk and in random states, in all of them at once.
@@ -6,6 +6,7 @@ in the states of a random walk and in random states, in all of them at once.
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -36,6 +37,8 @@ from conformance.tests.models.language.test_language import (
 )
 from conformance.tests.sampling import recorded, sampled
 from conformance.tests.support.compared.symbolic import Compared, compare_all, states_of
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
@@ -422,3 +425,18 @@ def test_an_action_that_a_protocol_lacks_is_never_taken(tmp_path: Path) -> None:
     assert {one.step.action for one in TransitionRelation(instance).transitions} == {"act"}
     compared = compare_all(instance, in_range(instance))
     assert 0 < compared.successors < 800
+
+
+def of_bits(number: int, width: int) -> BinaryInteger:
+    """A number whose bits are known; operations on it take every step of those on unknown bits."""
+    return BinaryInteger(tuple(TRUE if number >> at & 1 else FALSE for at in range(width)))
+
+
+def test_products_quotients_and_remainders_of_binary_integers() -> None:
+    arithmetic = FiniteArithmetic(AndInverterGraph())
+    numbers = (-300, -128, -37, -8, -7, -1, 0, 1, 2, 7, 8, 255, 256, 299)
+    for one, other in itertools.product(numbers, numbers):
+        assert arithmetic.multiply(of_bits(one, 12), of_bits(other, 10)) == one * other
+        if other > 0:
+            assert arithmetic.quotient(of_bits(one, 12), of_bits(other, 10)) == one // other
+            assert arithmetic.remainder(of_bits(one, 12), other) == one % other

@@ -1,13 +1,15 @@
-"""`@constraint`: every engine prunes as TLC does, and judges the successors outside."""
+"""`@constraint`: every engine prunes as TLC does, and judges the successors outside. `deadlock`: every engine finds the
+states without a step, unless `@terminal` says that the model may end there."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking, verdict_of
+from conformance.tests.support.engine import HOLDS, checking, none_to, verdict_of
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
@@ -15,8 +17,10 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models import registry, run
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import DEADLOCK, Instance
 from isrcheck.models.messages import ModelError, UsageError
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format import recheck
 from isrcheck.traces.format.certify import behaviour, from_steps
 
 COUNTERS = '''"""Two counters, searched while both are at most {small}."""
@@ -214,3 +218,184 @@ def test_a_guard_in_place_of_an_action_constraint_needs_a_terminal(tmp_path, mon
         write_model(tmp_path / "guarded.py", text)
         assert cli.main(["guarded.py"]) == code
         assert verdict_of(capsys.readouterr().out) == last
+
+
+TANKS = '''"""Somebody fills two tanks, and may fill the second one only while the first one is low."""
+
+class Tank(Domain, size=2):
+    pass
+
+class State:
+    level = field(Tank, values=between(0, 3))
+
+@action
+def fills(s, tank: Tank):
+    require(s.level[tank] < 3)
+    require(tank == 0 or s.level[0] < 2)
+    s.level[tank] += 1
+
+@always
+def stays_low(s):
+    return s.level[0] <= {most}
+
+@terminal
+def second_is_full(s):
+    return s.level[1] == {full}
+'''
+"""The second tank can no longer be filled once the first one is full: deadlocks are (3, 0), (3, 1) and (3, 2)."""
+
+
+@pytest.fixture
+def tanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writes the model to a new working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str = TANKS, most: int = 3, full: str = "3") -> Instance:
+        path = tmp_path / "tanks.py"
+        write_model(path, text.format(most=most, full=full))
+        return registry.load_file(path).instance()
+
+    return write
+
+
+FIRST = StepPath(0, (0, 0, 0))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_states_without_a_step_are_counted_and_the_least_path_is_found(tanks, threads: int) -> None:
+    instance = tanks()
+    found = explore(instance, Limits(threads=threads), count_all=True)
+    assert (found.distinct, found.generated, found.exhausted) == (16, 18, True)
+    assert found.findings["deadlock"].found == Finding(3, FIRST)
+    first = explore(instance, Limits(threads=threads))
+    assert first.findings["deadlock"].found == Finding(1, FIRST)
+
+
+def test_the_reference_agrees_in_every_state(tanks) -> None:
+    instance = tanks()
+    levels = [(a, b) for a in range(4) for b in range(4)]
+    assert [one for one in levels if not run.holds(instance, DEADLOCK, one)] == [(3, 0), (3, 1), (3, 2)]
+
+
+def test_a_state_at_the_bound_is_not_judged(tanks, capsys) -> None:
+    instance = tanks()
+    assert "deadlock" not in explore(instance, Limits(3)).findings
+    assert "deadlock" in explore(instance, Limits(4)).findings
+    assert "deadlock" not in ask_to_depth(instance, Limits(3)).findings
+    code, out, _ = checking(cli.main, capsys)("tanks.py", "--bound", "3")
+    assert (code, verdict_of(out)) == (
+        0,
+        none_to(3),
+    )
+
+
+def test_z3_finds_the_same_path(tanks) -> None:
+    found = ask_to_depth(tanks(), Limits(9))
+    assert found.findings["deadlock"].found.path == FIRST
+
+
+@pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 4", "--engine all --bound 9"])
+def test_check_reports_a_certified_trace(tanks, capsys, words: str) -> None:
+    tanks()
+    code, out, _ = checking(cli.main, capsys)("tanks.py", *words.split())
+    assert code == 11
+    assert re.search(r"^VIOLATED at step 3 +deadlock$", out, re.MULTILINE)
+    assert verdict_of(out) == "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
+    assert recheck.recheck(Path("counterexamples/latest"), Path("tanks.py")).is_possible
+    assert trace(["show", "counterexamples/latest", "--model", "tanks.py"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.endswith(
+        """\
+VIOLATED at step 3: deadlock: A state has a step, or the model declares that it may end there (`@terminal`).
+some step is enabled is false
+  second_is_full is false
+    s.level[1] == 3 is false
+      s.level[1] = 0
+reproduce: check tanks.py --bound 4
+"""
+    )
+
+
+def test_another_violation_comes_first(tanks, capsys) -> None:
+    tanks(most=1)
+    code, out, _ = checking(cli.main, capsys)("tanks.py", "--continue")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2, deadlock at step 3")
+
+
+def test_a_search_that_is_decided_does_not_go_on_for_deadlocks(tanks, capsys) -> None:
+    tanks(most=1)
+    code, out, _ = checking(cli.main, capsys)("tanks.py")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2")
+
+
+def test_deadlocks_can_be_left_out(tanks, capsys) -> None:
+    tanks()
+    code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock")
+    assert (code, verdict_of(out)) == (
+        0,
+        HOLDS,
+    )
+    assert "from 1 initial state; deadlocks are not reported\n" in out
+    code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock", "--json")
+    (found,) = json.loads(out)["runs"]
+    assert (code, [one["name"] for one in found["properties"]]) == (0, ["stays_low"])
+    assert found["command"] == "check tanks.py --no-deadlock"
+
+
+def test_where_the_model_may_end_there_is_no_deadlock(tanks) -> None:
+    instance = tanks(TANKS.replace("return s.level[1] == {full}", "return True"))
+    assert "deadlock" not in explore(instance, Limits()).findings
+    assert "deadlock" not in ask_to_depth(instance, Limits(9)).findings
+
+
+def test_one_of_several_terminals_is_enough(tanks) -> None:
+    more = "\n\n@terminal\ndef first_is_full(s):\n    return s.level[0] == 3 and s.level[1] < 2\n"
+    found = explore(tanks(TANKS + more), Limits(), count_all=True).findings["deadlock"].found
+    assert found == Finding(1, StepPath(0, (0, 1, 1, 0, 0)))
+
+
+def test_a_step_to_the_same_state_is_a_step(tanks) -> None:
+    rests = "\n\n@action\ndef rests(s):\n    require(s.level[0] == 3)\n    s.level[0] = 3\n"
+    assert "deadlock" not in explore(tanks(TANKS + rests), Limits(), count_all=True).findings
+
+
+def test_a_step_that_leaves_a_declared_range_is_a_step(tanks) -> None:
+    bursts = "\n\n@action\ndef bursts(s):\n    require(s.level[0] == 3)\n    s.level[0] += 1\n"
+    instance = tanks(TANKS + bursts)
+    assert set(explore(instance, Limits(), count_all=True).findings) == {"stays_low", "in_range"}
+    assert set(ask_to_depth(instance, Limits(9)).findings) == {"stays_low", "in_range"}
+
+
+def test_a_terminal_that_leaves_a_declared_range_violates_in_range(tanks, capsys) -> None:
+    """In (3, 0), (3, 1) and (3, 2) it uses the index 3; it is evaluated in no state that has a step."""
+    instance = tanks(full="3 or s.level[s.level[0]] == 0")
+    for found in (explore(instance, Limits()), explore(instance, Limits(threads=2)), ask_to_depth(instance, Limits(9))):
+        assert found.findings["in_range"].found == Finding(1, FIRST)
+        assert "deadlock" not in found.findings or found.findings["deadlock"].found.path is None
+    assert explore(instance, Limits(), count_all=True).findings["in_range"].found == Finding(3, FIRST)
+    code, out, _ = checking(cli.main, capsys)("tanks.py", "--engine", "all", "--bound", "9")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: in_range at step 3")
+    assert "tanks.py:22: second_is_full: index 3 of level is outside 0..1" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda text: text.replace("== {full}", "<= {full}"), "deadlock is no longer VIOLATED after them"),
+        (lambda text: text.replace("s.level[0] < 2", "s.level[0] < 4"), "deadlock is no longer VIOLATED after them"),
+    ],
+)
+def test_a_trace_is_rechecked_against_a_changed_model(tanks, capsys, damage, says: str) -> None:
+    tanks()
+    checking(cli.main, capsys)("tanks.py")
+    tanks(damage(TANKS))
+    found = recheck.recheck(Path("counterexamples/latest"), Path("tanks.py"))
+    assert not found.is_possible
+    assert says in found.says
+
+
+def test_a_predicate_of_the_language_returns_a_truth_value(tanks) -> None:
+    with pytest.raises(Exception, match=r"in second_is_full: a property returns nothing; return a truth value"):
+        tanks(TANKS.replace("    return s.level[1] == {full}", "    pass"))
+    with pytest.raises(Exception, match=r"in second_is_full: its parameters are \(s, tank\); here they must be \(s\)"):
+        tanks(TANKS.replace("def second_is_full(s)", "def second_is_full(s, tank)"))
