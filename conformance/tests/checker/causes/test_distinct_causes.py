@@ -239,9 +239,7 @@ def test_the_reach_in_json(check):
 
 
 def of_doors(monkeypatch, tmp_path, limits, asked=9):
-    path = tmp_path / "doors.py"
-    write_model(path, DOORS)
-    instance = registry.load_file(path).instance()
+    instance = registry.load_file(write_model(tmp_path / "doors.py", DOORS)).instance()
     prop = instance.model.properties[0]
     return distinct_causes(
         *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),

@@ -47,8 +47,7 @@ def small(s):
 def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
     """For each number of loops, the guards that are evaluated in so many."""
     text = MODEL.replace("{guards}", "\n".join(f"    require({guard})" for guard in guards))
-    write_model(folder / "house.py", text)
-    instance: Instance = load_file(folder / "house.py").instance()
+    instance: Instance = load_file(write_model(folder / "house.py", text)).instance()
     routine, choices = instance.model.actions[0].alternatives[0].routine, instance.argument_ranges[0]
     ranges = Ranges(instance)
     waiting: list[Expression] = conjuncts(routine)
@@ -124,7 +123,6 @@ def small(s):
 
 def test_a_fold_of_two_guards_has_the_range_of_both(tmp_path: Path) -> None:
     """One helper with two arguments: the fold leaves its range for one of them only, a room after the third."""
-    write_model(tmp_path / "house.py", TWO_RANGES)
-    instance = load_file(tmp_path / "house.py").instance()
+    instance = load_file(write_model(tmp_path / "house.py", TWO_RANGES)).instance()
     found = explore(instance, Limits(depth=1), count_all=True)
     assert (found.fired, found.findings["in_range"].found.count) == ([6], 4)

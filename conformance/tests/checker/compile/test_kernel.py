@@ -283,11 +283,7 @@ SAMPLES = [6, 1]
 def drawn(examples: int) -> settings:
     """The settings of a test that always draws the same configurations."""
     return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
     )
 
 

@@ -36,9 +36,7 @@ def small(s):
 
 
 def counting(folder, **parts):
-    path = folder / "counting.py"
-    write_model(path, COUNTS.format(**parts))
-    return load_file(path)
+    return load_file(write_model(folder / "counting.py", COUNTS.format(**parts)))
 
 
 def searched(kernels, model, **values):

@@ -98,8 +98,7 @@ def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Insta
         assert text.count(old) >= 1
         text = text.replace(old, new)
     folder.mkdir()
-    write_model(folder / "house.py", text)
-    return load_file(folder / "house.py").instance("", values)
+    return load_file(write_model(folder / "house.py", text)).instance("", values)
 
 
 def code_of(instance: Instance, reduction: Reduction | None = None, builder: type[KernelCode] = KernelCode) -> str:

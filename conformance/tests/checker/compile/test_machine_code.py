@@ -46,8 +46,7 @@ def seen_is_not_0(s):
 
 def test_a_helper_may_get_one_state_twice(tmp_path: Path) -> None:
     """What it writes through one name it reads through the other, in optimized code as well."""
-    write_model(tmp_path / "twice.py", TWICE)
-    instance = load_file(tmp_path / "twice.py").instance()
+    instance = load_file(write_model(tmp_path / "twice.py", TWICE)).instance()
     found = explore(instance, Limits(), kernel=kernel_of(instance, is_optimized=True))
     assert found.findings["seen_is_not_0"].found.path == StepPath(0, (0,))
 

@@ -99,9 +99,7 @@ def edge(low: int, high: int, first: int) -> str:
 @pytest.fixture
 def instance_of(tmp_path: Path) -> Callable[[str], Instance]:
     def build(text: str) -> Instance:
-        path = tmp_path / "edge.py"
-        write_model(path, text)
-        return load_file(path).instance()
+        return load_file(write_model(tmp_path / "edge.py", text)).instance()
 
     return build
 

@@ -265,10 +265,7 @@ def test_the_command_has_symmetry_on_disk(
     words = ["examples/two_phase_commit", "--resource-managers", "5", "--symmetry", "--disk", "d", "--json"]
     assert main(words) == 0
     (run,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (run["distinct"], run["command"]) == (
-        83,
-        "check examples/two_phase_commit --resource-managers 5 --symmetry",
-    )
+    assert (run["distinct"], run["command"]) == (83, "check examples/two_phase_commit --resource-managers 5 --symmetry")
     assert "120 permutations" in run["reduction"] and "dead cells" in run["reduction"]
 
 

@@ -71,8 +71,7 @@ def counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def write(text: str = COUNTERS, *, most: int = 4, small: int = 2, step: int = 2) -> Instance:
         path = tmp_path / "counters.py"
-        write_model(path, text.format(most=most, small=small, step=step))
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(path, text.format(most=most, small=small, step=step))).instance()
 
     return write
 
@@ -251,9 +250,7 @@ def tanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def write(text: str = TANKS, most: int = 3, full: str = "3") -> Instance:
-        path = tmp_path / "tanks.py"
-        write_model(path, text.format(most=most, full=full))
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(tmp_path / "tanks.py", text.format(most=most, full=full))).instance()
 
     return write
 
@@ -283,10 +280,7 @@ def test_a_state_at_the_bound_is_not_judged(tanks, capsys) -> None:
     assert "deadlock" in explore(instance, Limits(4)).findings
     assert "deadlock" not in ask_to_depth(instance, Limits(3)).findings
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--bound", "3")
-    assert (code, verdict_of(out)) == (
-        0,
-        none_to(3),
-    )
+    assert (code, verdict_of(out)) == (0, none_to(3))
 
 
 def test_z3_finds_the_same_path(tanks) -> None:
@@ -331,10 +325,7 @@ def test_a_search_that_is_decided_does_not_go_on_for_deadlocks(tanks, capsys) ->
 def test_deadlocks_can_be_left_out(tanks, capsys) -> None:
     tanks()
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock")
-    assert (code, verdict_of(out)) == (
-        0,
-        HOLDS,
-    )
+    assert (code, verdict_of(out)) == (0, HOLDS)
     assert "from 1 initial state; deadlocks are not reported\n" in out
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock", "--json")
     (found,) = json.loads(out)["runs"]

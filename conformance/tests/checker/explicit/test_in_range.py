@@ -131,9 +131,7 @@ def text_of(**parts: str) -> str:
 
 
 def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
-    path = tmp_path / name
-    write_model(path, text)
-    return registry.load_file(path).instance()
+    return registry.load_file(write_model(tmp_path / name, text)).instance()
 
 
 def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
@@ -216,10 +214,7 @@ def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"],
-)
+@pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"])
 def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, capsys, words: str) -> None:
     code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
     assert code == 12

@@ -87,9 +87,7 @@ def last_leads(s):
 @pytest.fixture
 def instance_of(tmp_path: Path) -> Callable[..., Instance]:
     def build(text: str = CLUSTERS, **values: int) -> Instance:
-        path = tmp_path / "clusters.py"
-        write_model(path, text)
-        return load_file(path).instance(None, values)
+        return load_file(write_model(tmp_path / "clusters.py", text)).instance(None, values)
 
     return build
 

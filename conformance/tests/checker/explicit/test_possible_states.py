@@ -163,9 +163,7 @@ def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    path = tmp_path_factory.mktemp("graphs") / "graphs.py"
-    write_model(path, GRAPHS)
-    return registry.load_file(path)
+    return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", GRAPHS))
 
 
 @pytest.fixture
@@ -177,8 +175,7 @@ def check(tmp_path, monkeypatch, capsys):
 @pytest.fixture
 def searched(tmp_path, limits):
     def search(text: str, depth: int | None = None) -> Exploration:
-        write_model(tmp_path / "walk.py", text)
-        instance = registry.load_file(tmp_path / "walk.py").instance(None, {})
+        instance = registry.load_file(write_model(tmp_path / "walk.py", text)).instance(None, {})
         return explore(instance, limits(depth, MEMORY, None))
 
     return search
@@ -615,8 +612,7 @@ def test_drawn_traces_end_in_the_first_stuck_state(graphs, data):
 
 
 def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
-    write_model(tmp_path / "walk.py", walk(far=3))
-    walked = Walk(registry.load_file(tmp_path / "walk.py").instance(None, {}), "")
+    walked = Walk(registry.load_file(write_model(tmp_path / "walk.py", walk(far=3))).instance(None, {}), "")
     found = []
     for _ in range(5):
         walked.take(walked.options()[0])

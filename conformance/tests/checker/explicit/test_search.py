@@ -292,11 +292,7 @@ def test_two_phase_commit_has_288_states_with_three_resource_managers(limits: Ca
     assert found.levels == [1, 7, 21, 38, 50, 54, 49, 36, 21, 9, 2]
     assert {
         name: (one.found.count, one.found.path and one.found.path.depth) for name, one in found.findings.items()
-    } == {
-        "consistent": (0, None),
-        "all_commit": (1, 10),
-        "all_abort": (1, 3),
-    }
+    } == {"consistent": (0, None), "all_commit": (1, 10), "all_abort": (1, 3)}
 
 
 def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits: Callable[..., Limits]) -> None:
@@ -652,12 +648,7 @@ def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content"),
-    [
-        exhaustive(("*.o", 0.0)),
-        ("*.o", 0.5),
-        exhaustive(("*.o", b"\x7fELF, of somebody else")),
-    ],
+    ("pattern", "content"), [exhaustive(("*.o", 0.0)), ("*.o", 0.5), exhaustive(("*.o", b"\x7fELF, of somebody else"))]
 )
 def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
     cache = tmp_path / "cache"

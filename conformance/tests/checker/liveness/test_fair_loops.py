@@ -239,9 +239,7 @@ def text() -> str:
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory) -> Model:
-    path = tmp_path_factory.mktemp("graphs") / "graphs.py"
-    write_model(path, text())
-    return registry.load_file(path)
+    return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", text()))
 
 
 def words(findings: Findings) -> tuple[tuple[str, Finding], ...]:

@@ -52,8 +52,7 @@ def searched(tmp_path, monkeypatch) -> Callable[..., Exploration]:
     monkeypatch.chdir(tmp_path)
 
     def search(text: str, *, depth: int | None = None, threads: int = 1) -> Exploration:
-        write_model(Path("light.py"), HEAD + text + ENDS)
-        instance = registry.load_file(Path("light.py")).instance()
+        instance = registry.load_file(write_model(Path("light.py"), HEAD + text + ENDS)).instance()
         exploration = explore(instance, Limits(depth, MEMORY, None, threads))
         for verdict in verdicts(exploration):
             for name, path, word in verdict.failing_paths:

@@ -450,10 +450,7 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
         ("if True:\n    {}\nlow_again = 0\nif True:\n    {}\n", LOST),
         ("{}\nlow = 0\n", LOST),
         ("class Promises:\n    {}\n", LOST),
-        (
-            "@lemma\n{}\n",
-            "model.py:{}: low has two of the language's decorators; keep one",
-        ),
+        ("@lemma\n{}\n", "model.py:{}: low has two of the language's decorators; keep one"),
     ],
 )
 def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
@@ -517,10 +514,7 @@ def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
     )
     assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
     code, out, _ = check(COUNTER, "--bound", "6")
-    assert (code, verdict_of(out)) == (
-        3,
-        none_to(6) + "; not proved: never_below, in_range",
-    )
+    assert (code, verdict_of(out)) == (3, none_to(6) + "; not proved: never_below, in_range")
     assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
 
 

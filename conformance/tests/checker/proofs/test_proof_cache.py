@@ -96,8 +96,7 @@ def asked(monkeypatch):
 
 
 def instance_of(tmp_path, text=STREAM, **values):
-    write_model(tmp_path / "stream.py", text)
-    return registry.load_file(tmp_path / "stream.py").instance(None, values)
+    return registry.load_file(write_model(tmp_path / "stream.py", text)).instance(None, values)
 
 
 def promises(instance):

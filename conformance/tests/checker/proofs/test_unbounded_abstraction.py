@@ -117,10 +117,7 @@ def is_claimed(instance: Instance, prop: Property) -> bool:
     return prop.name != "the_controller_names_a_leader" or instance.configuration.CONTROLLER == Controller.ZOOKEEPER
 
 
-@pytest.mark.parametrize(
-    "protocol",
-    sampled(KAFKA.protocols, lambda one: one == "0.10", last=lambda one: one != "4.1"),
-)
+@pytest.mark.parametrize("protocol", sampled(KAFKA.protocols, lambda one: one == "0.10", last=lambda one: one != "4.1"))
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
     instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})
@@ -641,8 +638,7 @@ def read_in_both(before, after):
 def test_properties_can_have_the_same_value_in_the_abstraction_as_in_the_model(tmp_path: Path) -> None:
     bodies = LOOPS["counter"], LOOPS["flag"], LOOPS["read, write, read"]
     path = written(tmp_path, HELPERS, *bodies)
-    write_model(path, path.read_text(encoding="utf-8") + "\n" + PROPERTIES)
-    model = registry.load_file(path)
+    model = registry.load_file(write_model(path, path.read_text(encoding="utf-8") + "\n" + PROPERTIES))
     projection = Projection(UnboundedAbstraction(model.instance()), model.properties)
     chance = random.Random(6)
     said = set()

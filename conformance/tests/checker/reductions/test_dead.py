@@ -49,9 +49,7 @@ def stops(s, n: Node, m: Node):
 
 
 def loaded(folder: Path, text: str, name: str = "model") -> Instance:
-    path = folder / f"{name}.py"
-    write_model(path, HEAD + text)
-    return load_file(path).instance()
+    return load_file(write_model(folder / f"{name}.py", HEAD + text)).instance()
 
 
 def found(instance: Instance) -> list[str]:
@@ -107,11 +105,9 @@ def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None
     }[where]
     head = HEAD.replace("import (", "import (\n    always_possible,")
     path = tmp_path / "model.py"
-    write_model(path, head + text)
-    assert dead_cells(load_file(path).instance()) == ()
+    assert dead_cells(load_file(write_model(path, head + text)).instance()) == ()
     path = tmp_path / "other.py"
-    write_model(path, head + text.replace("offset[0]", "limit[0]"))
-    assert found(load_file(path).instance()) == ["offset"]
+    assert found(load_file(write_model(path, head + text.replace("offset[0]", "limit[0]"))).instance()) == ["offset"]
 
 
 DEAD = ["offset where role is 0 or 2"]
@@ -332,9 +328,7 @@ def wins(s, n: Node):
 def test_sets_are_cells(tmp_path: Path) -> None:
     head = HEAD.replace("import (", "import (\n    Set,")
     fields = "class State:\n    votes = field(Node, values=Set(of=Node))\n    voters = field(values=Set(of=Node))\n"
-    path = tmp_path / "model.py"
-    write_model(path, head.replace("class State:\n", fields) + SETS)
-    instance = load_file(path).instance()
+    instance = load_file(write_model(tmp_path / "model.py", head.replace("class State:\n", fields) + SETS)).instance()
     assert found(instance) == ["votes where role is 0 or 2", "voters"]
     assert agree(instance, None) == (25, 9)
 
@@ -413,8 +407,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
     searches, fewer = 0, 0
     for number in range(60):
         path = tmp_path / f"model_{number}.py"
-        write_model(path, model_text(random.Random(f"roles/{part}/{number}")))
-        instance = load_file(path).instance()
+        instance = load_file(write_model(path, model_text(random.Random(f"roles/{part}/{number}")))).instance()
         if searches < 8 and any(one.guard is not None for one in dead_cells(instance)):
             whole, reduced = agree(instance, 8)
             searches, fewer = searches + 1, fewer + (reduced < whole)
@@ -480,8 +473,7 @@ def test_a_cell_that_is_cleared_may_be_copied_into_one_that_is_not(tmp_path: Pat
     head = HEAD.replace(
         "class State:\n", "class State:\n    given = field(Node, values=optional(Node), initially=NONE)\n"
     )
-    write_model(path, head + SHOWN + PROPERTY.format("s.phase < 2"))
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + SHOWN + PROPERTY.format("s.phase < 2"))).instance()
     found, _ = reduction_of(instance, symmetry=True)
     assert found is not None and {one.field for one in found.dead} == {"given", "last"}
     reduction = Reduction(found.symmetry, tuple(one for one in found.dead if one.field == "last"))
@@ -496,8 +488,7 @@ def test_a_cell_is_not_cleared_to_an_element_that_is_exchanged(tmp_path: Path) -
     head = HEAD.replace("import (", "import (\n    initial,")
     head = head.replace("last = field(values=optional(Node), initially=NONE)", "last = field(values=Node)")
     start = "\n\n@initial\ndef starts(s, n: Node):\n    s.last = n\n"
-    write_model(path, head + start + SHOWN.replace("    s.given[n] = s.last\n", ""))
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + start + SHOWN.replace("    s.given[n] = s.last\n", ""))).instance()
     fields = []
     for symmetry in (False, True):
         reduction, _ = reduction_of(instance, symmetry=symmetry)
@@ -556,8 +547,7 @@ def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:
     head = HEAD.replace("import (", "import (\n    always_possible, eventually,")
     text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n" + PROPERTY.format("s.phase == 0")
     path = tmp_path / "model.py"
-    write_model(path, head + text)
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + text)).instance()
     assert found(instance) == ["offset"]
     assert reduction_of(instance, whole="a reason") == (None, "")
     for kind in ("eventually", "always_possible"):

@@ -26,9 +26,7 @@ PROPERTY = "\n\n@always\ndef fine(s):\n    return {}\n"
 
 
 def sorts_of(folder: Path, text: str) -> Sorts:
-    path = folder / "model.py"
-    write_model(path, HEAD.format(nodes=3, keys=2) + text)
-    return Sorts(load_file(path).instance())
+    return Sorts(load_file(write_model(folder / "model.py", HEAD.format(nodes=3, keys=2) + text)).instance())
 
 
 LINE = in_the_language(HEAD).count("\n") + 6
@@ -196,9 +194,7 @@ def test_steps_and_properties_of_random_models_respect_the_permutations(part: in
     found = 0
     for number in range(8):
         chance = random.Random(f"{part}/{number}")
-        path = tmp_path / f"model_{number}.py"
-        write_model(path, model_text(chance, 0.05))
-        instance = load_file(path).instance()
+        instance = load_file(write_model(tmp_path / f"model_{number}.py", model_text(chance, 0.05))).instance()
         sorts = Sorts(instance).symmetric
         if any(one.size - len(one.fixed) > 1 for one in sorts):
             found += 1

@@ -176,8 +176,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
     compared = 0
     for number in range(6):
         path = tmp_path / f"model_{number}.py"
-        write_model(path, model_text(random.Random(f"{part}/{number}/whole"), 0.02))
-        instance = load_file(path).instance()
+        instance = load_file(write_model(path, model_text(random.Random(f"{part}/{number}/whole"), 0.02))).instance()
         try:
             reduction, _ = reduction_of(instance, symmetry=True, dead=False)
         except UsageError:
@@ -361,10 +360,7 @@ def test_a_range_that_is_left_is_kept_when_the_search_is_ended(
     end_searches(monkeypatch, why, 4)
     result = searched(instance, reduction)
     assert (result.stopped, result.judged, error_in(result)) == (why, 4, 4)
-    assert said(result) == {
-        "not_all_are_full": f"UNDECIDED ({why}; none to depth 4)",
-        "in_range": "VIOLATED at step 4",
-    }
+    assert said(result) == {"not_all_are_full": f"UNDECIDED ({why}; none to depth 4)", "in_range": "VIOLATED at step 4"}
 
 
 @pytest.mark.parametrize("why", ["interrupt", "seconds", "memory"])
@@ -434,8 +430,7 @@ def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path:
     counts: Counter[str] = Counter()
     for number in range(5):
         path = tmp_path / f"model_{number}.py"
-        write_model(path, erring_text(random.Random(f"{part}/{number}/errs")))
-        instance = load_file(path).instance()
+        instance = load_file(write_model(path, erring_text(random.Random(f"{part}/{number}/errs")))).instance()
         reduction, _ = reduction_of(instance, symmetry=True)
         assert reduction is not None
         whole = searched(instance, None, 4)

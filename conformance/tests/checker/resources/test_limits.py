@@ -326,8 +326,7 @@ def grows(s):
 def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, kernels.Kernel]:
     """An instance that leaves its range, and its kernel; the careful kernel is ready to be compiled after 2.1 s."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    write_model(tmp_path / "leaves.py", LEAVES)
-    instance = registry.load_file(tmp_path / "leaves.py").instance()
+    instance = registry.load_file(write_model(tmp_path / "leaves.py", LEAVES)).instance()
     quick = kernels.kernel_of(instance)
     for threads in (1, 2):  # this compiles what every search needs
         explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)

@@ -72,9 +72,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def write(text: str = WALK, step: int = 9):
-        path = tmp_path / "walk.py"
-        write_model(path, text.format(step=step))
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(tmp_path / "walk.py", text.format(step=step))).instance()
 
     return write
 
@@ -352,10 +350,7 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
         ("--weight goes=2", "--weight goes with --simulate; add --simulate 1000, or leave --weight out"),
         ("--simulate 5 --depth 3 --weight goes", "--weight goes: write it as ACTION=N, with N from 1 to 10,000"),
         ("--simulate 5 --depth 3 --weight goes=0", "--weight goes=0: write it as ACTION=N, with N from 1 to 10,000"),
-        (
-            "--simulate 5 --depth 3 --weight jump=2",
-            "--weight jump=2: walk has no such action; did you mean jumps?",
-        ),
+        ("--simulate 5 --depth 3 --weight jump=2", "--weight jump=2: walk has no such action; did you mean jumps?"),
         (
             "--simulate 5 --depth 3 --weight jumps=2 --weight jumps=3",
             "--weight jumps is given twice, as 2 and as 3; keep one of them",

@@ -454,10 +454,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
     ("words", "told"),
     [
         ("kafka --spark-mode search", "--spark-mode goes with --engine spark; add that, or leave --spark-mode out"),
-        (
-            "kafka --engine spark --threads 2",
-            "--threads does not go with --engine spark, which uses",
-        ),
+        ("kafka --engine spark --threads 2", "--threads does not go with --engine spark, which uses"),
         (
             "kafka --engine spark --spark-mode search --split-depth 2",
             "--split-depth does not go with --spark-mode search;",
@@ -484,9 +481,7 @@ def model_of(tmp_path):
     """Writes a model, and returns its instance."""
 
     def write(text: str, **values: object):
-        path = tmp_path / "written.py"
-        write_model(path, text.format(**values))
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(tmp_path / "written.py", text.format(**values))).instance()
 
     return write
 

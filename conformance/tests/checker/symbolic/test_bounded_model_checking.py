@@ -67,8 +67,7 @@ def same_findings(instance, depth, only=()):
 @pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
 @pytest.mark.parametrize("values", [{}, {"limit": 3}, {"lamps": 1, "most": 5, "speaks_of_storms": 0}], ids=str)
 def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, values):
-    write_model(tmp_path / "lamps.py", LAMPS)
-    instance = registry.load_file(tmp_path / "lamps.py").instance(None, values)
+    instance = registry.load_file(write_model(tmp_path / "lamps.py", LAMPS)).instance(None, values)
     unrolled = same_findings(instance, depth)
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
@@ -96,8 +95,7 @@ def stays_open_or_silent(s):
 
 def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
     """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
-    write_model(tmp_path / "order.py", ORDER)
-    found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
+    found = same_findings(registry.load_file(write_model(tmp_path / "order.py", ORDER)).instance(), 2)
     assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
 
 
@@ -117,8 +115,7 @@ def never_two(s):
 
 
 def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
-    write_model(tmp_path / "known.py", KNOWN)
-    found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
+    found = same_findings(registry.load_file(write_model(tmp_path / "known.py", KNOWN)).instance(), 1)
     assert found.findings["never_two"].found.path == StepPath(0, (0,))
 
 
@@ -142,8 +139,7 @@ def one_decides(s):
 
 
 def test_elements_after_the_deciding_one_cannot_err(tmp_path):
-    write_model(tmp_path / "decided.py", DECIDED)
-    found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
+    found = same_findings(registry.load_file(write_model(tmp_path / "decided.py", DECIDED)).instance(), 0)
     assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
 
 
@@ -178,12 +174,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
 
 
 @pytest.mark.parametrize(
-    "protocol",
-    sampled(
-        protocols_of("kafka"),
-        lambda protocol: False,
-        last=lambda protocol: protocol != "4.1",
-    ),
+    "protocol", sampled(protocols_of("kafka"), lambda protocol: False, last=lambda protocol: protocol != "4.1")
 )
 def test_every_generation_within_small_bounds(protocol):
     """Two draws of switches, budgets and settings of clients; the first has the least values."""
@@ -376,8 +367,7 @@ def test_a_disagreement_of_engines_exits_70_and_shows_both_results(
 
 
 def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
-    write_model(tmp_path / "lamps.py", LAMPS)
-    instance = registry.load_file(tmp_path / "lamps.py").instance(None)
+    instance = registry.load_file(write_model(tmp_path / "lamps.py", LAMPS)).instance(None)
     short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
     assert differences(far, short) == []
     far.findings["some_are_off"].found.path = StepPath(0, ())

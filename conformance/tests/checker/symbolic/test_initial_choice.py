@@ -166,8 +166,7 @@ def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
     base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
     assert [base.holds(prop) for prop in instance.properties] == [False, False]
     text = text.replace("s.east != 29 or s.height != 7", "s.east <= s.north").replace("s.north < 29", "s.height < 30")
-    write_model(tmp_path / "climbs.py", text)
-    instance = load_file(tmp_path / "climbs.py").instance(None, {"places": 30})
+    instance = load_file(write_model(tmp_path / "climbs.py", text)).instance(None, {"places": 30})
     base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
     assert [base.holds(prop) for prop in instance.properties] == [True, True]
     text = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
@@ -208,8 +207,7 @@ def stays_outside(s):
 @pytest.mark.parametrize(("opened", "is_proved"), [("False", True), ("east == 59", False)])
 def test_a_proposed_lemma_has_to_be_true_in_every_initial_state(tmp_path, opened: str, is_proved: bool) -> None:
     """That the door is never open proves the property, and is true in all states of the sample."""
-    write_model(tmp_path / "hidden.py", HIDDEN.format(opened=opened))
-    instance = load_file(tmp_path / "hidden.py").instance()
+    instance = load_file(write_model(tmp_path / "hidden.py", HIDDEN.format(opened=opened))).instance()
     sample = instance.initial_states[:1000]
     assert not any(cells[2] for cells in sample)
     proofs = prove(instance, instance.properties, list(Phase)[-1], sample=sample)
