@@ -223,45 +223,40 @@ def random_state(instance: Instance, chance: random.Random) -> Cells:
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {
-    "kafka": 30,
-    "exactly_once": 30,
-    "transactions": 30,
-    "tier": 60,
-    "published": 150,
-    "published/others": 60,
-    "examples": 150,
-    "examples/tla": 60,
+FAMILIES = {
+    "kafka": (30, 75_000, 4, 300_000, 9_000),
+    "exactly_once": (30, 15_000, 6, 10_000, 1_000),
+    "transactions": (30, 15_000, 4, 30_000, 2_000),
+    "tier": (60, 10_000, 12, 5_000, 500),
+    "published": (150, 15_000, 20, 30_000, 2_000),
+    "published/others": (60, 5_000, 20, 4_000, 900),
+    "examples": (150, 20_000, 20, 11_000, 2_000),
+    "examples/tla": (60, 5_000, 20, 4_000, 900),
+    "coordinator": (10, 2_000, 12, 1_000, 100),
+    "consumer_commits": (10, 500, 12, 500, 50),
+    "quorum": (30, 10_000, 6, 5_000, 500),
+    "quorum_schemes": (60, 1_000, 20, 2_000, 500),
+    "isr_propagation": (60, 2_000, 6, 1_000, 100),
+    "isr_by_lag": (60, 2_000, 10, 1_000, 100),
+    "placement": (60, 500, 4, 200, 20),
+    "cap": (60, 2_000, 6, 1_000, 100),
 }
-EXAMPLES |= {"coordinator": 10, "consumer_commits": 10}
-EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
-"""How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
+"""What is drawn and compared for each family of models.
+
+How many configurations are drawn of kernels for each protocol of a model, if others have the same shapes, and how many
+steps are compared at least for each model; and how many configurations are drawn of formulas, and how many answers, and
+how many states after steps, are compared at least.
+"""
+
+EXAMPLES, LEAST_STEPS, *OF_FORMULAS = (
+    dict(zip(FAMILIES, column, strict=True)) for column in zip(*FAMILIES.values(), strict=True)
+)
 
 OF_EACH_SHAPE = 80
 """How many configurations are drawn at least for all protocols of a model with the same shapes.
 
 What Hypothesis draws depends on the modules that are loaded; so many draws have every value that they can have.
 """
-
-LEAST_STEPS = {
-    "kafka": 75_000,
-    "exactly_once": 15_000,
-    "transactions": 15_000,
-    "coordinator": 2_000,
-    "consumer_commits": 500,
-    "published": 15_000,
-    "tier": 10_000,
-    "quorum": 10_000,
-    "quorum_schemes": 1_000,
-    "isr_propagation": 2_000,
-    "isr_by_lag": 2_000,
-    "placement": 500,
-    "cap": 2_000,
-    "published/others": 5_000,
-    "examples": 20_000,
-    "examples/tla": 5_000,
-}
-"""How many steps are compared at least, for each model of a family."""
 
 SEARCHED = Limits(memory=1 << 22)
 """The search from which states are taken: some ten thousands of states."""

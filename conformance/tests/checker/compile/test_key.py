@@ -1,4 +1,4 @@
-"""The key of a kernel: all that its code depends on, and nothing else."""
+"""The key of a kernel: all that its code depends on, and nothing else; what has the same key uses the same kernel."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from conformance.tests.support.small_models import write_model
 from conformance.tests.test_architecture import graph
 from isrcheck.checker.compile import machine_code
 from isrcheck.checker.compile.generators import GeneratorCode
-from isrcheck.checker.compile.kernel import generators_key, kernel_key
+from isrcheck.checker.compile.kernel import Kernels, generators_key, kernel_key
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.compile.staging import new_module
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import modules_of
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
@@ -281,3 +283,67 @@ def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
         *(f"models/messages/{name}.py" for name in ("errors", "nearest", "printable")),
         "models/run.py",  # the type of a state
     }
+
+
+COUNTS = '''
+"""A count goes up."""
+
+class Configuration:
+    most = setting(2, "the greatest count, and the steps of a stride", least=1, most=6)
+    limit = setting(5, "when counting ends", least=1, most=6)
+
+class Stride(Domain, size="most"):
+    pass
+
+class State:
+    count = field(values=between(0, {range}))
+
+@action
+def counts(s):
+    require(s.count < s.limit)
+    s.count += {stride}
+
+@always
+def small(s):
+    return s.count < 5
+'''
+"""A range, or a number of the text, that is a run-time setting."""
+
+
+def counting(folder, **parts):
+    return load_file(write_model(folder / "counting.py", COUNTS.format(**parts)))
+
+
+def searched(kernels, model, **values):
+    instance = model.instance("", values)
+    found = explore(instance, Limits(deadlock=False), kernel=kernels.of(instance), count_all=True)
+    return found.distinct, {name: one.found.path and one.found.path.depth for name, one in found.findings.items()}
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 2), (2, 3)])
+def test_a_range_that_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
+    """Ranges up to 2 and 3 take as many bits."""
+    model = counting(tmp_path, range='"most"', stride="1")
+    kernels = Kernels()
+    for most in (first, second):
+        distinct, failures = searched(kernels, model, most=most)
+        assert (distinct, failures) == (most + 1, {"small": None, "in_range": most + 1})
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 2)])
+def test_a_domain_whose_size_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
+    model = counting(tmp_path, range="9", stride="len(Stride)")
+    kernels = Kernels()
+    for most in (first, second):
+        distinct, failures = searched(kernels, model, most=most)
+        assert distinct == 1 + -(-5 // most)
+        assert failures == {"small": -(-5 // most)}
+
+
+def test_another_value_of_a_setting_that_no_range_needs_has_the_same_kernel(tmp_path):
+    model = counting(tmp_path, range="9", stride="1")
+    kernels = Kernels()
+    instances = [model.instance("", {"limit": limit}) for limit in (2, 6)]
+    assert kernels.of(instances[0]) is kernels.of(instances[1])
+    assert searched(kernels, model, limit=2) == (3, {"small": None})
+    assert searched(kernels, model, limit=6) == (7, {"small": 5})

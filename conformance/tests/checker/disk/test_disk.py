@@ -404,20 +404,13 @@ def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Insta
     assert found(exploration) == found(expected)
 
 
+LARGE = "published/kip_320 --replicas 3 --set records=2 --set max_epoch={} --continue --json"
+
+
 @pytest.mark.exhaustive
 def test_a_command_that_is_killed_eight_times_counts_the_same(tmp_path: Path) -> None:
     """`check` is killed with signal 9 at random moments, and resumed: the object of --json is the same in the end."""
-    words = [
-        "published/kip_320",
-        "--replicas",
-        "3",
-        "--set",
-        "records=2",
-        "--set",
-        "max_epoch=2",
-        "--continue",
-        "--json",
-    ]
+    words = LARGE.format(2).split()
     command = [sys.executable, "-m", "isrcheck.checker", *words, "--out", str(tmp_path / "traces")]
     whole = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["runs"][0]
     assert whole["distinct"] == 737_794
@@ -453,17 +446,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 @pytest.mark.exhaustive
 def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
     """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
-    words = [
-        "published/kip_320",
-        "--replicas",
-        "3",
-        "--set",
-        "records=2",
-        "--set",
-        "max_epoch=3",
-        "--continue",
-        "--json",
-    ]
+    words = LARGE.format(3).split()
     on = ["--memory", "300M", "--disk", str(tmp_path / "a"), "--out", str(tmp_path / "traces")]
     # A small process in between: what a child is said to have held begins with what its parent holds.
     between = [sys.executable, "-c", BETWEEN, str(tmp_path / "out")]

@@ -15,6 +15,7 @@ from hypothesis import given, reject, seed
 from hypothesis import strategies as st
 
 from conformance.tests.checker.compile.test_kernel import (
+    OF_FORMULAS,
     choices,
     drawn,
     family_of,
@@ -47,19 +48,7 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {
-    "kafka": 4,
-    "exactly_once": 6,
-    "transactions": 4,
-    "tier": 12,
-    "published": 20,
-    "published/others": 20,
-    "examples": 20,
-    "examples/tla": 20,
-}
-EXAMPLES |= {"coordinator": 12, "consumer_commits": 12}
-EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
-"""How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
+EXAMPLES, LEAST_ANSWERS, LEAST_SUCCESSORS = OF_FORMULAS
 
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
@@ -80,47 +69,6 @@ LATER = {"published/kip_279", "published/kip_320", "published/kip_320_first_try"
 
 NAMES = [name for name in registry.names() if not name.endswith(("_liveness", "_scenarios"))]
 """All models but those that have the state and the actions of others."""
-
-LEAST_ANSWERS = {
-    "kafka": 300_000,
-    "exactly_once": 10_000,
-    "transactions": 30_000,
-    "published": 30_000,
-    "coordinator": 1_000,
-    "consumer_commits": 500,
-    "tier": 5_000,
-    "quorum": 5_000,
-    "quorum_schemes": 2_000,
-    "isr_propagation": 1_000,
-    "isr_by_lag": 1_000,
-    "placement": 200,
-    "cap": 1_000,
-    "published/others": 4_000,
-    "examples": 11_000,
-    "examples/tla": 4_000,
-}
-LEAST_SUCCESSORS = {
-    "kafka": 9_000,
-    "exactly_once": 1_000,
-    "transactions": 2_000,
-    "published": 2_000,
-    "coordinator": 100,
-    "consumer_commits": 50,
-    "tier": 500,
-    "quorum": 500,
-    "quorum_schemes": 500,
-    "isr_propagation": 100,
-    "isr_by_lag": 100,
-    "placement": 20,
-    "cap": 100,
-    "published/others": 900,
-    "examples": 2_000,
-    "examples/tla": 900,
-}
-"""How many answers, and how many states after steps, are compared at least for each model of a family.
-
-What Hypothesis draws depends on the modules that are loaded, and therefore on the tests that ran before.
-"""
 
 LEAVING_A_RANGE = {
     *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier"),
