@@ -13,12 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from isrcheck.certified_trace import Trace
-from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.command.option_values import count, steps
-from isrcheck.checker.command.option_values import memory as memory_of
-from isrcheck.checker.command.option_values import seconds as seconds_of
-from isrcheck.checker.command.option_values import seed as seed_of
-from isrcheck.checker.command.option_values import threads as threads_of
 from isrcheck.checker.forms import simulation
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
@@ -27,6 +21,12 @@ from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, Search
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation.walks import SimulationRequest
+from isrcheck.commands.declarations import count, steps
+from isrcheck.commands.declarations import memory as memory_of
+from isrcheck.commands.declarations import seconds as seconds_of
+from isrcheck.commands.declarations import seed as seed_of
+from isrcheck.commands.declarations import threads as threads_of
+from isrcheck.commands.program import interrupts
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError

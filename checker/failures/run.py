@@ -6,16 +6,16 @@ Out: a `CommandResult`; trace files; with --page, a page for each failure; on st
 
 from __future__ import annotations
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.failures import pages, text
 from isrcheck.checker.failures.choose import chosen
 from isrcheck.checker.failures.found import Searched
 from isrcheck.checker.failures.search import search
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
@@ -30,7 +30,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     for place, one in enumerate(asked, start=1):
         if len(asked) > 1 and one.history is not None:
             progress.announce(f"{one.number} {one.name}, {place} of {len(asked)}")
-        traces = TraceWriter(options.out)
+        traces = TraceWriter(options.output.folder)
         try:
             found.append(search(one, session, options.limits, traces))
         except KeyboardInterrupt:
@@ -51,5 +51,5 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     if folder is not None:
         pages.write(folder, found)
     return CommandResult(
-        text.text(found, missing, code, is_detailed=bool(options.target)), content, code, failure, stopped
+        text.text(found, missing, code, is_detailed=bool(options.model.target)), content, code, failure, stopped
     )

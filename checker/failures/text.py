@@ -14,9 +14,9 @@ from typing import Any
 from isrcheck.checker.failures.events import events
 from isrcheck.checker.failures.found import Searched
 from isrcheck.checker.failures.words import history_of, outcome
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted, table
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
 from isrcheck.models.kafka.failures.catalogue import ChangeKind
 
 WIDTH = 100

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.family.cases import FOR, STATES, Case, Table, chosen
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, tables
 from isrcheck.checker.session.session import CutShortError, SearchSession
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
@@ -110,7 +110,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 def _names(options: Options) -> list[str]:
     """The names of models on the command line. Raises UsageError for an option of a model."""
-    names = [*([options.target] if options.target else []), *options.rest]
+    names = [*([options.model.target] if options.model.target else []), *options.model.rest]
     given = next((place for place, name in enumerate(names) if name.startswith("-")), None)
     if given is not None:
         model = names[0] if given else "isr_by_lag"

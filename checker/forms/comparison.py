@@ -12,9 +12,8 @@ from typing import Any
 
 from isrcheck.checker.analyses import other_models, published, tla_examples
 from isrcheck.checker.analyses.comparison import Comparison, equals_published
-from isrcheck.checker.command.check_options import EXAMPLES, PUBLISHED
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.command.table import EXAMPLES, PUBLISHED
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
@@ -22,6 +21,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 COMPARISONS = {

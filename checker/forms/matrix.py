@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix_proofs import prove_matrix
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.screens import generations, matrix_tables
 from isrcheck.checker.screens.history import look_of_output
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 
 CODES = {
     matrix.Match.NEW: VIOLATED,
@@ -29,7 +29,7 @@ CODES = {
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every recorded instance and compare. Raises KeyboardInterrupt if interrupted before the first result."""
-    traces = TraceWriter(options.out)
+    traces = TraceWriter(options.output.folder)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
@@ -51,10 +51,10 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         pairs, stopped = prove_matrix(session, pairs)
     code = CODES[matrix.worst(records, pairs)]
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
-    if code == SAFE and options.strict and Word.PERMITTED in found:
+    if code == SAFE and options.output.strict and Word.PERMITTED in found:
         code = VIOLATED
     details = text = matrix_tables.details(records, pairs)
-    if not options.own["details"]:
+    if not options.output.details:
         text = generations.text(records, pairs, options.words, look_of_output().width)
     return CommandResult(
         *(text, matrix.as_objects(records, pairs), code, traces.failure, stopped),

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.checker.analyses import mutate
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import instance_of
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Spent
@@ -22,13 +20,15 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
+from isrcheck.commands.settings import instance_of
 from isrcheck.models.language.model import Instance
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model, then each of its mutants. Raises UsageError."""
-    assert options.target is not None
-    instance, limits = instance_of(options), options.limits
+    assert options.model.target is not None
+    instance, limits = instance_of(options.model), options.limits
     progress = ProgressLine(naming.title(instance))
 
     def kernel_of(one: Instance) -> Kernel:
@@ -38,7 +38,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         progress.subject = f"{candidate.action} without {candidate.place}"
         return progress.report
 
-    command = command_of(options.target, instance, limits.depth)
+    command = command_of(options.model.target, instance, limits.depth)
     try:
         original = mutate.search_original(instance, limits, kernel_of, progress.report, session.budget)
     except Spent as spent:

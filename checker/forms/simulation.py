@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, exit_code
@@ -32,20 +32,20 @@ SHORTEN = 10.0
 
 def run(options: Options, instance: Instance, session: SearchSession) -> CommandResult:
     """Walk, shorten what was found, and write traces."""
-    assert options.target is not None
+    assert options.model.target is not None
     weights = weights_of(options.own["weight"], instance)
     request = SimulationRequest(
         options.own["simulate"], options.own["depth"], options.own["seed"] or 0, options.limits.deadlock, weights
     )
-    traces = TraceWriter(options.out)
+    traces = TraceWriter(options.output.folder)
     try:
-        result = simulated(instance, options.target, request, session, traces)
+        result = simulated(instance, options.model.target, request, session, traces)
     except Spent as spent:
         return CommandResult.without_answer(f"the simulation did not begin: {spent.why}")
     return CommandResult(
         report.text(result),
         report.as_object(result),
-        exit_code_of(result, strict=options.strict),
+        exit_code_of(result, strict=options.output.strict),
         traces.failure,
         result.simulation.stopped == "interrupt",
         result,

@@ -19,13 +19,13 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.checker.command.forms import GraphRequest
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, KernelRunner, SearchContext
 from isrcheck.checker.explicit.causes import ViolatingStates
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.liveness import LimitError, WholeSearch, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, Full
-from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults

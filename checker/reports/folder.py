@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page
 from isrcheck.checker.reports.regressions import regressions
 from isrcheck.checker.reports.sarif import sarif
 from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.pages import page as trace_page
 from isrcheck.traces.format.folder import SUFFIX

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
@@ -20,7 +19,8 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
-from isrcheck.models.version import product
+from isrcheck.commands.exit_codes import INTERRUPTED, SAFE, UNDECIDED
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40

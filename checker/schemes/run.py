@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
+from isrcheck.checker.command.forms import MOST_REPLICAS
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
-from isrcheck.checker.schemes.command import MOST_REPLICAS
 from isrcheck.checker.schemes.figures import Row, recorded, rows, write
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.session import CutShortError, SearchSession
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 NAMES = {"majority": "majority", "isr": "ISR", "isr_with_elr": "ISR, ELR"}
 

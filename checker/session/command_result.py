@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.commands.exit_codes import UNDECIDED
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 
-from isrcheck.models import settings
+from isrcheck.commands import settings
 from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import DEADLOCK, Instance, Property
 from isrcheck.models.messages import escaped

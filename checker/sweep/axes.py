@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import values_of
+from isrcheck.checker.command.forms import SWEPT
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.kafka_config.modelled import MODELLED
 from isrcheck.checker.kafka_settings.cluster_settings import READERS
-from isrcheck.checker.sweep.command import SWEPT
+from isrcheck.commands.settings import entry_of, model_of, protocol_of, swaps_of, values_of
 from isrcheck.models.language.model import Instance, Model, parse, refuse_out_of_range, spell
 from isrcheck.models.messages import UsageError, nearest
-from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
 
 MOST_ROWS = 10_000
 """The most combinations of a sweep, because nobody reads a longer table."""
@@ -76,11 +75,11 @@ class Sweep:
 
 def read_sweep(options: Options) -> Sweep:
     """Read the keys and values of `--vary`, and build every combination. Raises UsageError."""
-    assert options.target is not None
-    model, named = model_of(options)
-    given, swaps = values_of(model, options), swaps_of(options)
+    assert options.model.target is not None
+    model, named = model_of(options.model)
+    given, swaps = values_of(model, options.model), swaps_of(options.model)
     axes = tuple(_axis(model, text) for text in options.own["vary"])
-    protocol = protocol_of(options, named)
+    protocol = protocol_of(options.model, named)
     _refuse_twice(axes, given, protocol)
     count = prod(len(axis.values) for axis in axes)
     if count > MOST_ROWS:
@@ -100,7 +99,7 @@ def read_sweep(options: Options) -> Sweep:
             rows.append(Combination(varied, None, str(error)))
     if all(row.instance is None for row in rows):
         raise UsageError(refused_throughout(rows[0].refusal))
-    return Sweep(options.target, model, axes, tuple(rows))
+    return Sweep(options.model.target, model, axes, tuple(rows))
 
 
 def refused_throughout(why: str) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
@@ -59,7 +59,7 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
         name,
         sweep.target,
         InstanceSpecification.of(instance),
-        options.count_all,
+        options.search.count_all,
         limits.depth,
         limits.memory,
         limits.seconds,

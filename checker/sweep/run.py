@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.outcome.verdict import exit_code
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
@@ -27,21 +27,21 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every configuration. Raises UsageError, SparkLostError."""
     sweep = read_sweep(options)
     cases, answers = cases_of(sweep, options)
-    tables = Tables(options.tables)
-    results = ResultsFile(options.out, described(sweep, cases), frozenset(case.position for case in cases))
+    tables = Tables(options.output.tables)
+    results = ResultsFile(options.output.folder, described(sweep, cases), frozenset(case.position for case in cases))
     if results.done:
         print(
             f"resuming from {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
             file=sys.stderr,
         )
     progress = ProgressLine(naming.title(sweep.instances[0]))
-    traces = TraceWriter(options.out)
+    traces = TraceWriter(options.output.folder)
     try:
-        if options.engine == "spark":
+        if options.search.engine == "spark":
             from isrcheck.checker.spark.session import spark_session
             from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # needs Spark's packages
 
-            with spark_session(options.spark.session, progress.announce) as spark:
+            with spark_session(options.search.spark.session, progress.announce) as spark:
                 carry = run_cases_on_spark(spark, progress, len(cases), session.budget)
                 found = table.search(sweep, cases, answers, carry, results, traces, session.budget)
         else:
@@ -55,7 +55,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     return CommandResult(
         table.text(found),
         table.as_objects(found),
-        exit_code(found.word, strict=options.strict, found=found.verdicts),
+        exit_code(found.word, strict=options.output.strict, found=found.verdicts),
         traces.failure or results.failure or tables.failure,
         found.stopped or tables.is_interrupted,
         found,

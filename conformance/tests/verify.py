@@ -53,7 +53,7 @@ MARKED = (
     "conformance/tests/checker/symbolic/test_bounded_model_checking.py",
     "conformance/tests/checker/symbolic/test_evaluator.py",
     "conformance/tests/checker/tables/test_tables.py",
-    "conformance/tests/checker/test_start.py",
+    "conformance/tests/commands/test_program.py",
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/online/test_online.py",
     "conformance/tests/follow/test_bugs.py",

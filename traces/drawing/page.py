@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.ladder import ladder
 from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.page_text import PageText

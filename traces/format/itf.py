@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck import models
+from isrcheck.commands.program import version
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Contents, Values
 from isrcheck.models.language.model import IN_RANGE, ArgumentRange, Instance, Model, Step, parse, spell
@@ -25,7 +26,6 @@ from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.language.states import spell_value as spelled_value
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.models.run import Cells
-from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders
 from isrcheck.traces.format.reproduce import reproduction
 from isrcheck.traces.format.spelling import spell_value

@@ -8,69 +8,44 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.models import registry, settings
-from isrcheck.models.command_line import Parser
+from isrcheck.commands import settings
+from isrcheck.commands.declarations import MODEL, ModelArguments, Option, path, whole_number
+from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.terminal.walk import Walk
 
-
-@dataclass(frozen=True)
-class _ModelArguments:
-    """The arguments about a model, in the form that models/settings.py expects."""
-
-    target: str | None
-    protocol: str | None
-    settings: tuple[str, ...]
-    switches: tuple[str, ...]
-    swaps: tuple[str, ...]
-    rest: tuple[str, ...]
-
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of this command; the remaining arguments are options of the model."""
-    parser.add_model()
-    parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set an entry")
-    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="set a switch")
-    parser.add_argument("--swap", action="append", default=[], metavar="ACTION=P", help="use the action of protocol P")
-    parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="continue from the end of this trace")
-    parser.add_argument(
-        "--step", metavar="I", type=_whole, help="continue from this step; the later steps can be redone"
-    )
-    parser.add_argument("--model", metavar="FILE.py", type=Path, help="the model of that trace, if it is your own file")
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        default=folder.DEFAULT,
-        help="the folder for saved walks (default: ./%(default)s)",
-    )
+OPTIONS = (
+    MODEL,
+    Option("--protocol P", "the protocol, if the model has several"),
+    Option("--set NAME=VALUE", "set an entry", is_repeated=True),
+    Option("--switch NAME=VALUE", "set a switch", is_repeated=True),
+    Option("--swap ACTION=P", "use the action of protocol P", is_repeated=True),
+    Option("--from FILE", "continue from the end of this trace", path, field="origin"),
+    Option(
+        "--step I",
+        "continue from this step; the later steps can be redone",
+        whole_number("not the number of a step; give 0 or more"),
+    ),
+    Option("--model FILE.py", "the model of that trace, if it is your own file", path),
+    Option("--out DIR", "the folder for saved walks (default: ./%(default)s)", path, default=folder.DEFAULT),
+)
+"""The options about a walk; what else is typed are options of the model."""
 
 
-def reserve_options(parser: Parser) -> None:
-    """Reserve the options that are declared so far: an entry of a model that has the same name needs `--set`."""
-    parser.set_defaults(reserved=tuple(option for option in parser.options() if option.startswith("--")))
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal() or not text.isascii() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text} is not the number of a step; give 0 or more")
-    return int(text)
-
-
-def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
-    """Return the walk that the arguments describe; `rest` contains options of the model. Raises UsageError."""
-    asked = _ModelArguments(
-        arguments.target,
-        arguments.protocol,
-        tuple(arguments.set),
-        tuple(arguments.switch),
-        tuple(arguments.swap),
-        rest,
+def walk_of(arguments: argparse.Namespace) -> Walk:
+    """Return the walk that the arguments describe. Raises UsageError."""
+    asked = ModelArguments(
+        command="trace explore",
+        reserved=arguments.reserved,
+        target=arguments.target,
+        protocol=arguments.protocol,
+        settings=arguments.set,
+        switches=arguments.switch,
+        swaps=arguments.swap,
+        rest=arguments.rest,
     )
     if arguments.origin is not None:
         return _from_trace(asked, arguments.origin, arguments.step, arguments.model)
@@ -79,12 +54,12 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
             raise UsageError(f"{option} needs --from FILE; name your own model as an argument: FILE.py")
     if asked.target is None:
         raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
-    instance = settings.instance_of(asked, settings.Command("trace explore", arguments.reserved))
+    instance = settings.instance_of(asked)
     words = [*settings.words_of_name(asked.target, instance), *settings.words_of_values(instance)]
     return Walk(instance, _command(words))
 
 
-def _from_trace(asked: _ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
+def _from_trace(asked: ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
     """The walk along the trace in `origin`, which fixes model and configuration; `given` is the user's model file."""
     if asked.target is not None and asked.target.endswith(".py"):
         if given is not None and given != Path(asked.target):

@@ -8,15 +8,14 @@ import mmap
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
-from conformance.tests.support.engine import checking, verdict_of
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.engine import COUNTER, checking, verdict_of
+from conformance.tests.support.programs import ran
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
 from isrcheck.checker.compile import kernel as kernels
@@ -25,48 +24,27 @@ from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.commands.program import product
 from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
-from isrcheck.models.version import product
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import NotCertifiedError
 
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
-
-
-MODEL = '''\
-"""A counter that goes too far."""
-
-from isrcheck.language import action, always, between, bound, field, require, setting
-
-
+CONFIGURATION = """
 class Configuration:
     most = bound(3, "how far it counts", least=1, option="--most")
     limit = setting(1, "what is promised of the count", option="--limit")
 
 
-class State:
-    count = field(values=between(0, "most"))
+class State"""
 
-
-@action
-def counter_steps(s):
-    require(s.count < s.most)
-    s.count += 1
-
-
-@always
-def stays_small(s):
-    return s.count <= s.limit
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
+MODEL = (
+    COUNTER.replace("between, field, require", "between, bound, field, require, setting")
+    .replace("\nclass State", CONFIGURATION)
+    .replace("between(0, 3)", 'between(0, "most")')
+    .replace("s.count < 3", "s.count < s.most")
+    .replace("s.count < 2", "s.count <= s.limit")
+)
 
 REPORT = f"to report it, send the command, the files of the model, and the version ({product()})"
 
@@ -89,15 +67,6 @@ def refuses(check, line, *parts):
     assert err.startswith("check: ")
     assert err.count("\n") == 1
     assert [part for part in parts if part not in err] == []
-
-
-def process(folder, *words, redirect="", **changes):
-    changes = {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""} | changes
-    command = [sys.executable, "-P", "-c", MAIN, *words]
-    return subprocess.run(
-        ["bash", "-c", f'"$@" {redirect}', "bash", *command],
-        cwd=folder, env=os.environ | changes, capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------- untrue or missing
@@ -322,21 +291,6 @@ def test_a_record_of_the_wrong_kinds_is_refused(tmp_path, content):
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_full_device_is_one_line(check, tmp_path, form):
-    done = process(tmp_path, "model.py", *form, redirect="> /dev/full")
-    assert done.returncode == 2
-    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("compiling ")]
-    assert line.startswith("check: ")
-    assert "No space left on device" in line
-
-
-def test_a_closed_stdout_changes_nothing(check, tmp_path):
-    done = process(tmp_path, "model.py", redirect=">&-")
-    assert (done.returncode, "Traceback" in done.stderr) == (12, False)
-
-
 @pytest.mark.exhaustive
 def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     (tmp_path / "model.py").write_text(
@@ -347,8 +301,7 @@ def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     for most, code in ((1, 0), (9, 12)):
         (tmp_path / "helper.py").write_text(f"MOST = {most}\n")
         os.utime(tmp_path / "helper.py", (1_700_000_000, 1_700_000_000))
-        done = process(tmp_path, "model.py", PYTHONDONTWRITEBYTECODE="")
-        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert ran("check model.py", folder=tmp_path, PYTHONDONTWRITEBYTECODE="").code == code
 
 
 def test_progress_fits_the_terminal(monkeypatch, capsys):

@@ -16,14 +16,14 @@ from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUN
 from conformance.tests.support.engine import checking
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
-from isrcheck.checker.command.option import Option
+from isrcheck.checker.command.forms import FORMS, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.declarations import Option
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 
@@ -496,8 +496,9 @@ def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatc
 
 def test_every_option_is_either_supported_or_refused():
     """Options of other forms of the command are refused unless the graph supports them explicitly."""
-    new = Option(name="--something-new", help="")
-    assert FORM.refusal_of(new) == (
+    new = Option("--something-new", "")
+    (form,) = (each for each in FORMS if each.name == "graph")
+    assert form.refusal_of(new) == (
         "{typed} does not go with graph, which draws the states of one model: leave the option out"
     )
 

@@ -22,8 +22,8 @@ from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.session import marked_folder, session, trace_writer
+from isrcheck.commands.program import product
 from isrcheck.models import registry
-from isrcheck.models.version import product
 
 SUITE = NAME.removesuffix(".py")
 STEM = "-b---"

@@ -14,6 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import USAGE
+from isrcheck.commands.program import say
 from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
@@ -25,7 +28,7 @@ from isrcheck.conformance.audit.report import (
     object_of,
     spell_partition,
 )
-from isrcheck.conformance.console import USAGE, complain, gravest, say
+from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.kafka_format.record_batches import Batch
 from isrcheck.models.messages import UsageError, escaped
 
@@ -33,32 +36,43 @@ MOST_BYTES = "64M"
 SECONDS_BETWEEN = 0.5
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `conform audit`."""
-    parser.add_argument(
-        "folders", metavar="DIR", type=Path, nargs="+",
-        help="the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
-    )  # fmt: skip
-    parser.add_argument(
-        "--partition", metavar="TOPIC-N", action="append", default=[], help="audit only this partition (repeatable)"
-    )
-    parser.add_argument(
-        "--acked", metavar="[TOPIC-N=]FILE", action="append", default=[],
-        help="records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--isr", metavar="[TOPIC-N=]BROKER,...", action="append", default=[],
-        help="the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--most-bytes", metavar="SIZE", type=_size, default=MOST_BYTES,
-        help="limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    parser.set_defaults(run=_audit)
+def _size(option: str, text: str) -> int:
+    """Read a number of bytes such as 4096, 64K, 512M or 2G. Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
+    if not match or not int(match[1]):
+        raise UsageError(f"{option} {text}: not a number of bytes; write it as 512M or 2G")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
 
 
-def _audit(arguments: argparse.Namespace) -> int:
+OPTIONS = (
+    Option(
+        "DIR ...",
+        "the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
+        path,
+        field="folders",
+    ),
+    Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
+    Option(
+        "--acked [TOPIC-N=]FILE",
+        "records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--isr [TOPIC-N=]BROKER,...",
+        "the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--most-bytes SIZE",
+        "limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
+        _size,
+        default=MOST_BYTES,
+    ),
+    Option("--json", "print one JSON object instead of text"),
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Audit all partitions; a file that cannot be read does not stop the others."""
     found = copies_in(arguments.folders, arguments.partition)
     isr = _isr(arguments.isr, found)
@@ -115,14 +129,6 @@ class _Progress:
         """Count a partition, and make room for its report."""
         self.partitions += 1
         self._line.clear()
-
-
-def _size(text: str) -> int:
-    """Parse a number of bytes such as 4096, 64K, 512M or 2G. Raises ArgumentTypeError."""
-    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
-    if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes; write it as 512M or 2G")
-    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
 
 
 def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:

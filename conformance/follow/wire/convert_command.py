@@ -12,28 +12,25 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from isrcheck.conformance.console import DONE, say
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import DONE
+from isrcheck.commands.program import say
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import FILE, is_wire
 from isrcheck.models.messages import UsageError
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `conform convert`."""
-    parser.add_argument(
-        "recording", metavar="DIR", type=Path, help=f"a folder with {FILE} and perhaps broker<i>/; or such a file"
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="FILE.ndjson", type=Path, required=True, help="the file of observations; a new one"
-    )
-    parser.set_defaults(run=_convert)
+OPTIONS = (
+    Option("DIR", f"a folder with {FILE} and perhaps broker<i>/; or such a file", path, field="recording"),
+    Option("-o --out FILE.ndjson", "the file of observations; a new one", path, is_required=True),
+)
 
 
-def _convert(arguments: argparse.Namespace) -> int:
-    path = arguments.recording / FILE if arguments.recording.is_dir() else arguments.recording
-    if not is_wire(path):
+def run(arguments: argparse.Namespace) -> int:
+    """Write the observations of a recording."""
+    wire = arguments.recording / FILE if arguments.recording.is_dir() else arguments.recording
+    if not is_wire(wire):
         what = "its lines are no requests and responses"
-        raise UsageError(f"{path}: {what}; give a recording of the wire (docs/conformance.md#wire-recordings)")
+        raise UsageError(f"{wire}: {what}; give a recording of the wire (docs/conformance.md#wire-recordings)")
     out: Path = arguments.out
     if out.exists() or out.is_symlink():
         raise UsageError(f"{out}: it exists already and is not overwritten; give another -o FILE.ndjson")
@@ -41,7 +38,7 @@ def _convert(arguments: argparse.Namespace) -> int:
     draft = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with draft.open("x", encoding="utf-8") as file:
-            for _, observation in observations_of(path):
+            for _, observation in observations_of(wire):
                 kinds[observation["kind"]] += 1
                 file.write(json.dumps(observation, separators=(",", ":")) + "\n")
         draft.rename(out)

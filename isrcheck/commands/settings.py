@@ -11,58 +11,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from isrcheck.commands.declarations import ModelArguments, Parser, alike
 from isrcheck.models import registry
-from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages import UsageError, nearest
 
 
-class ModelArguments(Protocol):
-    """The arguments about a model; `rest` contains words that may be options of the model itself."""
-
-    @property
-    def target(self) -> str | None:
-        """The name of a built-in model, or FILE.py."""
-
-    @property
-    def protocol(self) -> str | None:
-        """The name of the protocol, if one is given."""
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The values of `--set`, each as NAME=VALUE."""
-
-    @property
-    def switches(self) -> tuple[str, ...]:
-        """The values of `--switch`, each as NAME=VALUE."""
-
-    @property
-    def swaps(self) -> tuple[str, ...]:
-        """The values of `--swap`, each as ACTION=PROTOCOL."""
-
-    @property
-    def rest(self) -> tuple[str, ...]:
-        """The remaining words of the command line."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command's name and its own options, whose names a model's entries cannot have."""
-
-    name: str
-    reserved: tuple[str, ...]
-
-
-def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
+def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
     """Return the named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
-    assert asked.target is not None
-    return model_named(asked.target)
+    assert arguments.target is not None
+    return model_named(arguments.target)
 
 
 def model_named(target: str) -> tuple[Model, str | None]:
@@ -74,34 +37,37 @@ def model_named(target: str) -> tuple[Model, str | None]:
     return registry.load(target)
 
 
-def instance_of(asked: ModelArguments, command: Command) -> Instance:
+def instance_of(arguments: ModelArguments) -> Instance:
     """Return the model with its protocol, configuration and swapped actions. Raises UsageError."""
-    model, named = model_of(asked)
-    return model.instance(protocol_of(asked, named), values_of(model, asked, command), swaps_of(asked))
+    model, named = model_of(arguments)
+    return model.instance(protocol_of(arguments, named), values_of(model, arguments), swaps_of(arguments))
 
 
-def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
+def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
     """Return the protocol: that of `--protocol`, or `named`, which the model's name contains. Raises UsageError."""
-    if named is not None and asked.protocol is not None and named != asked.protocol:
-        raise UsageError(f"{asked.target} already fixes the protocol ({named}); leave --protocol {asked.protocol} out")
-    return asked.protocol or named
+    if named is not None and arguments.protocol is not None and named != arguments.protocol:
+        raise UsageError(
+            f"{arguments.target} already fixes the protocol ({named}); leave --protocol {arguments.protocol} out"
+        )
+    return arguments.protocol or named
 
 
-def values_of(model: Model, asked: ModelArguments, command: Command) -> dict[str, int]:
+def values_of(model: Model, arguments: ModelArguments) -> dict[str, int]:
     """Return the value of every entry that the command line sets. Raises UsageError."""
     values: dict[str, str] = {}
-    for name, value in _given(model, asked, command):
+    for name, value in _given(model, arguments):
         if values.setdefault(name, value) != value:
             raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
     return {name: parse(name, model.entries[name], value) for name, value in values.items()}
 
 
-def swaps_of(asked: ModelArguments) -> dict[str, str]:
+def swaps_of(arguments: ModelArguments) -> dict[str, str]:
     """Return the swapped actions, each with the protocol whose version is used. Raises UsageError."""
-    return dict(_pair("--swap", pair) for pair in asked.swaps)
+    return dict(pair("--swap", text) for text in arguments.swaps)
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
+def pair(option: str, text: str) -> tuple[str, str]:
+    """Split the text of an option, NAME=VALUE, into both. Raises UsageError."""
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
@@ -120,20 +86,20 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     return entry
 
 
-def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
+def _given(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
     """The name and text of every entry that the command line sets; several times if the entry is set several times."""
-    for name, values in _own_options(model, asked.rest, command).items():
+    for name, values in _own_options(model, arguments).items():
         for value in values:
             yield name, value
-    for kind, given in (("--set", asked.settings), ("--switch", asked.switches)):
-        for pair in given:
-            name, value = _pair(kind, pair)
+    for kind, given in (("--set", arguments.settings), ("--switch", arguments.switches)):
+        for text in given:
+            name, value = pair(kind, text)
             yield entry_of(model, name, is_switch=kind == "--switch"), value
 
 
-def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping[str, list[str]]:
-    parser = Parser(prog=command.name, allow_abbrev=False, add_help=False)
-    taken = dict.fromkeys(command.reserved, f"{command.name} itself")
+def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[str]]:
+    parser = Parser(prog=arguments.command, allow_abbrev=False, add_help=False)
+    taken = dict.fromkeys(arguments.reserved, f"{arguments.command} itself")
     for name, entry in model.entries.items():
         if entry.option is not None:
             if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
@@ -145,11 +111,11 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
                 raise UsageError(f"{model.path}: {both}; rename that of {name}")
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
-    known, unknown = parser.parse_known_args(list(rest))
+    known, unknown = parser.parse_known_args(list(arguments.rest))
     if unknown:
         options = [entry.option for entry in model.entries.values() if entry.option]
         name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
-        close = alike(unknown[0], [*options, *command.reserved])
+        close = alike(unknown[0], [*options, *arguments.reserved])
         there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "leave it out"
         if unknown[0].startswith("--") and name in model.entries:
             there = f"write it as --set {name}=VALUE"

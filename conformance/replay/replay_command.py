@@ -15,18 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import (
-    DIVERGED,
-    DONE,
-    NOTHING,
-    UNDECIDED,
-    add_model,
-    complain,
-    count,
-    gravest,
-    instance_of,
-    say,
-)
+from isrcheck.commands.declarations import Option, count, integer, path
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
+from isrcheck.commands.program import say
+from isrcheck.conformance.console import complain, gravest, instance_of, model_options, words_of
 from isrcheck.conformance.implemented import BUGS, MissingMechanismError, UntimelyError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
@@ -40,41 +32,30 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.words import listed
 
+BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
-    parser.add_argument("--walks", metavar="N", type=count, help="replay N random walks of the model instead")
-    parser.add_argument(
-        "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--model", choices=list(BUGS), default="kafka", help="the model that --walks walks (default: %(default)s)"
-    )
-    add_model(parser)
-    bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
-    parser.add_argument("--bug", choices=bugs, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(bugs)}")
-    parser.add_argument(
-        "--driver", type=Path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
-    )
-    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
-    parser.add_argument(
-        "--coverage", action="store_true", help="report the actions and lines that the traces never exercised"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
+OPTIONS = (
+    Option("[FILE ...]", "a trace, or a folder of traces", path, field="files"),
+    Option("--walks N", "replay N random walks of the model instead", count),
+    Option("--steps N", "number of steps of each walk (default: %(default)s)", count, default=30),
+    Option("--seed N", "seed of the first walk (default: %(default)s)", integer, default=0),
+    Option("--model", "the model that --walks walks (default: %(default)s)", choices=tuple(BUGS), default="kafka"),
+    *model_options(),
+    Option("--bug NAME", f"seed a bug in the cluster: {', '.join(BUG_NAMES)}", choices=BUG_NAMES),
+    Option("--driver FILE.py", "a Python file with a driver of your system; it is executed", path),
+    Option("--logs DIR", "keep the brokers' logs as files, in a new folder", path),
+    Option("--coverage", "report the actions and lines that the traces never exercised"),
+    Option(
+        "--out DIR",
+        "the folder for the trace of a walk that diverges (default: ./%(default)s)",
+        path,
         default=folder.DEFAULT,
-        help="the folder for the trace of a walk that diverges (default: ./%(default)s)",
-    )
-    parser.set_defaults(run=_replay)
+    ),
+)
 
 
-def _replay(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Replay traces, or random walks."""
     if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
         raise UsageError("--bug, --logs and --coverage apply to the cluster only; leave them out with --driver")
     if bool(arguments.files) == bool(arguments.walks):
@@ -176,14 +157,10 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
     """The command that replays this walk."""
-    options = ["--model", arguments.model] if arguments.model != "kafka" else []
-    options += ["--protocol", arguments.protocol] if arguments.protocol else []
-    options += [word for given in arguments.switch for word in ("--switch", given)]
-    options += [word for given in arguments.set for word in ("--set", given)]
     return " ".join(
         [
             *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
-            *(*map(shlex.quote, options), *_on_what(arguments)),
+            *(*map(shlex.quote, words_of(arguments)), *_on_what(arguments)),
         ]
     )
 

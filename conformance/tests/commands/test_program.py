@@ -1,4 +1,4 @@
-"""The start of commands: Ctrl-C at any time, closed streams, no home directory."""
+"""Every command as a program: Ctrl-C at any time, closed and full streams, encodings, versions, no home directory."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.engine import COUNTER
+from conformance.tests.support.programs import HERE, PACKAGES, ran, words_of
+from conformance.tests.support.trace import weak_isr
 from isrcheck.checker.cli import main as check
-from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources import cache
+from isrcheck.commands.program import interrupts, version
 from isrcheck.conformance.cli import main as conform
-from isrcheck.models.version import version
 from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format.folder import write as write_trace
 
-HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
 VERSION = f"isrcheck {version()}\n"
 COMMANDS = {
-    "check": ("isrcheck.checker", "kafka --protocol 2.1 --bound 3"),
-    "trace": ("isrcheck.traces", "list ."),
-    "conform": ("isrcheck.conformance", "replay --walks 3"),
+    "check": "check kafka --protocol 2.1 --bound 3",
+    "trace": "trace list .",
+    "conform": "conform replay --walks 3",
 }
 INSTANTS = 10
 SECONDS_OF_PYTHON = 0.5
@@ -53,30 +54,25 @@ def compiling(*arguments, **keywords):
     return kernel_of(*arguments, **keywords)
 
 kernel_of, kernels.kernel_of = kernels.kernel_of, compiling
-from isrcheck.checker.__main__ import main
-sys.exit(main())
 """
 
 WRAPPED = """
 import sys
-from isrcheck.models.start import run
+from types import SimpleNamespace
+from isrcheck.commands.program import run
 
 class Interrupted:
     def __set_name__(self, owner, name):
         raise KeyboardInterrupt
 
-def work():
+def work(words, began):
     class Owner:
         field = Interrupted()
     return 0
 
-sys.exit(run("check", lambda began: work))
+sys.modules["work"] = SimpleNamespace(main=work)
+sys.exit(run("check", "work"))
 """
-
-
-def words_of(package: str, words: str) -> list[str]:
-    """The command as a script written by pip starts it."""
-    return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
 def processor_seconds(process: subprocess.Popen[str]) -> float:
@@ -109,7 +105,7 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
 
 @pytest.mark.parametrize("name", sampled(COMMANDS, lambda name: name == "trace", last=lambda name: name == "conform"))
 def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
-    command = words_of(*COMMANDS[name])
+    command = words_of(COMMANDS[name])
     length = length_of(command, tmp_path)
     for number in range(INSTANTS):
         instant = length * number / INSTANTS
@@ -142,7 +138,7 @@ def test_an_error_of_an_interrupted_import_is_the_interrupt() -> None:
 
 @pytest.mark.exhaustive
 def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
-    command = words_of(*COMMANDS["check"])
+    command = words_of(COMMANDS["check"])
     length = length_of(command, tmp_path)
     for number in range(8):
         instant = length * (4 + number) / 12
@@ -152,8 +148,7 @@ def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", COMPILING, "kafka", "--protocol", "2.1", "--bound", "3"]
-    code, told = interrupted(command, tmp_path)
+    code, told = interrupted(words_of(COMMANDS["check"], script=COMPILING), tmp_path)
     assert (code, told) == (130, "check: interrupted before anything was found\n")
 
 
@@ -162,11 +157,10 @@ def test_an_interrupt_while_a_class_is_made_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (130, "check: interrupted\n")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", PACKAGES)
 def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> None:
-    package, _ = COMMANDS[name]
     script = (
-        f"import sys; from {package}.__main__ import main; code = main()\n"
+        f"import sys; from {PACKAGES[name]}.__main__ import main; code = main()\n"
         "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.itf'}\n"
         "sys.exit(code or ' '.join(late & set(sys.modules)) or None)"
     )
@@ -188,11 +182,7 @@ def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> 
 def test_the_version_option_works_everywhere(
     main: Callable[[list[str]], int], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    try:
-        code: object = main(words)
-    except SystemExit as end:
-        code = end.code or 0
-    assert (code, *capsys.readouterr()) == (0, VERSION, "")
+    assert (main(words), *capsys.readouterr()) == (0, VERSION, "")
 
 
 @pytest.mark.parametrize(
@@ -211,34 +201,77 @@ def test_an_unknown_option_is_refused_with_the_nearest_one(
     assert (main(line.split()), *capsys.readouterr()) == (2, "", f"{complaint}\n")
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model that is violated, and with its counterexample, which is a trace of Kafka's."""
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "model.py").write_text(COUNTER)
+    write_trace(weak_isr(), folder / "traces")
+    return folder
+
+
+PRINTING = {
+    "check model.py": 12,
+    "check model.py --json": 12,
+    "check --help": 0,
+    "trace show traces/latest": 0,
+    "trace list traces": 0,
+    "trace --help": 0,
+    "conform replay --walks 1 --coverage": 0,
+    "conform replay --walks 50 --bug ack_before_isr": 20,
+    "isrcheck --help": 0,
+}
+"""Commands that print, each with its exit code."""
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("name", COMMANDS)
-def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> None:
-    package, words = COMMANDS[name]
-    line = f"{sys.executable} -m {package} {words} {closed}"
-    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
-    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("command", PRINTING)
+def test_closed_streams_change_no_exit_code(folder: Path, command: str, closed: str) -> None:
+    assert ran(command, folder=folder, redirected=closed).code == PRINTING[command]
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_closed_pipe_changes_no_exit_code_and_is_no_error(folder: Path, command: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = ran(command, folder=folder, stdout=writing)
+    os.close(writing)
+    assert (done.code, done.complaints) == (PRINTING[command], "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_full_device_is_one_line(folder: Path, command: str) -> None:
+    done = ran(command, folder=folder, redirected="> /dev/full")
+    name = command.partition(" ")[0]
+    says = f"{name}: the output cannot be written: No space left on device; send it elsewhere\n"
+    assert (done.code, done.complaints) == (2, says)
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_output_fits_the_encoding_of_the_terminal(folder: Path, command: str) -> None:
+    ascii_only = ran(command, folder=folder, PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C")
+    usual = ran(command, folder=folder, PYTHONUTF8="1")
+    assert ascii_only.code == PRINTING[command]
+    assert ascii_only.out.isascii()
+    assert len(ascii_only.out) == len(usual.out)
+    if command.startswith("trace show"):
+        assert ascii_only.out == usual.out.replace("·", ".")
+        assert "·" in usual.out
 
 
 def test_without_a_home_the_cache_is_temporary(tmp_path: Path) -> None:
     """As in a container whose user has no entry in the user database."""
     script = (
-        "import os, sys, pathlib; from isrcheck.checker import cli\n"
+        "import os, pathlib\n"
         "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"
         "pathlib.Path.home = classmethod(nowhere)\n"
-        "sys.exit(cli.main())"
+        "os.environ.pop('XDG_CACHE_HOME', None), os.environ.pop('ISRCHECK_CACHE', None)"
     )
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "ISRCHECK_CACHE")
-    }
-    environment |= {"PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)}
     (tmp_path / "here").mkdir()
-    command = [sys.executable, "-c", script, "examples/two_phase_commit", "--bound", "1"]
-    done = subprocess.run(command, cwd=tmp_path / "here", env=environment, capture_output=True, text=True)
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done
-    assert done.stderr.count("no home folder") == 1
+    command = "check examples/two_phase_commit --bound 1"
+    done = ran(command, folder=tmp_path / "here", script=script, TMPDIR=str(tmp_path))
+    assert (done.code, done.err.count("no home folder")) == (0, 1), done
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("isrcheck")] == []
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isrcheck.conformance.console import DONE, USAGE, say, seconds
+from isrcheck.commands.declarations import Option, path, seconds
+from isrcheck.commands.exit_codes import DONE, USAGE
+from isrcheck.commands.program import say
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
@@ -29,32 +30,31 @@ LONGEST_LINE = 300
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.add_argument(
-        "--node",
-        metavar="NAME=PORT:HOST:PORT",
-        action="append",
-        required=True,
-        help="listen on the first port, and pass on to the second; NAME is a broker's id, controller, or controller-ID",
-    )
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help=f"folder for {FILE}")
-    parser.add_argument("--script", metavar="FILE", type=Path, help="rules: what to hold and to delay")
-    parser.add_argument("--seconds", metavar="S", type=seconds, help="stop after this time")
-    parser.add_argument("--verbose", action="store_true", help="print one line for each event")
-    parser.set_defaults(run=_record)
+OPTIONS = (
+    Option(
+        "--node NAME=PORT:HOST:PORT",
+        "listen on the first port, and pass on to the second; NAME is a broker's id, controller, or controller-ID",
+        is_repeated=True,
+        is_required=True,
+    ),
+    Option("-o --out DIR", f"folder for {FILE}", path, is_required=True),
+    Option("--script FILE", "rules: what to hold and to delay", path),
+    Option("--seconds S", "stop after this time", seconds),
+    Option("--verbose", "print one line for each event"),
+)
 
 
-def _record(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Pass the traffic on, and record it."""
     must_have_kio("record")
     from isrcheck.conformance.wire.recording.proxy import PortError, WritingError, record
     from isrcheck.conformance.wire.recording.rules import FAULT_COMMANDS, read_script
 
     nodes = _nodes(arguments.node)
     rules = read_script(arguments.script, [each.name for each in nodes]) if arguments.script else ()
-    path = arguments.out / FILE
-    if path.exists():
-        raise UsageError(f"{path} exists already and is kept; name another folder with -o")
+    file = arguments.out / FILE
+    if file.exists():
+        raise UsageError(f"{file} exists already and is kept; name another folder with -o")
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     def started(ports: Mapping[Broker, int]) -> None:
@@ -62,15 +62,15 @@ def _record(arguments: argparse.Namespace) -> int:
             where = f"{LOOPBACK}:{ports[each.name]}"
             say(escaped(f"{_called(each.name)} must advertise {where}, and is expected at {each.host}:{each.target}"))
         say(f"type what you do to the nodes: {FAULT_COMMANDS}, note TEXT")
-        say(escaped(f"recording: {path}"))
+        say(escaped(f"recording: {file}"))
 
     tell = _tell if arguments.verbose or rules else be_silent
     try:
-        was_interrupted = asyncio.run(record(nodes, rules, path, tell, _tell, started, arguments.seconds))
+        was_interrupted = asyncio.run(record(nodes, rules, file, tell, _tell, started, arguments.seconds))
     except PortError as error:
         raise UsageError(f"{error}; name another with --node") from None
     except FileExistsError:
-        raise UsageError(f"{path} exists already and is kept; name another folder with -o") from None
+        raise UsageError(f"{file} exists already and is kept; name another folder with -o") from None
     except WritingError:
         return USAGE
     if was_interrupted:
@@ -78,7 +78,7 @@ def _record(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _nodes(words: list[str]) -> list[Node]:
+def _nodes(words: Sequence[str]) -> list[Node]:
     """The nodes that the command line names. Raises UsageError."""
     nodes = [_node(each) for each in words]
     if len(nodes) > MOST_NODES:

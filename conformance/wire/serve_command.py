@@ -10,12 +10,15 @@ import argparse
 import asyncio
 import ipaddress
 import socket
-from pathlib import Path
 
+from isrcheck.commands.declarations import Option, count, integer, path, seconds
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
+from isrcheck.commands.program import say
+from isrcheck.commands.settings import pair
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USUAL, SwitchError, Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
+from isrcheck.conformance.console import BUGS
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
@@ -29,39 +32,30 @@ SERVED = tuple(name for name, switches in GENERATIONS.items() if not switches.ha
 LONGEST_LINE = 300
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.add_argument(
-        "--trace", type=Path, metavar="FILE", help="play a trace under real producers and consumers, which it starts"
-    )
-    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(SERVED)} (default: {USUAL})")
-    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
-    parser.add_argument(
-        "--replicas", metavar="N", type=count, default=3, help="number of brokers (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--min-isr", metavar="N", type=count, default=None, help="min.insync.replicas (default: 2, or 1 for one broker)"
-    )
-    parser.add_argument("--unclean", action="store_true", help="enable unclean elections")
-    parser.add_argument("--topic", metavar="NAME", default="topic", help="name of the topic (default: %(default)s)")
-    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster")
-    parser.add_argument(
-        "--port", metavar="N", type=int, default=0, help="port of broker 0; the others follow (default: any free ones)"
-    )
-    parser.add_argument(
-        "--advertise",
-        metavar="N",
-        type=int,
+OPTIONS = (
+    Option("--trace FILE", "play a trace under real producers and consumers, which it starts", path),
+    Option("--protocol NAME", f"{', '.join(SERVED)} (default: {USUAL})"),
+    Option("--switch NAME=VALUE", "set a protocol switch", is_repeated=True),
+    Option("--replicas N", "number of brokers (default: %(default)s)", count, default=3),
+    Option("--min-isr N", "min.insync.replicas (default: 2, or 1 for one broker)", count),
+    Option("--unclean", "enable unclean elections"),
+    Option("--topic NAME", "name of the topic (default: %(default)s)", default="topic"),
+    Option("--bug NAME", "seed a bug in the cluster", choices=tuple(BUGS)),
+    Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
+    Option(
+        "--advertise N",
+        "port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+        integer,
         default=0,
-        help="port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
-    )
-    parser.add_argument("--host", metavar="ADDRESS", default=LOOPBACK, help="where to listen (default: %(default)s)")
-    parser.add_argument("--seconds", metavar="S", type=seconds, help="stop after this time")
-    parser.add_argument("--verbose", action="store_true", help="print one line for each event")
-    parser.set_defaults(run=_serve)
+    ),
+    Option("--host ADDRESS", "where to listen (default: %(default)s)", default=LOOPBACK),
+    Option("--seconds S", "stop after this time", seconds),
+    Option("--verbose", "print one line for each event"),
+)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the cluster, or play a trace under clients."""
     must_have_kio("serve")
     if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
         raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
@@ -113,23 +107,23 @@ def _play(arguments: argparse.Namespace) -> int:
         if (error.name or "").partition(".")[0] != "confluent_kafka":
             raise
         raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
-    path = arguments.trace
-    trace = folder.read(path, None)
+    file = arguments.trace
+    trace = folder.read(file, None)
     if not any(step.action in FOR_CLIENTS for step in trace.steps):
-        say(escaped(f"{path}: no client takes part in this trace: no producer sends, and no consumer reads"))
+        say(escaped(f"{file}: no client takes part in this trace: no producer sends, and no consumer reads"))
         return NOTHING
-    say(escaped(f"{path}: {label(trace.instance)}, {len(trace.steps)} steps"))
+    say(escaped(f"{file}: {label(trace.instance)}, {len(trace.steps)} steps"))
     try:
         player = Player(trace, arguments.bug, arguments.host, arguments.port, say)
         played = asyncio.run(player.play(arguments.topic, trace.instance.protocol.name))
     except (ClientError, MissingMechanismError, UntimelyError) as error:
-        say(escaped(f"{path}: UNDECIDED: {error}"))
+        say(escaped(f"{file}: UNDECIDED: {error}"))
         return UNDECIDED
     except OSError as error:
         raise UsageError(f"{error}; name another with --port or --host") from None
     if played.divergence is not None:
         first, *rest = played.divergence.lines(trace)
-        say(escaped(f"{path}: {first}"), *(f"  {line}" for line in rest))
+        say(escaped(f"{file}: {first}"), *(f"  {line}" for line in rest))
         return DIVERGED
     say(*lines_of(trace, played))
     return code_of(trace, played)
@@ -139,7 +133,7 @@ def _switches(arguments: argparse.Namespace) -> Switches:
     try:
         switches = generation(arguments.protocol or USUAL)
         for given in arguments.switch:
-            switches = switches.with_switch(*pair(given))
+            switches = switches.with_switch(*pair("--switch", given))
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
     if switches.has_kraft:

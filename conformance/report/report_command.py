@@ -7,36 +7,36 @@ Out: a folder, whose files are printed, and an exit code. No search is needed: t
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from isrcheck.conformance.console import DONE, say
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import DONE
+from isrcheck.commands.program import say
 from isrcheck.conformance.report.folder import all_files, files_of
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.kafka.failures.report import reported
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.drawing import pages
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    what = (
-        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a report,"
-        " each in a folder of its own)"
-    )
-    parser.add_argument("failure", metavar="FAILURE", nargs="?", help=what)
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help="the folder for the report")
-    parser.add_argument("--force", action="store_true", help="write into a folder that has files, and replace a report")
-    parser.set_defaults(run=_report)
+OPTIONS = (
+    Option(
+        "[FAILURE]",
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: all that have a"
+        " report, each in a folder of its own)",
+    ),
+    Option("-o --out DIR", "the folder for the report", path, is_required=True),
+    Option("--force", "write into a folder that has files, and replace a report"),
+)
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report of one failure, or of all."""
     word, out, force = arguments.failure, arguments.out, arguments.force
     made = all_files(list(reported().values())) if word is None else files_of(_chosen(word))
     pages.begin(out, "with -o DIR", replace=force, or_else=", or add --force")
     for folder in sorted({(out / name).parent for name in made} - {out}):
         pages.begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
-    for path in pages.write_all(out, made, replace=force):
-        say(escaped(str(path)))
+    for file in pages.write_all(out, made, replace=force):
+        say(escaped(str(file)))
     return DONE
 
 
