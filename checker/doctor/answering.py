@@ -22,7 +22,7 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.models.language.model import parse, refuse_out_of_range
 from isrcheck.models.messages import UsageError
 

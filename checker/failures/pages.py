@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from isrcheck.checker.failures.events import events
-from isrcheck.checker.failures.found import Searched
-from isrcheck.checker.failures.words import history_of, outcome
+from isrcheck.checker.failures.searched import Searched, events, history_of, outcome
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of, text_page

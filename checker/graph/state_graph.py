@@ -27,11 +27,11 @@ from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.liveness import LimitError, WholeSearch, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, Full
 from isrcheck.checker.graph.transitions import Transitions
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
 from isrcheck.models import run
 from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step

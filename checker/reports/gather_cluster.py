@@ -10,7 +10,7 @@ from isrcheck.checker.doctor.answer import Answer, Doctored, Kind
 from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
 from isrcheck.checker.reports.content import Grid, GridRow, Outcome, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.gather import PrintedAnswer
-from isrcheck.commands.exit_codes import SAFE, UNDECIDED
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.traces.format.folder import read
 
 CLUSTER = "a cluster's own settings"

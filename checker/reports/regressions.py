@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
+from isrcheck.checker.results.verdict import Word
 from isrcheck.traces.format.itf import is_built_in
 
 HEAD = '''\

@@ -14,7 +14,7 @@ from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.reports.choose import content_of
 from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.reports.gather import PrintedAnswer
-from isrcheck.checker.session.command_result import CommandResult
+from isrcheck.checker.results.run import CommandResult
 
 
 def begin(options: Options) -> str:

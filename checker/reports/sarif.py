@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import (
     UNFINISHED,
     Outcome,
@@ -28,7 +27,8 @@ from isrcheck.checker.reports.content import (
     TraceFile,
     first_sentence,
 )
-from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.checker.results.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.program import version
 from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
 from isrcheck.models.language.reading.reader import Function

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.spark.faults import SparkLostError
 from isrcheck.checker.spark.request import SparkOptions
 from isrcheck.checker.spark.session import spark_session

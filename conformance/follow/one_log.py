@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.resources.limits import Budget
-from isrcheck.checker.session.formatting import human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine, human_bytes
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import asked_model, complain, gravest, protocol_of, values_of

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.declarations import Option, count, integer, path
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
 from isrcheck.commands.program import say

@@ -20,11 +20,10 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.formatting import counted, human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.exit_codes import SAFE
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted, human_bytes
 from isrcheck.checker.spark.session import INSTALL
-from isrcheck.commands.exit_codes import SAFE
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages import UsageError
 

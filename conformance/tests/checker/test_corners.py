@@ -14,16 +14,18 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
-from conformance.tests.support.engine import COUNTER, checking, verdict_of
+from conformance.tests.support.engine import COUNTER, checking, verdict_of, with_rows
 from conformance.tests.support.programs import ran
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix, published
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.compile import kernel as kernels
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.session import text as report
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results import run as report
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.commands.program import product
 from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
@@ -123,7 +125,7 @@ def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
 
 
 def permitted():
-    from isrcheck.checker.outcome.verdict import Verdict
+    from isrcheck.checker.results.verdict import Verdict
 
     prop = registry.load("kafka")[0].properties[0]
     return Verdict(prop, Word.PERMITTED, 2)
@@ -156,15 +158,16 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    explore, rows = session.SearchSession.explore, list(published.rows())[:3]
+def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch, tmp_path):
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(3))
+    explore, rows = session.SearchSession.explore, table.rows
 
     def interrupted(self, *arguments, subject, **more):
         if subject == rows[2].title:
             raise KeyboardInterrupt
         return explore(self, *arguments, subject=subject, **more)
 
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
     monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130

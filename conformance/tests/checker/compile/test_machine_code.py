@@ -18,8 +18,8 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.staging import Code, Module, Value
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models.registry import load_file
 
 TWICE = '''"""A helper gets one state twice."""

@@ -19,8 +19,8 @@ import pytest
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
 from isrcheck.models import registry, run
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declarations import Kind

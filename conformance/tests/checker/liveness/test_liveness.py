@@ -19,9 +19,9 @@ from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace

@@ -26,13 +26,12 @@ from conformance.tests.support.engine import LAMPS, checking, decided, told, ver
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Answer, FormulaBudget, Limits, Memory, UndecidedError, resident
-from isrcheck.checker.session import session, trace_writer
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.verdict import Word, differences, verdicts
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
@@ -214,7 +213,7 @@ def level_of(row, name):
 
 
 ISR = ("weak_isr", "strong_isr")
-SHALLOW = [row for row in published.rows() if any((level_of(row, name) or 99) <= 10 for name in ISR)]
+SHALLOW = [row for row in PUBLISHED_MODELS.rows if any((level_of(row, name) or 99) <= 10 for name in ISR)]
 
 
 def named(row):
