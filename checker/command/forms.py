@@ -326,7 +326,7 @@ def _refuse_for_graph(options: Options) -> None:
 _GRAPH = Form(
     name=GRAPH,
     word=GRAPH,
-    module="isrcheck.checker.graph.run",
+    module="isrcheck.checker.graph.files",
     usage={"check graph MODEL [--bound N] -o FILE": "its states and steps as a graph: .html, .dot or .graphml"},
     examples=(
         GRAPH_OF_KAFKA,

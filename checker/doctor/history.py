@@ -51,8 +51,8 @@ def told(history: History) -> Told:
     content = kept(path)
     if content is not None:
         return Told(**json.loads(content))
-    from isrcheck.traces.explaining.headline import headline
-    from isrcheck.traces.explaining.rarity import rarity
+    from isrcheck.traces.explaining.cause import rarity
+    from isrcheck.traces.explaining.presentation import headline
 
     trace = trace_of(history)
     found = Told(headline(trace), dict(rarity(trace)))

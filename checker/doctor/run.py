@@ -106,7 +106,7 @@ def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
 def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
     """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
     written."""
-    from isrcheck.traces.format import folder  # here, for it takes a while, and few answers write traces
+    from isrcheck.traces.format import files as folder
 
     found: dict[Path, str] = {}
     for shows, history in _histories(answers[0]):

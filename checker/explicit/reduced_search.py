@@ -33,7 +33,7 @@ from isrcheck.checker.results.exploration import Exploration, Finding, Findings,
 from isrcheck.models import run
 from isrcheck.models.language.model import IN_RANGE, Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import NoErrorError, error_of
+from isrcheck.traces.format.trace import NoErrorError, error_of
 
 Found = tuple[Reduction | None, str]
 """A reduction; and if the model declares symmetric domains that it cannot use, why."""

@@ -17,7 +17,7 @@ from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Change, Failure, History
 from isrcheck.models.language.declarations import WHOLE
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
 from isrcheck.traces.format.trace import Trace
 
 

@@ -26,15 +26,12 @@ from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.commands.settings import instance_of
 from isrcheck.models.language.declarations import INDUCTIVE
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.explaining.attribution import permitting
-from isrcheck.traces.format.folder import DEFAULT
-from isrcheck.traces.format.trace import PERMITTED, Trace
-from isrcheck.traces.kafka.lanes import BASICS
-from isrcheck.traces.kafka.model import is_kafka
-from isrcheck.traces.lanes.heading import heading, says
-from isrcheck.traces.lanes.table import UNCHANGED
+from isrcheck.traces.format.files import DEFAULT
+from isrcheck.traces.format.trace import PERMITTED, Trace, heading, says
+from isrcheck.traces.kafka.failures import permitting
+from isrcheck.traces.kafka.lanes import BASICS, is_kafka
+from isrcheck.traces.lanes.table import UNCHANGED, Look
 from isrcheck.traces.lanes.table import wrapped as wrapped_words
-from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import legend, step_table, told
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)

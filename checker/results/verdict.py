@@ -15,7 +15,7 @@ from isrcheck.checker.results.exploration import BmcResult, Exploration, Finding
 from isrcheck.checker.results.proofs import Proof, Proofs
 from isrcheck.models.language.declarations import INDUCTIVE, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 
 class Word(StrEnum):

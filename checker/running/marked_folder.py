@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.output import DRAFT, draft_in, write_through
+from isrcheck.traces.format.files import DRAFT, draft_in, write_through
 
 MOST_MARKER = 16 << 20
 INDEX = "index.html"

@@ -20,9 +20,8 @@ from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, holds
 from isrcheck.traces.format.certify import from_any_state, from_steps
-from isrcheck.traces.format.erring import error_in_step, errors_in_properties, possible_steps
-from isrcheck.traces.format.folder import write as write_trace
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.files import write as write_trace
+from isrcheck.traces.format.trace import Trace, error_in_step, errors_in_properties, possible_steps
 
 SAMPLE = 2000
 """The number of reached states that serve to propose lemmas and to refute them."""

@@ -19,7 +19,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Findings, StepPath
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.trace import path_of
 
 ENOUGH = 20_000
 """A search ends at a level with as many states."""

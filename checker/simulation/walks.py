@@ -37,7 +37,7 @@ from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResu
 from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
 """The kinds of properties that a walk can judge: the others are about all continuations of a state."""

@@ -30,9 +30,8 @@ from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.erring import possible_steps
-from isrcheck.traces.format.output import DRAFT, draft_in, write_through
-from isrcheck.traces.format.spelling import spelled_at
+from isrcheck.traces.format.files import DRAFT, draft_in, write_through
+from isrcheck.traces.format.trace import possible_steps, spelled_at
 
 SUFFIX = ".parquet"
 CURE = "move it away, or give another folder with --tables DIR"

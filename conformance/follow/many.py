@@ -24,8 +24,8 @@ from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.messages import FILE as WIRE
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import parse_document, read_trace
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.files import parse_document, read_trace
 
 SUFFIX = ".ndjson"
 """The suffix of the logs in a folder."""

@@ -27,10 +27,9 @@ from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import Trace, label
+from isrcheck.traces.lanes.scene import listed
 
 BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 

@@ -55,13 +55,12 @@ FLOORS = {
     "traces": (
         ("command",),
         ("browser",),
-        ("plotting",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),
         ("explaining",),
         ("kafka", "transactions"),
-        ("lanes",),
+        ("lanes", "pages"),
         ("format",),
     ),
 }

@@ -39,7 +39,7 @@ from isrcheck.models.language.declarations import Kind
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import certify
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED
 
 RING = '''\

@@ -38,7 +38,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 MEMORY = 1 << 28
 

@@ -37,7 +37,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli as trace_cli
-from isrcheck.traces.format import itf
+from isrcheck.traces.format import files as itf
 from isrcheck.traces.format.certify import behaviour
 
 CURE = "set ISRCHECK_CACHE to a folder of your own"
