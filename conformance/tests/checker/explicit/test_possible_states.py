@@ -43,7 +43,7 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import certify
+from isrcheck.traces.format import certify as certifying
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.files import recheck
 from isrcheck.traces.terminal.walk import Walk
@@ -428,7 +428,7 @@ def test_a_longer_history_than_needed_does_not_survive(check, monkeypatch):
 
 def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
     write(walk(far=7))
-    monkeypatch.setattr(certify, "MOST_STATES", 2)
+    monkeypatch.setattr(certifying, "MOST_STATES", 2)
     code, out, _ = check("walk.py")
     assert code == 13
     (show,) = (line for line in out.splitlines() if "trace show" in line)
@@ -453,7 +453,7 @@ def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
 def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
     write(walk(far=7))
     _, run = told(check, "walk.py")
-    monkeypatch.setattr(certify, "MOST_STATES", 2)
+    monkeypatch.setattr(certifying, "MOST_STATES", 2)
     with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
         recheck(Path(run["properties"][0]["trace"]), Path("walk.py"))
 
