@@ -12,9 +12,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from conformance.tests.checker.explicit.test_constraint import COUNTERS
-from conformance.tests.checker.explicit.test_deadlock import TANKS
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS, TANKS
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.command.forms import FORMS, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
@@ -245,7 +245,7 @@ def test_a_state_at_the_bound_is_not_a_dead_end(check):
 def written(tmp_path, text, **values):
     """The path of a new file with this model."""
     path = tmp_path / "written.py"
-    path.write_text(text.format(**values), encoding="utf-8")
+    write_model(path, text.format(**values))
     return path
 
 

@@ -1,4 +1,5 @@
-"""Limits apply to a whole command: it exceeds them by at most two seconds and 250 MB."""
+"""Limits apply to a whole command: it exceeds them by at most two seconds and 250 MB. The memory limit of a container
+is found for both versions of control groups, at any nesting depth."""
 
 from __future__ import annotations
 
@@ -14,14 +15,95 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.compile import machine_code as native
 from isrcheck.checker.compile.kernel_code import CarefulCode
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import Budget, Limits, Spent
+from isrcheck.checker.resources.limits import Budget, Limits, Spent, machine_memory
 from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
+
+M = 1 << 20
+V2 = "29 23 0:26 {top} {mounted} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+V1 = "34 25 0:29 {top} {mounted} rw,nosuid - cgroup cgroup rw,memory\n"
+CPU = "35 25 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+
+
+def machine(root: Path, groups: str, mounts: str, limits: dict[str, str]) -> Path:
+    (root / "proc/self").mkdir(parents=True)
+    write_model(root / "proc/self/cgroup", groups)
+    write_model(root / "proc/self/mountinfo", mounts)
+    for name, limit in limits.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        write_model(root / name, f"{limit}\n")
+    return root
+
+
+CASES = {
+    "own group": (
+        ("0::/a/b\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
+        {"sys/fs/cgroup/a/b/memory.max": f"{64 * M}", "sys/fs/cgroup/a/memory.max": "max"},
+        64,
+    ),
+    "group around it": (
+        ("0::/a/b/c\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
+        {"sys/fs/cgroup/a/b/c/memory.max": f"{64 * M}", "sys/fs/cgroup/a/memory.max": f"{32 * M}"},
+        32,
+    ),
+    "inside a container": (
+        ("0::/\n", V2.format(top="/", mounted="/sys/fs/cgroup")),
+        {"sys/fs/cgroup/memory.max": f"{48 * M}"},
+        48,
+    ),
+    "mounted from the container's group on": (
+        ("0::/docker/x/inner\n", V2.format(top="/docker/x", mounted="/sys/fs/cgroup")),
+        {"sys/fs/cgroup/memory.max": f"{48 * M}", "sys/fs/cgroup/inner/memory.max": f"{40 * M}"},
+        40,
+    ),
+    "outside of what is mounted": (
+        ("0::/elsewhere\n", V2.format(top="/docker/x", mounted="/sys/fs/cgroup")),
+        {"sys/fs/cgroup/memory.max": f"{48 * M}"},
+        48,
+    ),
+    "the older kind": (
+        ("5:cpu,cpuacct:/a\n4:memory:/a/b\n", CPU + V1.format(top="/", mounted="/sys/fs/cgroup/memory")),
+        {
+            "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes": "9223372036854771712",
+            "sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{32 * M}",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{96 * M}",
+        },
+        32,
+    ),
+    "both kinds": (
+        (
+            "4:memory:/a\n0::/a\n",
+            V1.format(top="/", mounted="/sys/fs/cgroup/memory") + V2.format(top="/", mounted="/sys/fs/cgroup/unified"),
+        ),
+        {"sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{24 * M}", "sys/fs/cgroup/unified/a/memory.max": "max"},
+        24,
+    ),
+    "a space in the path": (
+        ("0::/a b\n", V2.format(top="/", mounted="/sys/fs/c\\040group")),
+        {"sys/fs/c group/a b/memory.max": f"{64 * M}"},
+        64,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_smallest_limit_applies(tmp_path: Path, case: str) -> None:
+    told, limits, megabytes = CASES[case]
+    assert machine_memory(machine(tmp_path, *told, limits)) == megabytes * M
+
+
+@pytest.mark.parametrize(
+    ("groups", "mounts"), [("", ""), ("0::/a\n", ""), ("nonsense", "nonsense - \n - \n"), ("0::/a\n", "1 - cgroup2\n")]
+)
+def test_without_a_limit_the_machines_memory_applies(tmp_path: Path, groups: str, mounts: str) -> None:
+    assert machine_memory(machine(tmp_path, groups, mounts, {})) == machine_memory(tmp_path / "empty") > 256 * M
+
 
 SECONDS = 1
 LATE = 2.0
@@ -32,19 +114,14 @@ TEXT = '''\
 
 import itertools
 
-from isrcheck.language import action, always, between, field, initial, require, setting
-
-
 class Configuration:
     how = setting(0, "which way", most=4)
-
 
 class State:
     x = field(values=between(0, 9))
     wide = [field(values=between(0, 127)) for _ in range(4)]
     a, b, c, d = wide
     del wide
-
 
 @initial
 def begins(configuration):
@@ -63,12 +140,10 @@ def begins(configuration):
             yield {"a": a, "b": b, "c": c, "d": d}
     yield {"x": 0}
 
-
 @action
 def step(s):
     require(s.x < 9)
     s.x += 1
-
 
 @always
 def fine(s):
@@ -78,7 +153,7 @@ def fine(s):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "slow.py").write_text(TEXT)
+    write_model(tmp_path / "slow.py", TEXT)
     return tmp_path
 
 
@@ -145,7 +220,7 @@ FIRST = FORMS[::3]
 @pytest.mark.parametrize("form", sampled(FORMS, lambda form: form in FIRST))
 def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> None:
     seconds = SHORTER.get(form, SECONDS)
-    (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
+    write_model(folder / "topic.properties", "replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
     code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
     assert (code, took < seconds + LATE) == (3, True), (code, took, text)
     assert "UNDECIDED" in text or "undecided" in text or "Cannot tell" in text
@@ -238,12 +313,8 @@ def test_after_a_stage_within_a_stage_the_outer_one_is_watched_again() -> None:
 LEAVES = """\
 \"\"\"A number that leaves its range.\"\"\"
 
-from isrcheck.language import action, between, field
-
-
 class State:
     x = field(values=between(0, 9))
-
 
 @action
 def grows(s):
@@ -255,8 +326,7 @@ def grows(s):
 def leaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Instance, kernels.Kernel]:
     """An instance that leaves its range, and its kernel; the careful kernel is ready to be compiled after 2.1 s."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "leaves.py").write_text(LEAVES)
-    instance = registry.load_file(tmp_path / "leaves.py").instance()
+    instance = registry.load_file(write_model(tmp_path / "leaves.py", LEAVES)).instance()
     quick = kernels.kernel_of(instance)
     for threads in (1, 2):  # this compiles what every search needs
         explore(instance, Limits(2, 1 << 28, None, threads), kernel=quick)
