@@ -41,7 +41,7 @@ from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 
 WIDTH = 8

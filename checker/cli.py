@@ -19,8 +19,7 @@ from isrcheck.checker.command.options import CHECKER, Form, OpenSession, Options
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, USAGE
 from isrcheck.commands.program import complain, guarded, print_lines, product
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
     from isrcheck.checker.session.command_result import CommandResult

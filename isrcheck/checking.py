@@ -32,7 +32,7 @@ from isrcheck.commands.declarations import threads as threads_of
 from isrcheck.commands.program import interrupts
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.result import Result, SimulationResult
 
 ENGINES = ("local", "z3", "all")

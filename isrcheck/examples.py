@@ -15,8 +15,7 @@ from pathlib import Path
 from isrcheck.commands.declarations import Option
 from isrcheck.commands.exit_codes import DONE
 from isrcheck.commands.program import say
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 OPTIONS = (Option("DIR", "the folder, created if it does not exist; no file is overwritten"),)
 """The arguments of `isrcheck examples`."""

@@ -33,9 +33,8 @@ from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.text import Run, as_object, search_summary, verdict_line
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Action, Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
 

@@ -24,7 +24,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 

@@ -31,7 +31,7 @@ from isrcheck.checker.command.table import (
 )
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import Option, alike, count, folder, whole_number
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 # -------------------------------------------------------------------------- one model, the matrix, comparisons, mutants
 

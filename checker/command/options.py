@@ -26,7 +26,7 @@ from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 CHECKER = Path(__file__).parents[1]
 

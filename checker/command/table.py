@@ -23,8 +23,7 @@ from isrcheck.commands.declarations import (
     steps,
     threads,
 )
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 ENGINES = ("local", "z3", "all", "spark")
 

@@ -18,7 +18,7 @@ from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class DifferingModelError(UsageError):

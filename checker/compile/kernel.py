@@ -28,7 +28,7 @@ from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import kept, why_not_kept
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "may_overreport": 0}
 """The number of integer parameters of each exported function; each returns an integer."""

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.models.language.declarations import bytes_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.text.plain import bytes_of
 
 ERROR_BYTES = 8
 WORD_BITS = 64

@@ -30,11 +30,11 @@ from isrcheck.checker.compile.staging.instructions import READ, failed, load_wor
 from isrcheck.checker.compile.staging.module import Module
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_status, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.ir.nodes import Expression, Routine
 from isrcheck.models.language.model import ArgumentRange, Instance, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
 
 Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 """The loop over the argument with this number, inside the loops over the arguments before it."""

@@ -34,7 +34,7 @@ from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStat
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.machine_memory import whole_resident
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 BATCH_BYTES = 1 << 18
 """The size in bytes of the buffer for successors: small enough for the second-level cache."""

@@ -17,7 +17,7 @@ from typing import Any
 from isrcheck.checker.disk.files import CHECKPOINT, DamagedError
 from isrcheck.checker.explicit.carrier import SearchContext
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 KIND = "isrcheck search on disk"
 

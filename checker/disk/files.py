@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.disk.request import DiskRequest
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LOCK = "lock"
 OURS = b"isrcheck search on disk\n"

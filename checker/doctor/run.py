@@ -30,7 +30,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SHOWN = {
     Topic.LOSS: "how an acknowledged record is lost",

@@ -24,7 +24,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
 from isrcheck.checker.outcome.forecast import forecast
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, Property
 
 SECONDS_BETWEEN_REPORTS = 0.5

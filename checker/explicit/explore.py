@@ -26,9 +26,8 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings,
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000

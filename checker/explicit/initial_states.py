@@ -1,7 +1,7 @@
 """Enumerates the initial states that a model's generators make, by compiled code.
 
 In:  an `Instance` with generators, a memory limit in bytes, and a function that watches.
-Out: the instance knows its initial states, the same and in the same order as by models/language/starts.py. Raises Full.
+Out: the instance knows its initial states, the same and in the same order as by models/language/states.py. Raises Full.
 
 The states are collected in a visited set, which keeps each once, in order of discovery.
 """
@@ -19,7 +19,7 @@ from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, Watch
+from isrcheck.models.language.states import Cells, Enumeration, InitialStates, Watch
 
 ROOM = 1 << 14
 """The states that a call makes at most."""

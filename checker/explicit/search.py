@@ -26,8 +26,7 @@ from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.explicit.whole_search import judge_whole, why_unjudged
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Property
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
 
 
 class Search:

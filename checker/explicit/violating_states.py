@@ -21,7 +21,7 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 

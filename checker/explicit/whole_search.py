@@ -21,7 +21,7 @@ from isrcheck.checker.liveness.possible_states import stuck_states
 from isrcheck.checker.liveness.reachable import LimitError, Numbers
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Property
 
 CHUNK = 1 << 14

@@ -19,7 +19,7 @@ from isrcheck.checker.session.formatting import counted, tables
 from isrcheck.checker.session.session import CutShortError, SearchSession
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 WIDEST = 132
 ABSENT = Word.NOT_APPLICABLE.value

@@ -20,8 +20,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.tables.write import Tables
 from isrcheck.commands.settings import instance_of
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:

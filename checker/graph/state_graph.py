@@ -36,11 +36,9 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, error_in_step
 from isrcheck.traces.format.spelling import spell_part

@@ -19,7 +19,7 @@ from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.models import run
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 
 Numbers = NDArray[np.int64]
 

@@ -33,7 +33,7 @@ from isrcheck.checker.liveness.reachable import Marks, Numbers, Reachable
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, judgement
 from isrcheck.models.fair_groups import groups_of
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 
 PathTo = Callable[[int], StepPath]

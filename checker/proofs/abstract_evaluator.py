@@ -15,13 +15,12 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.linear_integers import LinearInteger
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
-from isrcheck.models.language.declarations.declare import Domain
-from isrcheck.models.language.declarations.entries import Entry
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Domain, Entry
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.ir.nodes import visit
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import UsageError
 
 Target = tuple[SymbolicState, int] | ir.Variable
 """Something that a loop writes: a cell of a state, by its number, or a local."""

@@ -18,11 +18,11 @@ from functools import cache
 
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase, routines, visit
+from isrcheck.models.language.ir.nodes import increase, routines, visit
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_STARTS = 10_000
 """With more initial states, it is not found out which of them a budget changes: no proof is independent of it."""

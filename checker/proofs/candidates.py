@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.proofs.induction import BoundedSystem
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 
 MOST_VALUES = 5

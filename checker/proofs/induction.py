@@ -20,8 +20,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
 
 MOST_NODES = 20_000
 """For formulas of at most this many nodes, a second query finds the hypotheses that an answer needs."""

@@ -18,9 +18,8 @@ from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.proof_results import Attempt, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import IN_RANGE, Instance
 
 
 class Established(Enum):

@@ -17,8 +17,7 @@ from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToIndu
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
 
 

@@ -33,10 +33,9 @@ from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
-from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import INDUCTIVE, Kind
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 
 SOME = 1000

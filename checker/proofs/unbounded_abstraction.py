@@ -28,10 +28,9 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.models.language.declarations.declare import Subset
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Subset, size_of
 from isrcheck.models.language.model import Configuration, Instance, Property, run_plain_python
-from isrcheck.models.language.text.plain import size_of
+from isrcheck.models.language.states import FieldLayout
 
 
 @dataclass(frozen=True)

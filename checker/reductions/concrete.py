@@ -23,8 +23,7 @@ from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.symmetry import Permutation, followed_by, inverse
 from isrcheck.models import run
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import IN_RANGE, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import NoErrorError, error_of
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.reads import Reads, Use
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:

@@ -26,9 +26,9 @@ from isrcheck.checker.reductions.sorts import Sort, Sorts
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry, place_in
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.language.declarations.declare import WHOLE, Domain, Queue, Subset
+from isrcheck.models.language.declarations import WHOLE, Domain, Queue, Subset
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, UsageError
+from isrcheck.models.messages import LanguageError, UsageError
 
 MOST_PERMUTATIONS = 5040
 """The largest group: in a state whose elements look alike, all permutations are tried."""

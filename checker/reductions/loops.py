@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.checker.reductions.reads import Use
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, visit
+from isrcheck.models.language.ir.nodes import assigned, visit
 
 
 def faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Variable]) -> Iterator[tuple[str, ir.Span]]:

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, assert_never
 
-from isrcheck.models.language.determined import Determined
-from isrcheck.models.language.interpreter import SIGNS
+from isrcheck.models.language.interpreter import SIGNS, Determined
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
+from isrcheck.models.language.ir.nodes import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64

@@ -28,9 +28,9 @@ from typing import assert_never
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.reads import Reads
 from isrcheck.checker.reductions.values import Node, Value
-from isrcheck.models.language.declarations.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.models.language.declarations import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase, operands
+from isrcheck.models.language.ir.nodes import increase, operands
 from isrcheck.models.language.model import Instance
 
 

@@ -17,7 +17,7 @@ from math import factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells

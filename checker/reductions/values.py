@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isrcheck.models.language.declarations.declare import Domain
+from isrcheck.models.language.declarations import Domain
 
 
 @dataclass(eq=False)

@@ -30,9 +30,8 @@ from isrcheck.checker.reports.content import (
 )
 from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.commands.program import version
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
+from isrcheck.models.language.reading.reader import Function
 from isrcheck.traces.drawing.markup import clean
 from isrcheck.traces.format.itf import configuration_digest, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 DIGEST_BYTES = 32
 PRIVATE = 0o700

@@ -46,9 +46,8 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
-from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 
 if TYPE_CHECKING:
     from isrcheck.checker.spark.runtime.session import Session

@@ -24,8 +24,7 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.simulation.chance import Numbers, below
 from isrcheck.checker.simulation.result import JUDGED, Tally
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 
 ROOM = 1 << 15
 """The successors that one call of the kernel makes, about."""

@@ -22,8 +22,7 @@ from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.outcome.exploration import Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
 from isrcheck.traces.format.erring import path_of
 
 ENOUGH = 20_000

@@ -36,7 +36,7 @@ from isrcheck.checker.spark.shard_intake import PARENT, STEP
 from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.checker.spark.states import PartitionedStates, StoredLevel
 from isrcheck.checker.spark.summary import Mode, SparkSummary
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1

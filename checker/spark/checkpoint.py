@@ -29,7 +29,7 @@ from isrcheck.checker.spark.partitioning import Pairs, partitioned
 from isrcheck.checker.spark.runtime.folder import Folder
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.shuffle import ShuffleWriter
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LevelRow = tuple[int, int, int, int, bytearray, int]
 

@@ -36,7 +36,7 @@ from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_j
 from isrcheck.checker.spark.shard_intake import ShardIntake
 from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
 """Makes a search context from limits, and from a number of states: a level of that size ends the search."""

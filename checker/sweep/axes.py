@@ -21,8 +21,7 @@ from isrcheck.checker.kafka_config.modelled import MODELLED
 from isrcheck.checker.kafka_settings.cluster_settings import READERS
 from isrcheck.commands.settings import entry_of, model_of, protocol_of, swaps_of, values_of
 from isrcheck.models.language.model import Instance, Model, parse, refuse_out_of_range, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 MOST_ROWS = 10_000
 """The most combinations of a sweep, because nobody reads a longer table."""

@@ -24,7 +24,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep.axes import Sweep
 from isrcheck.checker.sweep.case import Case
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 
 BAR = 20
 """The length of the progress bar in characters."""

@@ -20,7 +20,7 @@ from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import cases_of, run_cases_here
 from isrcheck.checker.sweep.results_file import ResultsFile, described
 from isrcheck.checker.tables.write import Tables
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:

@@ -18,13 +18,12 @@ from typing import Any, assert_never
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
-from isrcheck.models.language.declarations.declare import Domain
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Domain
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase
+from isrcheck.models.language.ir.nodes import increase
 from isrcheck.models.language.model import Property, Step
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.language.views.sets_and_queues import Members
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout, Members
 
 OPERATIONS = {
     ir.Operation.TIMES: "multiply",

@@ -19,7 +19,7 @@ from isrcheck.checker.symbolic.binary_integers import BinaryInteger
 from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
 from isrcheck.models.language.model import ArgumentRange, Instance
-from isrcheck.models.language.starts import Enumeration
+from isrcheck.models.language.states import Enumeration
 
 Holds = Callable[[int], bool]
 """Whether a literal is true in an assignment."""

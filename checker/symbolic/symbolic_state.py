@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 
 Value = Any

@@ -17,8 +17,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.binary_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from isrcheck.checker.spark.runtime.java import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.checker.tables.edges import sampled_edges
 from isrcheck.checker.tables.rows import TableRow, rows_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 
 SUFFIX = ".parquet"

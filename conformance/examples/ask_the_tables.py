@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

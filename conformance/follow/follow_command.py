@@ -27,10 +27,9 @@ from isrcheck.conformance.console import (
     words_of,
 )
 from isrcheck.conformance.follow.format.events import MODELS
-from isrcheck.conformance.follow.logs import logs_of
-from isrcheck.conformance.follow.many import FollowOptions, follow_many
+from isrcheck.conformance.follow.many import FollowOptions, follow_many, logs_of
 from isrcheck.conformance.follow.one_log import follow_file, seconds_left
-from isrcheck.conformance.follow.runs.follow import MOST_STATES
+from isrcheck.conformance.follow.runs import MOST_STATES
 from isrcheck.conformance.follow.verdicts import FollowRequest
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 

@@ -21,13 +21,11 @@ from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.recorder.transactions.plan import TransactionsPlan
-from isrcheck.conformance.follow.runs.follow import MOST_STATES
-from isrcheck.conformance.follow.runs.watch import TimeOverError
+from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan
+from isrcheck.conformance.follow.runs import MOST_STATES, TimeOverError
 from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, told
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 BUG_NAMES = tuple(bug.name.lower() for model in MODELS for bug in BUGS[model])
 

@@ -13,20 +13,19 @@ from enum import StrEnum
 from pathlib import Path
 
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
+from isrcheck.conformance.follow import runs as events
 from isrcheck.conformance.follow.format.ndjson import lines_of
-from isrcheck.conformance.follow.observations import explain as observations
-from isrcheck.conformance.follow.observations.explain import WhyNotTaken, follow_recording
-from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.recorded.recording import Objects
 from isrcheck.conformance.follow.report.losses import losses
 from isrcheck.conformance.follow.report.tell import WHY, place, says, spell_unmet_claim, tell
-from isrcheck.conformance.follow.runs import outcome as events
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.watch import Watch
+from isrcheck.conformance.follow.runs import Watch, follow_log
+from isrcheck.conformance.follow.search import explain as observations
+from isrcheck.conformance.follow.search.explain import WhyNotTaken, follow_recording
+from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.conformance.follow.wire.lines.messages import is_wire
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.itf import to_text
 
 

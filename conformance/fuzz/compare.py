@@ -49,9 +49,9 @@ from isrcheck.conformance.fuzz.plain_search import (
 from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
 from isrcheck.conformance.fuzz.roles.bisimulation import alive, difference, random_states
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.run import Cells
 
 MOST_DEPTH = 12

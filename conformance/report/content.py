@@ -16,7 +16,7 @@ from isrcheck.conformance.implemented import MissingMechanismError, switches_of
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.explaining.step_words import steps_in_words

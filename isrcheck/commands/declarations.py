@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from isrcheck.commands.program import guarded, print_lines, product
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LEAST_LIKENESS = 0.7
 """The least similarity (0 to 1) at which a known option is suggested for an unknown one."""

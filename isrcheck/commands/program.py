@@ -138,7 +138,7 @@ def print_lines(lines: list[str]) -> None:
     except BrokenPipeError:
         give_up_stdout()
     except OSError as error:
-        from isrcheck.models.messages.errors import UsageError
+        from isrcheck.models.messages import UsageError
 
         give_up_stdout()
         raise UsageError(f"the output cannot be written: {error.strerror}; send it elsewhere") from None
@@ -146,7 +146,7 @@ def print_lines(lines: list[str]) -> None:
 
 def say(*lines: str) -> None:
     """Print lines on stdout, with unsafe characters escaped."""
-    from isrcheck.models.messages.printable import escaped_lines
+    from isrcheck.models.messages import escaped_lines
 
     print_lines([escaped_lines(line) for line in lines])
 
@@ -154,7 +154,7 @@ def say(*lines: str) -> None:
 def complain(command: str, message: str) -> int:
     """Print a message of a command on stderr as one escaped line; return the exit code of bad input."""
     from isrcheck.commands.exit_codes import USAGE
-    from isrcheck.models.messages.printable import escaped
+    from isrcheck.models.messages import escaped
 
     print(f"{command}: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return USAGE
@@ -204,7 +204,7 @@ def guarded(
     `interrupted` is what to say after Ctrl-C.
     """
     from isrcheck.commands.exit_codes import UNDECIDED, UndecidedError
-    from isrcheck.models.messages.errors import UsageError
+    from isrcheck.models.messages import UsageError
 
     reported: tuple[type[Exception], ...] = (UsageError, *bad_input)
     open_streams()

@@ -19,8 +19,7 @@ from typing import Any
 from isrcheck.commands.declarations import ModelArguments, Parser, alike
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:

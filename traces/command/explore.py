@@ -13,7 +13,7 @@ from pathlib import Path
 
 from isrcheck.commands.declarations import Option, port
 from isrcheck.commands.program import print_lines
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.terminal import walk_options
 from isrcheck.traces.terminal.walk import Walk, saved_line
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import Content, element

@@ -10,8 +10,7 @@ import argparse
 
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import complain, print_lines
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.lanes.table import GAP
 

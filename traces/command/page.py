@@ -11,8 +11,7 @@ from pathlib import Path
 
 from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import complain, print_lines
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import FILE_HELP, MODEL, model_of
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.format import folder

@@ -10,7 +10,7 @@ import argparse
 
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, REPLACE, model_of
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.output import put

@@ -13,7 +13,7 @@ import sys
 
 from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.traces.lanes.table import WIDTH
 from isrcheck.traces.terminal import colour

@@ -10,7 +10,7 @@ import argparse
 
 from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import print_lines
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, model_of
 from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder

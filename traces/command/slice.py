@@ -11,7 +11,7 @@ import shlex
 
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, model_of
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.format import folder

@@ -13,7 +13,7 @@ from pathlib import Path
 from isrcheck.commands import settings
 from isrcheck.commands.declarations import MODEL, ModelArguments, Option, path, whole_number
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.terminal.walk import Walk
 

@@ -26,7 +26,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.java import INSTALL
 from isrcheck.commands.exit_codes import SAFE
 from isrcheck.models.kafka.atlas.catalogue import Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class _Nobody:

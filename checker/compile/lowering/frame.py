@@ -33,10 +33,9 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_outside,
 )
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, Instance, Property
+from isrcheck.models.language.reading.reader import Function
 
 
 @Staged

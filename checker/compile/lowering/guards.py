@@ -12,7 +12,7 @@ from typing import Any
 
 from isrcheck.checker.compile.lowering.ranges import Limits, Ranges
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import is_same, rewrite, variables
+from isrcheck.models.language.ir.nodes import is_same, rewrite, variables
 from isrcheck.models.language.model import ArgumentRange
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among

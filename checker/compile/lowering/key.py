@@ -17,7 +17,7 @@ from typing import Any
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.model import ArgumentRange, Instance
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.reading.reader import Function
 
 
 def kernel_key(instance: Instance, reduction: Reduction | None) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from isrcheck.models.language.declarations.declare import Subset
+from isrcheck.models.language.declarations import Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.ir.nodes import visit
 from isrcheck.models.language.model import Instance
 
 Limits = Mapping[ir.Variable, int]

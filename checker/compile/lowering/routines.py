@@ -16,10 +16,10 @@ from isrcheck.checker.compile.lowering.ranges import Limits, Ranges, is_of_loop
 from isrcheck.checker.compile.staging.code import Apart, Buffer, Code, Number, Value, Variable
 from isrcheck.checker.compile.staging.instructions import READ, WRITE, element
 from isrcheck.checker.compile.staging.module import Module
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase, variables, visit
+from isrcheck.models.language.ir.nodes import increase, variables, visit
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 
 
 class Kernel(Protocol):

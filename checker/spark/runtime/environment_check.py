@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from isrcheck.checker.resources.engine_digest import hashed_modules
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import run_job
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

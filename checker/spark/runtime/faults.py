@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.commands.exit_codes import UndecidedError
-from isrcheck.models.messages import errors
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models import messages
+from isrcheck.models.messages import UsageError
 
 INTERPRETER = "PYSPARK_PYTHON"
 SECONDS_TO_END = 2.0
@@ -216,7 +216,7 @@ def _ours(text: str) -> Exception | None:
     if name == "AssertionError":
         return AssertionError(message)
     module, _, name = name.rpartition(".")
-    kind = getattr(errors, name, None) if module == errors.__name__ else None
+    kind = getattr(messages, name, None) if module == messages.__name__ else None
     return kind(message) if kind is not None else None
 
 

@@ -37,7 +37,7 @@ from isrcheck.checker.resources.cache import cache_folder
 from isrcheck.checker.spark.runtime.faults import Evidence, explained
 from isrcheck.checker.spark.runtime.java import INSTALL, java_home
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -1,7 +1,8 @@
 """The format of event logs, version 1: one JSON object per line (NDJSON); a run is a header and a line per event.
 
-In:  nothing.
-Out: `Header` and `Event`, and their lines (`line_of_header`, `line_of_event`); runs/reading.py reads them.
+In:  headers and events; or a file of NDJSON.
+Out: lines of NDJSON in a stream (`Writer`), some left out; or a `RunStart` for each header and a `RunEvent` for each
+     event, in terms of the model. The first invalid line raises UsageError, `FILE:LINE: what; cure`.
 
 A header identifies the run and its model, so that a log can be followed without further information:
 
@@ -37,17 +38,26 @@ mistyped one. A log can hold several runs, one after the other; lines of differe
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, TextIO
+
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
+from isrcheck.conformance.follow.format.variables import Seen, Value, Variables
+from isrcheck.models import registry
+from isrcheck.models.kafka.state.values import Start
+from isrcheck.models.language.declarations import Entry
+from isrcheck.models.language.model import ArgumentRange, Instance, Step, parse
+from isrcheck.models.messages import UsageError, nearest
 
 SCHEMA = 1
 
 MODELS = ("kafka", "transactions")
 """The models whose runs are recorded; a header that names none is of the first."""
-
-Value = int | bool | str | None | list["Value"]
-"""The JSON form of a variable or of a part of it."""
 
 ACTORS = {
     "leader": "leader",
@@ -124,3 +134,326 @@ def line_of_event(event: Event) -> str:
 
 def _line(said: dict[str, object], note: str) -> str:
     return json.dumps(said | ({"note": note} if note else {})) + "\n"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The shares of events, and of the variables and arguments of each, that a log leaves out, chosen by the seed."""
+
+    seed: int
+    missing: float = 0.0
+    unseen: float = 0.0
+    untold: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the shares. Raises UsageError."""
+        for name in ("missing", "unseen", "untold"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+
+
+class Writer:
+    """Writes the log line by line. `lines` and `runs` count what was written, `events` also the events left out.
+
+    `name` names the stream in errors.
+    """
+
+    def __init__(self, left_out: LeftOut, stream: TextIO, name: str) -> None:
+        self._left_out = left_out
+        self._stream = stream
+        self._name = name
+        self._random = Random(f"what is left out of {left_out.seed}")
+        self.lines = self.runs = self.events = 0
+
+    def begin(self, header: Header) -> None:
+        """Write the header of a run, which is never left out. Raises UsageError if it cannot be written."""
+        self.runs += 1
+        self._write(line_of_header(header))
+
+    def write(self, event: Event) -> None:
+        """Write an event, unless it is left out; count it. Raises UsageError if it cannot be written."""
+        self.events += 1
+        shares = self._left_out
+        if self._random.random() >= shares.missing:
+            arguments = {name: said for name, said in event.arguments.items() if self._random.random() >= shares.untold}
+            state = {key: value for key, value in event.state.items() if self._random.random() >= shares.unseen}
+            self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
+
+    def close(self) -> None:
+        """Write the lines that are still buffered, when the log is complete. Raises UsageError if the write fails."""
+        self._write("")
+
+    def _write(self, line: str) -> None:
+        try:
+            self._stream.write(line)
+            if not line:
+                self._stream.flush()
+        except OSError as error:
+            raise UsageError(
+                f"{self._name}:{self.lines + 1}: cannot be written: {error.strerror or error};"
+                " free some space, or write elsewhere"
+            ) from None
+        self.lines += bool(line)
+
+
+HEADER_KEYS = {"schema", "model", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
+EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """The start of a run: its header, the instance of the model, and the observation of the initial state."""
+
+    line: int
+    header: Header
+    instance: Instance
+    variables: Variables
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """An event: the steps that it may record, the observation after it, and the number of missing events before it."""
+
+    line: int
+    event: Event
+    steps: Sequence[Step]
+    seen: Seen
+    missing: int
+
+
+def read_log(
+    path: Path,
+    protocol: str | None = None,
+    values: Mapping[str, int] | None = None,
+    content: bytes | None = None,
+    model: str | None = None,
+) -> Iterator[RunStart | RunEvent]:
+    """The lines of a log, or of `content` if given. With `model`, `protocol` or `values`, a log of another model or
+    configuration is refused.
+
+    Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
+    """
+    runs: set[str] = set()
+    run: _Run | None = None
+    for number, said in objects_of(path, content):
+        try:
+            if "schema" in said or run is None:
+                began = _began(number, said)
+                if began.header.run in runs:
+                    raise UnreadableError(f"run {began.header.run} occurs twice; give every run its own name")
+                _expect(began, model, protocol, values or {})
+                runs.add(began.header.run)
+                run = _Run(began)
+                yield began
+            else:
+                yield run.happened(number, said)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+
+
+# -------------------------------------------------------------------------------------------------------- the header
+
+
+def _began(line: int, said: Mapping[str, Any]) -> RunStart:
+    if "schema" not in said:
+        raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
+    schema = get(said, "schema", int)
+    if schema != SCHEMA:
+        raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
+    only(said, HEADER_KEYS)
+    header = Header(
+        run=get(said, "run", str),
+        protocol=get(said, "protocol", str),
+        configuration=get(said, "configuration", dict, absent={}),
+        switches=get(said, "switches", dict, absent={}),
+        state=get(said, "state", dict, absent={}),
+        seed=get(said, "seed", int) if "seed" in said else None,
+        note=get(said, "note", str, absent=""),
+        model=get(said, "model", str, absent=MODELS[0]),
+    )
+    if not header.run:
+        raise UnreadableError("the run has no name; give it one")
+    instance = _instance_of(header)
+    variables = Variables(instance)
+    return RunStart(line, header, instance, variables, variables.read(header.state))
+
+
+def _instance_of(header: Header) -> Instance:
+    """The instance of the model for a header. Raises UnreadableError."""
+    if header.model not in MODELS:
+        raise UnreadableError(f"no run of {header.model[:60]} is followed; {nearest(header.model[:60], MODELS)}")
+    model = registry.load(header.model)[0]
+    held = [name for name, declared in model.fields.items() if declared.contents is not None]
+    if held:
+        raise UnreadableError(f"{model.name} has sets or queues, which are not followed: {', '.join(held)}")
+    values: dict[str, int] = {}
+    try:
+        for given, is_switch in ((header.configuration, False), (header.switches, True)):
+            for name, value in given.items():
+                names = [known for known in model.entries if known.isupper() == is_switch]
+                if name not in names:
+                    what = "switch" if is_switch else "configuration entry"
+                    raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
+                values[name] = _entry_value(name, model.entries[name], value)
+        instance = model.instance(header.protocol, values)
+        if model.name == "kafka" and instance.configuration.start != Start.ELECTED:
+            raise UnreadableError(
+                '"start" accepts only "elected"; for any other initial state, leave "start" out'
+                ' and give the state in "state"'
+            )
+        if not (instance.cells and instance.first_steps):  # both raise if the bounds are too large
+            raise AssertionError("a model has a state and steps")
+    except UsageError as error:
+        raise UnreadableError(str(error)) from None
+    return instance
+
+
+def _entry_value(name: str, entry: Entry, value: object) -> int:
+    is_named = entry.values is not None
+    if type(value) is not (str if is_named else int):
+        raise UnreadableError(f'"{name}" is {kind_of(value)}; it has to be {kind_of("" if is_named else 0)}')
+    return parse(name, entry, value) if isinstance(value, str) else int(value)
+
+
+def _expect(began: RunStart, model: str | None, protocol: str | None, values: Mapping[str, int]) -> None:
+    """Refuse a log of another model or configuration than the requested one."""
+    if model not in (None, there := began.header.model):
+        raise UnreadableError(f"it is a log of {there}, not of {model}; give --model {there} with options of its own")
+    if protocol is not None and began.header.protocol != protocol:
+        raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; omit --protocol")
+    for name, value in values.items():
+        there = getattr(began.instance.configuration, name)
+        if there != value:
+            raise UnreadableError(f"it is a log of {name}={there}, not of {name}={value}; omit {name}")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 10**12 else "with more than 12 digits"
+
+
+# -------------------------------------------------------------------------------------------------------- the events
+
+
+class _Run:
+    """The events of one run, in order."""
+
+    def __init__(self, began: RunStart) -> None:
+        self.name = began.header.run
+        self.variables = began.variables
+        self.instance = instance = began.instance
+        self.action_indices = {action.name: number for number, action in enumerate(instance.model.actions)}
+        self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
+        self.steps_at: dict[int, Sequence[Step]] = {}
+        self.last = 0
+
+    def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
+        """Read an event of the run. Raises UnreadableError."""
+        only(said, EVENT_KEYS)
+        run, number = get(said, "run", str), get(said, "number", int)
+        if run != self.name:
+            raise UnreadableError(
+                f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
+                " put the lines of one run together, below their header"
+            )
+        if number <= self.last:
+            raise UnreadableError(
+                f"event number {_short(number)} does not follow {self.last}; number them 1, 2, 3, ... in order"
+            )
+        event = Event(
+            run=run,
+            number=number,
+            broker=None if said.get("broker", 0) is None else get(said, "broker", int),
+            action=None if said.get("action", 0) is None else get(said, "action", str),
+            arguments=get(said, "arguments", dict, absent={}),
+            state=get(said, "state", dict, absent={}),
+        )
+        missing, self.last = number - self.last - 1, number
+        if event.broker is not None and "replicas" not in self.instance.model.entries:
+            raise UnreadableError(f'{self.instance.model.name} has no brokers; set "broker" to null')
+        if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
+            raise UnreadableError(
+                f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
+                " correct it, or `replicas` in the header"
+            )
+        return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
+
+    def _steps(self, event: Event) -> Sequence[Step]:
+        """The steps of the model that the event may record."""
+        if event.action is None:
+            if event.arguments:
+                raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
+            return self.instance.steps if event.broker is None else self._steps_at(event.broker)
+        if event.action not in self.action_indices:
+            raise UnreadableError(
+                f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.action_indices)}"
+            )
+        index = self.action_indices[event.action]
+        ranges = self.instance.argument_ranges[index]
+        names = [argument.parameter.name for argument in ranges]
+        for name in event.arguments:
+            if name not in names:
+                takes = ", ".join(names) or "nothing"
+                raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
+        arguments = dict(event.arguments)
+        self._note_actor(event, arguments)
+        given = [_ordinals(argument, arguments.get(argument.parameter.name)) for argument in ranges]
+        return [self._step(index, ordinals) for ordinals in itertools.product(*given)]
+
+    def _steps_at(self, broker: int) -> Sequence[Step]:
+        """The steps in which this broker is the acting broker."""
+        if broker not in self.steps_at:
+            self.steps_at[broker] = [step for step in self.instance.steps if self._broker_of(step) == broker]
+        return self.steps_at[broker]
+
+    def _broker_of(self, step: Step) -> int | None:
+        actor = actor_of(step.action)
+        ranges = self.instance.argument_ranges[step.action_index]
+        told = {argument.parameter.name: ordinal for argument, ordinal in zip(ranges, step.ordinals, strict=True)}
+        return None if actor is None else told[actor]
+
+    def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
+        """Fill in the argument that names the acting broker, or check it against `broker` if both are given."""
+        assert event.action is not None
+        actor = actor_of(event.action)
+        if actor is None and event.broker is not None:
+            raise UnreadableError(f'{event.action} is not performed by a broker; set "broker" to null')
+        if actor is None or event.broker is None:
+            return
+        if arguments.get(actor) is None:
+            arguments[actor] = event.broker
+        elif arguments[actor] != event.broker:
+            raise UnreadableError(
+                f'"broker" is {event.broker}, but {event.action} is performed by its {actor}; correct one'
+            )
+
+    def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
+        key = (index, ordinals)
+        if key not in self.steps:
+            number = self.instance.number(self.instance.model.actions[index].name, ordinals)
+            self.steps[key] = self.instance.step(number)
+        return self.steps[key]
+
+
+def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
+    """The values that an argument of the action may have, given its value in the log."""
+    name, elements = argument.parameter.name, argument.elements
+    if value is None:
+        return range(argument.count)
+    members: Sequence[object] = value if argument.is_subset and isinstance(value, list) else [value]
+    numbers = [one for one in members if type(one) is int]  # true is not 1
+    if argument.is_subset != isinstance(value, list) or len(numbers) < len(members):
+        raise UnreadableError(
+            f"{name} is {kind_of(value)}; it has to be"
+            f" {'a list of numbers' if argument.is_subset else 'a whole number'}"
+        )
+    for number in numbers:
+        if not 0 <= number < elements:
+            raise UnreadableError(
+                f"{name} {_short(number)} is outside 0..{elements - 1}; correct it, or the configuration in the header"
+            )
+    if argument.is_subset:
+        if len(set(numbers)) < len(numbers):
+            raise UnreadableError(f"{name} contains a number twice; give each number once")
+        return (sum(1 << number for number in numbers),)
+    return numbers

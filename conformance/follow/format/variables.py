@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from isrcheck.conformance.follow.format.events import Value
 from isrcheck.conformance.follow.format.ndjson import UnreadableError
 from isrcheck.models.language import NONE
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import nearest
 from isrcheck.models.run import Cells
+
+Value = int | bool | str | None | list["Value"]
+"""The JSON form of a variable or of a part of it."""
 
 Seen = tuple[tuple[int, Cells], ...]
 """An observation of a state: positions of cells, each with the values observed from that cell on."""

@@ -1,7 +1,8 @@
 """Follows a recording online: window by window, with all states that are possible after each line.
 
-In:  the path of a recording, its lines as a stream that can be read twice, and a generation of the model.
-Out: an outcome (outcome.py).
+In:  the path of a recording of observations, or of a wire recording; its lines as a stream that can be read twice; a
+     generation of the model.
+Out: a verdict without a history: followed, rejected or undecided, each with what is known.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -20,28 +21,205 @@ from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations.explain import UnmetClaim, not_modelled, unmet_claim
-from isrcheck.conformance.follow.observations.script import Script, alters_partitions
-from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
-from isrcheck.conformance.follow.observations.size import Size, instance_for
-from isrcheck.conformance.follow.online.chunk import Chunk, Past, next_chunk
-from isrcheck.conformance.follow.online.monitors import Kept, kept, moved, resumed
-from isrcheck.conformance.follow.online.outcome import Cost, Followed, OnlineOutcome, RejectedOnline, UndecidedOnline
-from isrcheck.conformance.follow.online.outlook import Outlook, outlook_of, typed
+from isrcheck.commands.exit_codes import DONE, VIOLATED
+from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
+from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, next_chunk, outlook_of, typed
+from isrcheck.conformance.follow.online.moving import (
+    Request,
+    Table,
+    drop_late_requests,
+    drop_late_responses,
+    longest_move,
+    move,
+    read_ahead,
+)
 from isrcheck.conformance.follow.online.steps_of_chunk import ChunkSearch
-from isrcheck.conformance.follow.online.stream import Stream
-from isrcheck.conformance.follow.online.window.moving import move
-from isrcheck.conformance.follow.online.window.position import FalseLine, Window
-from isrcheck.conformance.follow.online.window.settled import longest_move
-from isrcheck.conformance.follow.online.window.stale import Request, drop_late_requests, drop_late_responses, read_ahead
-from isrcheck.conformance.follow.online.window.table import Table
-from isrcheck.conformance.follow.paths.cells import Words
-from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectRequest, Header, Line, Remark
 from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, unused_in
-from isrcheck.conformance.follow.report.losses import PROMISE
+from isrcheck.conformance.follow.recorded.states import Numbers, Words
+from isrcheck.conformance.follow.recorded.window import FalseLine, Window
+from isrcheck.conformance.follow.search.explain import UnmetClaim, not_modelled, unmet_claim
+from isrcheck.conformance.follow.search.monitor import Monitor
+from isrcheck.conformance.follow.search.promises import PROMISE, Keeping
+from isrcheck.conformance.follow.search.script import Script, alters_partitions
+from isrcheck.conformance.follow.search.search import Progress as SearchProgress
+from isrcheck.conformance.follow.search.size import Size, instance_for
+from isrcheck.conformance.follow.wire.convert import observations_of
+from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
+
+LONG = 1_000
+"""A recording with so many observations is followed online, unless a history is asked for."""
+
+Stream = Callable[[], Objects]
+
+
+def stream_of(path: Path) -> Stream:
+    """The objects of the lines of a recording, each with the number of its line. Reading raises UsageError."""
+    if is_wire(path):
+        return lambda: observations_of(path, is_online=True)
+    return lambda: objects_of(path)
+
+
+def is_long(path: Path, stream: Stream) -> bool:
+    """Whether a recording has LONG observations. Raises UsageError."""
+    if not _has(LONG, lines_of(path)):  # without decoding them: one line shows one observation, or two
+        return False
+    return _has(LONG, stream())
+
+
+def _has(count: int, found: Iterable[object]) -> bool:
+    return next(islice(found, count - 1, None), None) is not None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The lines that were followed, and what it took: `most` is the largest number of states before one line."""
+
+    lines: int
+    of: int
+    states: int
+    most: int
+    generated: int
+    windows: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Online:
+    """What all verdicts have in common. `unchecked` counts lines of which a part before the window was not checked.
+
+    `left_out` says which possibilities were not followed, and from which line on; None: all were followed. `unused`
+    names what the recording holds beside its lines.
+    """
+
+    path: Path
+    generation: str
+    cost: Cost
+    unchecked: int
+    left_out: str | None
+    unused: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Followed(Online):
+    """There is a behaviour of the model in which all lines are true.
+
+    One loses no acknowledged record without permission (`keeps` is True), or none (False), or that is not decided
+    (None). `lost` is then the first line that no behaviour passes without such a loss before it.
+    """
+
+    keeps: bool | None
+    lost: Line | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """12 if every behaviour loses a record, as for a recording that is followed as a whole."""
+        return VIOLATED if self.keeps is False else DONE
+
+
+@dataclass(frozen=True)
+class RejectedOnline(Online):
+    """No behaviour passes this line. `unmet` are its claims, in terms of the window, which begins at `offset` and
+    `partition_epoch`; `why` says it if no claim does. `possible` is the number of states before it.
+    """
+
+    line: Line
+    possible: int
+    unmet: tuple[UnmetClaim, ...]
+    why: str | None
+    offset: int
+    partition_epoch: int
+    acks: Acks
+    alters_partitions: bool
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
+class UndecidedOnline(Online):
+    """Nothing is decided about this line; all lines before it are followed. `why` is interrupt, memory, seconds, or a
+    sentence. Without a line, the limit was reached while the next line was read.
+    """
+
+    line: Line | None
+    why: str
+
+    @property
+    def exit_code(self) -> int:
+        """3, or 130 if the user ended the search."""
+        return 130 if self.why == "interrupt" else 3
+
+
+OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What monitors hold, spelled out: for each broker the observed checkpoints of its process, how many of them have
+    occurred, and the high watermarks since the last one; for each record whether it was acknowledged elsewhere.
+
+    Offsets are counted as in the recording, records by name.
+    """
+
+    checkpoints: tuple[tuple[int, ...], ...]
+    seen: tuple[Numbers, ...]
+    since: tuple[Numbers | None, ...]
+    elsewhere: dict[str, Numbers]
+
+
+def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, monitors: Words) -> Kept:
+    """Spell out the monitors of a chunk, whose window begins at `offset`, before the line at `position`."""
+    incarnations = monitor.incarnations[position]
+    processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
+    return Kept(
+        tuple(tuple(value + offset for value in process.values) for process in processes),
+        tuple(bits.read(monitors) for bits in monitor.seen),
+        tuple(None if bits is None else bits.read(monitors) for bits in monitor.since),
+        {values[record]: bits.read(monitors) for record, bits in monitor.elsewhere.items()},
+    )
+
+
+def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
+    """The monitors at the beginning of a chunk, whose first lines up to `position` are passed already."""
+    count = len(before.seen[0])
+    monitors: Words = np.zeros(count, np.uint64)
+    monitor.passed.write(monitors, np.full(count, position))
+    incarnations = monitor.incarnations[position]
+    for replica, bits in enumerate(monitor.seen):
+        now = tuple(value + offset for value in monitor.sightings.processes[replica][incarnations[replica]].values)
+        gone = _dropped(before.checkpoints[replica], now)
+        bits.write(monitors, np.clip(before.seen[replica] - gone, 0, len(now)))
+        since, held = monitor.since[replica], before.since[replica]
+        if since is not None and held is not None:
+            since.write(monitors, held)
+    for record, bits in monitor.elsewhere.items():
+        flags = before.elsewhere.get(values[record])
+        if flags is not None:
+            bits.write(monitors, flags)
+    return monitors
+
+
+def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
+    """How many of the first observed checkpoints are no longer in the list, which goes on with later ones."""
+    for gone in range(len(before)):
+        rest = before[gone:]
+        if now[: len(rest)] == rest[: len(now)]:
+            return gone
+    return len(before)
+
+
+def moved(before: Kept, guard: int) -> Kept:
+    """The same after a move of the window: high watermarks up to the guard become 0."""
+    since = tuple(None if held is None else _shifted(held, guard) for held in before.since)
+    return Kept(before.checkpoints, before.seen, since, before.elsewhere)
+
+
+def _shifted(held: Numbers, guard: int) -> Numbers:
+    low = (held & ((2 << guard) - 1)) != 0
+    found: Numbers = (held >> guard) & ~np.int64(1) | low.astype(np.int64)
+    return found
+
 
 MOST_LINES = 40
 """The most lines of a chunk."""

@@ -6,16 +6,10 @@ Out: lines of text. The line of the recording is told as it was recorded; claims
 
 from __future__ import annotations
 
-from isrcheck.conformance.follow.online.outcome import (
-    Followed,
-    Online,
-    OnlineOutcome,
-    RejectedOnline,
-    UndecidedOnline,
-)
+from isrcheck.conformance.follow.online.follow import Followed, Online, OnlineOutcome, RejectedOnline, UndecidedOnline
 from isrcheck.conformance.follow.recorded.lines import Line
-from isrcheck.conformance.follow.report.losses import PROMISE
 from isrcheck.conformance.follow.report.tell import AND_ON, RESTS_ON, WHY, says, spell_unmet_claim, unused
+from isrcheck.conformance.follow.search.promises import PROMISE
 from isrcheck.traces.lanes.table import wrapped
 
 HEAD = "{path}: followed online: a verdict, no history; --history searches for one"

@@ -7,8 +7,8 @@ Out: the values that the rest of this package uses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
+from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.models.client_settings import Acks
 
 MARKER = "(marker "
@@ -201,18 +201,6 @@ class Reassigned(Line):
 
     replicas: frozenset[int] | None
     is_refused: bool = False
-
-
-class FaultKind(Enum):
-    """The kind of a fault."""
-
-    KILL = "kill -9"
-    FREEZE = "freeze"
-    THAW = "thaw"
-    START = "start"
-    STOP = "stop (controlled shutdown)"
-    CUT = "cut"
-    """The broker and a controller do not reach each other; the broker's session may expire while it runs."""
 
 
 @dataclass(frozen=True)

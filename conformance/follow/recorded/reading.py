@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
+from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
     NULL,
     Acked,
@@ -24,7 +25,6 @@ from isrcheck.conformance.follow.recorded.lines import (
     Disk,
     ElectRequest,
     Fault,
-    FaultKind,
     Header,
     HighWatermark,
     Holds,
@@ -39,7 +39,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     View,
 )
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 REMARKS = ("roles", "note", "result", "refused")
 """Kinds of lines without a claim."""

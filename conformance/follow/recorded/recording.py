@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
+from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
     MARKER,
     Acked,
@@ -20,7 +21,6 @@ from isrcheck.conformance.follow.recorded.lines import (
     Disk,
     ElectRequest,
     Fault,
-    FaultKind,
     Header,
     HighWatermark,
     Holds,
@@ -37,7 +37,7 @@ from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, rea
 from isrcheck.conformance.follow.recorded.reassigning import requests_in
 from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 L = TypeVar("L", bound=Line)
 
@@ -46,24 +46,6 @@ MOST_BYTES = 16 << 20
 
 Objects = Iterable[tuple[int, dict[str, Any]]]
 """The objects on the lines of a recording, each with the number of its line."""
-
-ALLOWED = {
-    FaultKind.KILL: ("running", "frozen"),
-    FaultKind.FREEZE: ("running",),
-    FaultKind.THAW: ("frozen",),
-    FaultKind.START: ("killed", "shut down"),
-    FaultKind.STOP: ("running",),
-    FaultKind.CUT: ("running", "frozen", "killed", "shut down"),
-}
-"""The conditions of a broker in which each fault is possible."""
-
-BECOMES = {
-    FaultKind.KILL: "killed",
-    FaultKind.FREEZE: "frozen",
-    FaultKind.THAW: "running",
-    FaultKind.START: "running",
-    FaultKind.STOP: "shut down",
-}
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,11 @@ from isrcheck.conformance.cluster.configuration.protocol import USUAL, Switches
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.scheduler import Chances
-from isrcheck.conformance.follow.format.writing import LeftOut
+from isrcheck.conformance.follow.format.events import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""

@@ -1,24 +1,674 @@
-"""Records runs of the executable cluster under random faults, as a log that can be followed (format/events.py).
+"""Performs runs of the executable cluster under random faults, and records them: their events, or what can be observed.
 
 In:  a `Plan`, or a `TransactionsPlan`.
-Out: lines of NDJSON. The same plan gives identical lines.
+Out: logs that can be followed (format/events.py): lines of NDJSON; the same plan gives identical lines (`record`). Or
+     one long run as a recording of a real Kafka would show it (conformance/recordings/README.md; `ObservedRun`).
+
+The model is bounded, and so is each run of a log: at the first act that exceeds the bounds, the run ends without this
+act, and the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's
+steps, those of clients.py (an idempotent producer, consumers, an administrator), and others that the scheduler does not
+perform: bounces, restarts of brokers that have halted, and elections in quick succession.
+
+Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
+out, and every `ModelGap` that the plan does not allow is avoided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import prod
 from pathlib import Path
-from typing import TextIO
+from random import Random
+from typing import Any, TextIO
 
-from isrcheck.conformance.cluster.configuration.protocol import SwitchError
-from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.acts import Act, complete_parked_fetch, response_in_flight, view_of
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.protocol import SwitchError, Truncation
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.follow.format.writing import Writer
-from isrcheck.conformance.follow.recorder.plan import Plan
-from isrcheck.conformance.follow.recorder.recorded_run import RecordedRun
-from isrcheck.conformance.follow.recorder.transactions.plan import TransactionsPlan
-from isrcheck.conformance.follow.recorder.transactions.recorded_run import TransactionsRun
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    LeaderAndIsr,
+    MetadataImage,
+    ProduceRequest,
+    ProduceResponse,
+)
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
+from isrcheck.conformance.cluster.scheduler import Scheduler
+from isrcheck.conformance.follow.format.events import Event, Header, Writer
+from isrcheck.conformance.follow.format.variables import Value, Variables
+from isrcheck.conformance.follow.recorder.clients import Clients
+from isrcheck.conformance.follow.recorder.event_mapping import (
+    KRAFT_EVERYBODYS,
+    MappedEvent,
+    Moment,
+    asks_in_vain,
+    begins_shutdown,
+    is_void_in_model,
+    lets_stop,
+    map_event,
+    map_kraft_event,
+    mode_of,
+    outlives,
+    starts_to_fetch,
+)
+from isrcheck.conformance.follow.recorder.plan import FENCES_LIVING, SHUTS_DOWN, ModelGap, Plan
+from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan, TransactionsRun
+from isrcheck.conformance.replay.projection import Observations, project
+from isrcheck.models.kafka.state.fields import (
+    AlteringReplica,
+    DeletingReplica,
+    KraftReplica,
+    NumberedReplica,
+    Replica,
+    SnapshotReplica,
+)
+from isrcheck.models.language import NONE
+from isrcheck.models.messages import UsageError
+
+LONGEST = 20_000
+"""The number of scheduler events after which a run ends; events without effect count."""
+
+INTERFERENCE_INTERVAL = 6_000
+"""The mean interval between acts that the scheduler does not perform, in milliseconds."""
+
+PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
+"""The variables of a follower's fetch from a leader."""
+
+PAIRS_SINCE_ALTER_ISR = ("diverging_epoch", "diverging_end_offset")
+"""Those that a fetch has since 2.8."""
+
+PAIRS_OF_CLIENTS = {"enable_idempotence": "response_producer_epoch", "delete_records": "response_log_start_offset"}
+"""Those that a fetch has if an entry of the configuration is set."""
+
+EVERYBODYS = (
+    *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
+    *("next_record", "pending", "acknowledged", "exposed_record"),
+)
+"""The variables of the controller and the clients, which every event observes."""
+
+FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
+"""The events by which a leader hears for the first time of a follower that has reconciled by itself."""
+
+OF_PRODUCER = ("producer_epoch", "has_sequence")
+"""Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
+
+OF_CONSUMERS = (
+    *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
+    "preferred_read_replica",
+)
+"""Those of each consumer that has not stopped."""
+
+OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
+"""The domains whose elements are the brokers."""
+
+
+def offsets_of(broker: BrokerView) -> tuple[int, int]:
+    """Where the log of a broker begins and ends."""
+    return broker.log_start_offset, broker.log_end_offset
+
+
+class RecordedRun:
+    """One run of one cluster, from a random start until the bounds are exceeded."""
+
+    def __init__(self, plan: Plan, writer: Writer, directory: Path | None) -> None:
+        self.plan = plan
+        self.writer = writer
+        self.name = f"{plan.seed}.{writer.runs + 1}"
+        self.random = random = Random(f"run {self.name}")
+        has = plan.configuration
+        followers = random.sample(range(1, has.replicas), random.choice([has.replicas - 1, has.replicas - 1, 1]))
+        isr = frozenset({0, *followers})
+        common = random.randrange(min(3, has.records))
+        self.start = {"start_isr": sum(1 << member for member in isr), "common_records": common}
+        self.instance = plan.instance(**self.start)
+        self.variables = Variables(self.instance)
+        payloads = tuple(f"c{number}" for number in range(common))
+        start = Start(has.replicas, 0, isr, payloads, tuple((r, common) for r in range(has.replicas) if r not in isr))
+        files = None if directory is None else directory / f"run-{self.name}"
+        self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, files)
+        self.numbers = {payload: number for number, payload in enumerate(payloads)}
+        self.acknowledged = set(range(common))
+        self.last_message = -1
+        self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        given = (plan.chances(), self.watch, self.must_lose)
+        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), *given)
+        self.clients = Clients(plan, self.cluster, f"clients of {self.name}", self.watch)
+        self.silent: dict[int, int] = {}
+        self.taken: dict[str, int] = {}
+        self.events = 0
+        self.is_over = False
+        self.before = self.moment()
+
+    def go(self) -> None:
+        """Perform the run until it exceeds the bounds, or the plan's number of events is reached."""
+        state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
+        note = f"bug: {self.plan.bug}" if self.plan.bug else ""
+        configuration, seed = self.plan.entries(**self.start), self.plan.seed
+        header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
+        self.writer.begin(header)
+        next_one = self.random.expovariate(1 / INTERFERENCE_INTERVAL)
+        for _ in range(LONGEST):
+            self.scheduler.step()
+            self.clients.act()
+            if self.is_over:
+                return
+            if self.cluster.now >= next_one:
+                self.interfere()
+                next_one = self.cluster.now + self.random.expovariate(1 / INTERFERENCE_INTERVAL)
+
+    # -------------------------------------------------------------------------------------------------- observation
+
+    def moment(self) -> Moment:
+        """The observed state. Records are numbered when they reach a broker, and are acknowledged when it sends
+        the response.
+        """
+        view = self.cluster.observe()
+        self.note_answers(view)
+        self.seen.note(view)
+        projected = {
+            name: tuple(cell for cell in cells if cell is not None)
+            for name, cells in project(self.instance, view, self.seen).items()
+            if None not in cells
+        }
+        projected["next_record"] = (len(self.numbers),)
+        records = range(self.instance.configuration.records)
+        projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in records)
+        return Moment(view, projected, dict(self.numbers))
+
+    def note_answers(self, view: ClusterView) -> None:
+        """Record the brokers' responses to the producer, whether or not they arrive; an idempotent one has them."""
+        self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
+        new = [message.payload for message in view.network if message.number > self.last_message]
+        for answer in new:
+            if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
+                self.acknowledged.add(self.numbers[view.sent[0][1][answer.send].payload])
+        self.last_message = max([self.last_message, *(message.number for message in view.network)])
+
+    def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
+        """The values that an event observes: shared variables, and those of its broker and of the broker's fetches."""
+        return {key: self.value(key) for key in self.keys(broker, arguments)}
+
+    def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
+        """The log keys of the variables, and parts of variables, that an event observes."""
+        # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
+        is_heard = any(one.is_up for one in self.before.view.brokers)
+        yield from (name for name in self.of_everybody() if is_heard or not name.startswith("metadata"))
+        if broker is None:
+            return
+        others = [other for other in range(len(self.before.view.brokers)) if other != broker]
+        for name, place in self.instance.layouts.items():
+            is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
+            if (
+                is_of_brokers
+                and name in self.before.projected
+                and name not in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR)
+            ):
+                # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
+                is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
+                if is_known and not name.startswith("response"):
+                    yield f"{name}[{broker}]"
+        yield f"fetch[{broker}]"
+        yield from (f"fetch[{other}][{broker}]" for other in others)
+        if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
+            has = self.instance.configuration
+            since = PAIRS_SINCE_ALTER_ISR if self.plan.asks_controller else ()
+            pairs = [*PAIRS, *since, *(name for entry, name in PAIRS_OF_CLIENTS.items() if getattr(has, entry))]
+            yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in pairs)
+
+    def of_everybody(self) -> Iterator[str]:
+        """The log keys of what every event observes, if it can be observed."""
+        has = self.instance.configuration
+        since: tuple[str, ...] = ("controller_partition_epoch",) if self.plan.asks_controller else ()
+        if self.plan.has_kraft:
+            since += tuple(name for name in KRAFT_EVERYBODYS if name in self.before.projected)
+        elif since:
+            since += ("metadata_partition_epoch",)
+        yield from (*EVERYBODYS, *since, *(OF_PRODUCER if has.enable_idempotence else ()))
+        consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
+        known = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
+        yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
+
+    def is_fenced(self, broker: int) -> bool:
+        """Whether the broker's fetcher has given up. In the model it waits for a new leader epoch as it was."""
+        return any(one.mode is Mode.FAILED for one in self.before.view.brokers[broker].fetchers)
+
+    def value(self, key: str) -> Value:
+        """The current value of a log key."""
+        part = self.variables.part(key)
+        cells = self.before.projected[part.layout.name]
+        first = part.start - part.layout.offset
+        return part.spell(cells[first : first + prod(part.sizes)])
+
+    # -------------------------------------------------------------------------------------------------------- events
+
+    def watch(self, act: Act) -> None:
+        """Record the event of an act that the scheduler has performed."""
+        if self.is_over or act.name in ("produce", "consume"):
+            return
+        if act.name == "restart":
+            self.restarted(int(str(act.arguments[0])))
+            return
+        payload = self.number_a_record(act)
+        if len(self.numbers) > self.instance.configuration.records:
+            self.is_over = True
+            return
+        self.keep_from_differing()
+        before, after = self.before, self.moment()
+        if self.exceeds_bounds(after.view):
+            self.is_over = True
+            return
+        *earlier, found = map_event(act, before, after) or (None,)
+        if self.plan.has_kraft:
+            found = map_kraft_event(act, before, after) or found
+            if found is not None and found.action.startswith("controller_fences_"):
+                self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[int(str(act.arguments[0]))].is_up)
+            elif found is not None:
+                self.note_budget(SHUTS_DOWN, is_spent=begins_shutdown(found, before))
+        if payload is not None and found is None:
+            del self.numbers[payload]
+            after = self.moment()
+        silent = starts_to_fetch(act, before, after)
+        if silent is not None:
+            follower, leader = silent
+            if offsets_of(before.view.brokers[follower]) == offsets_of(after.view.brokers[follower]):
+                self.silent[follower] = leader
+            elif self.reaches(after.view, follower, leader) or ModelGap.TRUNCATION_WITHOUT_LEADER in self.plan.allowed:
+                found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
+            else:
+                self.is_over = True
+                return
+        if found is not None and found.action in FIRST_FETCHES:
+            self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
+        self.before = after
+        self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
+        for one in earlier:
+            self.write(one, is_observed=False)
+        if found is not None:
+            self.write(found)
+
+    def note_budget(self, what: str, *, is_spent: bool) -> None:
+        """Count a step that has a budget; without any left, the run ends."""
+        self.taken[what] = self.taken.get(what, 0) + is_spent
+        self.is_over |= self.taken[what] > self.plan.budgets[what]
+
+    def must_lose(self, message: Message) -> bool:
+        """Whether a request has to be lost, so that nothing happens that the model lacks."""
+        if not self.plan.has_kraft or ModelGap.INELIGIBLE_FOLLOWER in self.plan.allowed:
+            return False
+        return asks_in_vain(message, self.cluster.observe(), self.plan.protocol_switches())
+
+    def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
+        """Whether a leader would answer a follower's question where an epoch ends."""
+        asking, asked = view.brokers[follower], view.brokers[leader]
+        is_same_epoch = asking.leader_epoch == asked.leader_epoch
+        return asked.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
+
+    def exceeds_bounds(self, view: ClusterView) -> bool:
+        """Whether a log has more entries, or an idempotent producer more epochs, than the model."""
+        has = self.instance.configuration
+        epochs = [len(producer.identities) for producer in view.producers]
+        longest = max(broker.log_end_offset for broker in view.brokers)
+        is_changed_too_often = self.plan.asks_controller and view.controller.partition_epoch > has.partition_changes
+        return is_changed_too_often or longest > has.log_size or max(epochs, default=1) > has.producer_epochs
+
+    def keep_from_differing(self) -> None:
+        """Perform at once the acts that prevent behaviours missing in the model (ModelGap)."""
+        allowed, before = self.plan.allowed, self.before.view.brokers
+        self.clients.answer_producer()
+        self.finish_exchanges_about_isr()
+        for new in self.cluster.observe().brokers:
+            old = before[new.number]
+            is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
+            if is_above and not new.is_frozen and ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+                self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            has_moved = new.log_start_offset != old.log_start_offset and new.is_up and not new.is_frozen
+            if has_moved and ModelGap.LOG_START_NOT_CHECKPOINTED not in allowed:
+                self.cluster.fire(new.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
+            if new.leader_epoch == old.leader_epoch:
+                continue
+            was_reelected = old.leadership is not None and new.leadership is not None
+            is_left_out = was_reelected and not self.plan.protocol_switches().fences_epochs
+            if is_left_out and ModelGap.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
+                assert new.leadership is not None
+                for follower, _, _ in new.leadership.parked_fetches:
+                    self.break_connection(follower, new.number)
+            if ModelGap.FETCH_OF_AN_EARLIER_STAY not in allowed:
+                for thread in new.fetchers:
+                    if thread.outstanding is not None and self.is_void(thread, old):
+                        self.break_connection(new.number, thread.source)
+
+    def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
+        """Whether the model has forgotten the fetch of a broker that has entered another epoch."""
+        switches = self.plan.protocol_switches()
+        if switches.TRUNC is Truncation.ON_FETCH:
+            return switches.RESPONSE_EPOCH_MATCHED
+        was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
+        return was_away and thread.mode is Mode.FETCHING
+
+    def finish_exchanges_about_isr(self) -> None:
+        """Let the messages about the ISR arrive that the model does not have: refusals, what an earlier process of a
+        broker has sent or is sent, and the answer to a broker that was up before and is down now.
+        """
+        for message in self.cluster.messages():
+            told = message.payload
+            if isinstance(told, AlterIsrRequest) and isinstance(message.source, int):
+                broker = view_of(self.cluster, message.source)
+                if broker.is_up and broker.process != message.source_process:
+                    self.cluster.deliver(message.number)
+        self.seen.note_proposals(self.cluster.messages())
+        self.finish_exchanges_with_quorum()
+        for message in self.cluster.messages():
+            told = message.payload
+            if self.plan.has_kraft and self.is_void_answer(message):
+                self.cluster.deliver(message.number)
+            elif isinstance(told, AlterIsrResponse) and isinstance(message.destination, int):
+                now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
+                has_crashed = was.is_up and not now.is_up
+                is_earlier = now.is_up and now.process != message.destination_process
+                is_refused = told.error is not Errors.NONE and not self.plan.has_kraft
+                if is_refused or has_crashed or is_earlier:
+                    self.cluster.deliver(message.number)
+
+    def finish_exchanges_with_quorum(self) -> None:
+        """Let brokers stop at once that may stop, and lose the heartbeats of processes that have ended."""
+        for message in self.cluster.messages():
+            if lets_stop(message):
+                self.cluster.deliver(message.number)
+        if ModelGap.HEARTBEAT_OUTLIVES_PROCESS not in self.plan.allowed:
+            view = self.cluster.observe()
+            for message in self.cluster.messages():
+                if outlives(message, view):
+                    self.cluster.drop(message.number)
+
+    def is_void_answer(self, message: Message) -> bool:
+        """Whether the model has no such answer about the ISR."""
+        return is_void_in_model(message, self.seen.proposals)
+
+    def break_connection(self, follower: int, leader: int) -> None:
+        """Make a follower's request to a leader fail; a parked fetch completes first."""
+        leads = view_of(self.cluster, leader).leadership
+        is_frozen = view_of(self.cluster, leader).is_frozen
+        if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
+            complete_parked_fetch(self.cluster, leader, follower)
+        response = response_in_flight(self.cluster, follower, leader)
+        if response is not None:
+            self.cluster.drop(response.number)
+
+    def number_a_record(self, act: Act) -> str | None:
+        """If this act delivers or loses the first request for a record, number it; return the payload, or None."""
+        message = act.arguments[0] if act.arguments else None
+        request = message.payload if isinstance(message, Message) else None
+        if isinstance(request, ProduceRequest) and request.payload not in self.numbers:
+            self.numbers[request.payload] = len(self.numbers)
+            if request.acks is Acks.NONE:
+                self.acknowledged.add(self.numbers[request.payload])
+            return request.payload
+        return None
+
+    def say_that_it_has_reconciled(self, follower: int) -> None:
+        """Record that a follower without any epoch has reconciled by itself; called at its first fetch."""
+        leader = self.silent.pop(follower, None)
+        if leader is not None:
+            self.write(MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+
+    def interfere(self) -> None:
+        """Perform an act that the scheduler performs rarely or never: notice or start a dead broker, bounce a broker,
+        or move leadership to another broker and back before either receives the metadata.
+        """
+        view = self.before.view
+        down = [broker.number for broker in view.brokers if not broker.is_up]
+        broker = self.random.choice(down or range(len(view.brokers)))
+        if self.plan.has_kraft:
+            self.interfere_with_kraft(broker, bool(down))
+        elif down and self.random.random() < 0.5:
+            self.elect("notice dead", broker)
+        elif down:
+            self.start_broker(broker)
+        elif broker == view.controller.leader or (self.plan.asks_controller and self.random.random() < 0.5):
+            self.cluster.crash(broker)
+            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.start_broker(broker)
+        elif self.plan.asks_controller or self.random.random() < 0.3:
+            for candidate in (broker, view.controller.leader):
+                self.elect("elect", Election.PREFERRED, candidate)
+        else:
+            self.cluster.crash(broker)
+            self.cluster.restart(broker)
+            self.restarted(broker, "broker_bounces")
+
+    def interfere_with_kraft(self, broker: int, is_down: bool) -> None:
+        """Start a broker whose session has ended; or end the session of one that crashes, and start it before it is
+        fenced; or hold a preferred election.
+        """
+        if is_down and self.cluster.may_register(broker):
+            self.start_broker(broker)
+        elif is_down:
+            self.cluster.end_session(broker)
+        elif self.random.random() < 0.5:
+            self.cluster.crash(broker)
+            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.cluster.end_session(broker)
+            if self.cluster.may_register(broker):
+                self.start_broker(broker)
+        else:
+            self.elect("elect", Election.PREFERRED, broker)
+
+    def elect(self, name: str, *asked: Any) -> None:
+        """Ask the controller for an election; refused requests have no effect."""
+        try:
+            if name == "elect":
+                self.cluster.elect(*asked)
+            else:
+                self.cluster.notice_dead(*asked)
+        except ClusterError:
+            return
+        self.watch(Act(self.cluster.now, name, tuple(getattr(one, "value", one) for one in asked)))
+
+    def start_broker(self, broker: int) -> None:
+        """Start a broker that is down."""
+        self.cluster.restart(broker)
+        self.restarted(broker)
+
+    def restarted(self, broker: int, action: str = "broker_restarts") -> None:
+        """Deliver the metadata to a broker that was started, and record the event."""
+        checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
+        process = self.cluster.observe().brokers[broker].process
+        for message in self.cluster.messages():
+            is_told = isinstance(message.payload, LeaderAndIsr | MetadataImage) and message.destination == broker
+            if is_told and message.destination_process == process:
+                self.cluster.deliver(message.number)
+        self.silent.pop(broker, None)
+        self.keep_from_differing()
+        former, self.before = self.before.view.controller, self.moment()
+        self.note_that_it_was_noticed(broker, former)
+        self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+
+    def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
+        """Record how the controller has treated the end of a process, if it has heard of it only by the restart."""
+        if not self.plan.asks_controller or self.plan.has_kraft:
+            return
+        controller = self.before.view.controller
+        if controller.leader is not None and controller.leader != former.leader:
+            arguments = {"elected": controller.leader}
+            self.write(MappedEvent("controller_fails_over", None, arguments), is_observed=False)
+        elif controller.leader_epoch != former.leader_epoch:
+            arguments = {"follower": broker}
+            self.write(MappedEvent("controller_removes_dead_follower", None, arguments), is_observed=False)
+        elif broker in controller.isr and len(controller.isr) > 1:
+            self.is_over = True  # its only live member has restarted unnoticed, which the model lacks
+
+    def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
+        """Write an event to the log, or end the run if the event exceeds the bounds. The first of several events of one
+        act observes nothing.
+        """
+        if self.is_over:
+            return
+        self.taken[found.action] = self.taken.get(found.action, 0) + 1
+        exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
+        exceeds |= self.before.view.controller.leader_epoch > self.instance.configuration.elections
+        if exceeds or self.writer.events >= self.plan.events:
+            self.is_over = True
+            return
+        self.events += 1
+        state = self.state(found.broker, found.arguments) if is_observed else {}
+        self.writer.write(Event(self.name, self.events, found.broker, found.action, found.arguments, state))
+
+
+Observation = dict[str, Any]
+
+END_SHARE, MARK_SHARE, READ_SHARE = 1.0, 1.0, 0.05
+"""The shares of changes of log ends and high watermarks that are observed, and of acts after which a client reads."""
+
+FAULT_INTERVAL = 200_000
+"""The mean interval between crashes, between elections, and between acts of `interfere`, in milliseconds."""
+
+MOST_READ = 3
+"""The records that a client reads at one time."""
+
+
+class ObservedRun(RecordedRun):
+    """One run of one cluster, of any length; it begins with empty logs. In a calm one, no message is slow or lost."""
+
+    def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL, *, is_calm: bool = False) -> None:
+        self.plan = plan
+        self.fault_interval = fault_interval
+        self.random = Random(f"observed {plan.seed}")
+        has = plan.configuration
+        start = Start(has.replicas, 0, frozenset(range(has.replicas)), (), ())
+        self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, None)
+        self.numbers, self.acknowledged, self.silent = {}, set(), {}
+        self.seen = Observations(0, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.is_over = False
+        self.found: list[Observation] = []
+        self.told: set[str] = set()
+        chances = replace(plan.chances(), crash_interval=fault_interval, election_interval=fault_interval)
+        if is_calm:
+            chances = replace(chances, slow_share=0, loss_share=0)
+        self.scheduler = Scheduler(self.cluster, self.random.randrange(1 << 32), chances, self.watch)
+        self.clients = Clients(plan, self.cluster, f"clients of {plan.seed}", self.watch)
+        self.before = self.moment()
+
+    def lines(self, count: int) -> Iterator[Observation]:
+        """The first lines of the run, with a header."""
+        has = self.plan.configuration
+        yield {
+            "kind": "header",
+            "min.insync.replicas": has.min_insync_replicas,
+            "unclean.leader.election.enable": False,
+            "replicas": list(range(has.replicas)),
+            **({"all_requests": True} if self.plan.asks_controller else {}),
+        }
+        self.see_controller(self.before.view)
+        said = 0
+        next_one = self.random.expovariate(1 / self.fault_interval)
+        while said < count - 1:
+            self.scheduler.step()
+            if self.cluster.now >= next_one:
+                self.interfere()
+                next_one = self.cluster.now + self.random.expovariate(1 / self.fault_interval)
+            for line in self.found[: count - 1 - said]:
+                yield {"n": said, **line}
+                said += 1
+            self.found.clear()
+
+    def moment(self) -> Moment:
+        """The observed state."""
+        return Moment(self.cluster.observe(), {}, {})
+
+    def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
+        """Events are not written."""
+
+    def watch(self, act: Act) -> None:
+        """Add the lines about an act that the scheduler has performed."""
+        if act.name == "restart":
+            self.restarted(int(str(act.arguments[0])))
+            return
+        if act.name == "crash":
+            self.found.append({"kind": "fault", "what": "kill -9", "broker": int(str(act.arguments[0]))})
+        if act.name == "elect":
+            self.found.append({"kind": "fault", "what": "elect preferred"})
+        payload = self.number_a_record(act)
+        if payload is not None and self.is_in_a_log(payload):  # a request without effect is not observed
+            self.found.append({"kind": "fault", "what": "send", "value": payload, "acks": self.plan.acks})
+        self.keep_from_differing()
+        self.see()
+
+    def restarted(self, broker: int, action: str = "broker_restarts") -> None:
+        """Add the lines about a broker that was started; a bounce is a kill as well."""
+        if action == "broker_bounces":
+            self.found.append({"kind": "fault", "what": "kill -9", "broker": broker})
+        self.found.append({"kind": "fault", "what": "start", "broker": broker})
+        before = self.before
+        super().restarted(broker, action)
+        self.before = before
+        self.see()
+
+    def is_in_a_log(self, payload: str) -> bool:
+        """Whether a broker has this record as one of its last."""
+        return any(one.payload == payload for broker in self.cluster.observe().brokers for one in broker.log[-5:])
+
+    def see(self) -> None:
+        """Add the lines about what has changed, some of them at random."""
+        before, after = self.before.view, self.moment().view
+        sent = [one for _, requests in after.sent for one in requests]
+        # Only the last requests can be without an answer yet.
+        for one in sent[-50:]:
+            if one.is_acknowledged and one.payload not in self.told:
+                self.told.add(one.payload)
+                self.found.append({"kind": "acked", "value": one.payload, "acks": self.plan.acks})
+        self.see_controller(after, before)
+        for old, new in zip(before.brokers, after.brokers, strict=True):
+            self.see_broker(old, new)
+        self.read(after)
+        self.before = Moment(after, {}, {})
+
+    def see_controller(self, after: ClusterView, before: ClusterView | None = None) -> None:
+        """Add a line about a change of leader or ISR."""
+        now = after.controller
+        was = None if before is None else before.controller
+        if was is None or (was.leader, was.leader_epoch, was.isr) != (now.leader, now.leader_epoch, now.isr):
+            if was is not None and (was.leader, was.leader_epoch) == (now.leader, now.leader_epoch):
+                self.see_request(was, now.isr)
+            epoch = {"partition_epoch": now.partition_epoch} if self.plan.asks_controller else {}
+            line = {"leader": now.leader, "leader_epoch": now.leader_epoch, "isr": sorted(now.isr), **epoch}
+            self.found.append({"kind": "metadata", **line})
+
+    def see_request(self, was: ControllerView, isr: frozenset[int]) -> None:
+        """Add a line about the request that has changed the ISR."""
+        if self.plan.asks_controller:
+            epochs = {"leader_epoch": was.leader_epoch, "partition_epoch": was.partition_epoch}
+            self.found.append({"kind": "alter_partition", "leader": was.leader, "isr": sorted(isr), **epochs})
+
+    def see_broker(self, old: BrokerView, new: BrokerView) -> None:
+        """Add lines about the log and the high watermark of a broker."""
+        end = new.log_end_offset
+        if end != old.log_end_offset and self.random.random() < END_SHARE:
+            epoch = {"last_epoch": new.log[-1].leader_epoch} if new.log else {}
+            self.found.append({"kind": "log_end", "broker": new.number, "log_end_offset": end, **epoch})
+        mark = new.high_watermark
+        if mark is not None and mark != old.high_watermark and self.random.random() < MARK_SHARE:
+            self.found.append({"kind": "high_watermark", "broker": new.number, "high_watermark": mark})
+
+    def read(self, view: ClusterView) -> None:
+        """Let a client read the last records below the high watermark of the leader."""
+        if view.controller.leader is None:
+            return
+        leader = view.brokers[view.controller.leader]
+        if leader.leadership is None or not leader.high_watermark:
+            return
+        if self.random.random() < READ_SHARE:
+            last = leader.log[max(0, leader.high_watermark - MOST_READ) : leader.high_watermark]
+            records = [[one.offset, one.payload] for one in last]
+            self.found.append({"kind": "client_read", "records": records})
 
 
 def record(

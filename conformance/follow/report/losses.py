@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from isrcheck.conformance.follow.paths.promises import Failure
-from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault, FaultKind, Line, Read
+from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault, Line, Read
 from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.conformance.follow.search.promises import PROMISE, Failure
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.trace import VIOLATED
-
-PROMISE = "acked_not_lost"
 
 HARMLESS = (FaultKind.START, FaultKind.THAW)
 """Faults that no loss rests on: they end other faults."""

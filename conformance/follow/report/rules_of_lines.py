@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from isrcheck.conformance.follow.observations.claims import Claim
-from isrcheck.conformance.follow.paths.cells import Cells, Words
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, HighWatermark, Line, Metadata, Read
 from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.conformance.follow.recorded.states import Cells, Words
+from isrcheck.conformance.follow.search.claims import Claim
 
 ACKNOWLEDGED = (
     "a leader acknowledges a record when its high watermark is above it (acks=all), or as it appends it (acks=1)"

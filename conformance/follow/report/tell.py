@@ -7,19 +7,6 @@ Out: lines of text. Lines of the recording use its names of brokers and records,
 
 from __future__ import annotations
 
-from isrcheck.conformance.follow.observations.explain import (
-    Effort,
-    Explained,
-    NothingToFollow,
-    Outcome,
-    Rejected,
-    RejectedAfter,
-    Undecided,
-    UnmetClaim,
-)
-from isrcheck.conformance.follow.observations.script import alters_partitions
-from isrcheck.conformance.follow.paths.promises import lines as failure_lines
-from isrcheck.conformance.follow.paths.promises import summary
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
@@ -41,9 +28,22 @@ from isrcheck.conformance.follow.recorded.lines import (
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.report.excluded import excluded
 from isrcheck.conformance.follow.report.losses import losses
+from isrcheck.conformance.follow.search.explain import (
+    Effort,
+    Explained,
+    NothingToFollow,
+    Outcome,
+    Rejected,
+    RejectedAfter,
+    Undecided,
+    UnmetClaim,
+)
+from isrcheck.conformance.follow.search.promises import lines as failure_lines
+from isrcheck.conformance.follow.search.promises import summary
+from isrcheck.conformance.follow.search.script import alters_partitions
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.layouts import spell_element
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 

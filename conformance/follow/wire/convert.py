@@ -28,10 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line
-from isrcheck.conformance.follow.wire.beside import Seen, happenings_beside, settings_beside
-from isrcheck.conformance.follow.wire.disks import disks_in
-from isrcheck.conformance.follow.wire.first_pass.survey import MIN_ISR, UNCLEAN, Survey, survey_of
-from isrcheck.conformance.follow.wire.lines.messages import Happening, is_wire, wire_lines
+from isrcheck.conformance.follow.wire.beside import Seen, disks_in, happenings_beside, settings_beside
+from isrcheck.conformance.follow.wire.messages import Happening, is_wire, wire_lines
+from isrcheck.conformance.follow.wire.survey import MIN_ISR, UNCLEAN, Survey, survey_of
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk
 
 MOST_OBSERVATIONS = 100_000

@@ -16,8 +16,8 @@ from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.exit_codes import DONE
 from isrcheck.commands.program import say
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.conformance.follow.wire.lines.messages import FILE, is_wire
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.follow.wire.messages import FILE, is_wire
+from isrcheck.models.messages import UsageError
 
 OPTIONS = (
     Option("DIR", f"a folder with {FILE} and perhaps broker<i>/; or such a file", path, field="recording"),

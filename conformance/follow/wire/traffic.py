@@ -6,38 +6,127 @@ Out: the observations that each of them gives (convert.py lists them), without n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.recorded.lines import NULL, FaultKind
-from isrcheck.conformance.follow.recorded.reading import ELECT, ELECT_UNCLEAN
+from isrcheck.conformance.follow.recorded.faults import FaultKind, may_be_fault
+from isrcheck.conformance.follow.recorded.lines import NULL
+from isrcheck.conformance.follow.recorded.reading import ELECT, ELECT_UNCLEAN, REASSIGN
 from isrcheck.conformance.follow.wire.controller import Controller, View
-from isrcheck.conformance.follow.wire.first_pass.ending import FAULTS, shuts_down
-from isrcheck.conformance.follow.wire.first_pass.survey import Survey, acks_of
-from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
-from isrcheck.conformance.follow.wire.lines.messages import (
-    NOTE,
-    Happening,
-    Message,
-    is_number,
-    listed,
-    numbers,
-)
-from isrcheck.conformance.follow.wire.lines.notes import may_be_fault
-from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
-from isrcheck.conformance.follow.wire.reassigned import API as REASSIGNS
-from isrcheck.conformance.follow.wire.reassigned import Reassignments, unmodelled
-from isrcheck.conformance.follow.wire.sessions import (
+from isrcheck.conformance.follow.wire.exchanges import (
     NO_ERROR,
     Answered,
     Asked,
     Entry,
+    KnownLogs,
+    Log,
     Pending,
+    Produced,
+    SentRecord,
     Sessions,
+    records_in,
 )
-from isrcheck.conformance.follow.wire.unused import Unused
+from isrcheck.conformance.follow.wire.messages import NOTE, Happening, Message, is_number, listed, numbers
+from isrcheck.conformance.follow.wire.survey import FAULTS, Survey, acks_of, asked_in, shuts_down
+
+MOST_KINDS = 4
+"""The kinds of undecoded messages that are named."""
+
+
+@dataclass
+class Unused:
+    """What was counted. `undecoded` has the undecoded messages by their API, `others` the messages that say nothing
+    about the partition. `acks` are acknowledgements of requests that the recording does not have. `after` are lines
+    from `shut_down_at` on, `beside` those of observations.ndjson after that, `older` disks that may have been read too
+    early.
+    """
+
+    acks: int = 0
+    shut_down_at: int = 0
+    after: int = 0
+    beside: int = 0
+    older: int = 0
+    notes: int = 0
+    others: int = 0
+    undecoded: Counter[str] = field(default_factory=Counter)
+
+    def told(self) -> str:
+        """All of it in words."""
+        found = [
+            (self.acks, "acknowledgement", "of a request that is not in the recording"),
+            (self.after, "line", f"from line {self.shut_down_at} on, after all brokers begin to shut down"),
+            (self.beside, "line", "of observations.ndjson after that"),
+            (self.older, "disk", "in observations.ndjson that may have been read too early"),
+            (self.undecoded.total(), "message", f"not decoded ({self._kinds()})"),
+            (self.notes, "note", "about no fault"),
+            (self.others, "message", "about neither logs nor leaders nor ISR"),
+        ]
+        return "; ".join(f"{count:,} {what}{'s' * (count > 1)} {which}" for count, what, which in found if count)
+
+    def _kinds(self) -> str:
+        kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
+        more = len(kinds) - MOST_KINDS
+        return ", ".join(kinds[:MOST_KINDS]) + (f" and {more} more kinds" if more > 0 else "")
+
+
+REASSIGNS = "AlterPartitionReassignments"
+
+UNCERTAIN = ("request_timed_out", "network_exception", "not_controller")
+"""Errors after which the controller may have taken the request, or may take it later."""
+
+UNKNOWN = "a reassignment of replicas that no line shows before"
+REORDERED = "a change of the order of the replicas"
+
+Observation = dict[str, Any]
+
+
+class Reassignments:
+    """The requests without an answer yet."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._unasked = survey.assignments.unasked()
+        self._reordered = set(survey.assignments.reordered())
+        self._pending = Pending()
+
+    def before(self, line: Message) -> Iterator[Observation]:
+        """What happens from this line on without a request, and what the model leaves out."""
+        if line.number in self._reordered:
+            yield unmodelled(REORDERED, line.api)
+        for target in self._unasked.get(line.number, ()):
+            replicas = None if target is None else list(target)
+            yield {"kind": "fault", "what": REASSIGN, "replicas": replicas, "unseen": True}
+
+    def asks(self, line: Message) -> Iterator[Observation]:
+        """An operator asks for other replicas, or cancels a reassignment."""
+        for partition in self.survey.partitions(line.body, "topics", "partitions"):
+            target = asked_in(partition)
+            if not self.survey.assignments.first:
+                yield unmodelled(UNKNOWN, REASSIGNS)
+            elif target != ():  # which the controller refuses
+                replicas = None if target is None else list(target)
+                self._pending.put(line, {"replicas": replicas})
+                yield {"kind": "fault", "what": REASSIGN, "replicas": replicas}
+
+    def answers(self, line: Message) -> Iterator[Observation]:
+        """The controller has taken the request, or has refused it."""
+        keys: Observation | None = self._pending.pop(line)
+        if keys is None:
+            return
+        for partition in self.survey.partitions(line.body, "responses", "partitions"):
+            errors = [said.get("error_code", NO_ERROR) for said in (line.body, partition)]
+            error = next((one for one in errors if one != NO_ERROR), None)
+            if error not in UNCERTAIN:
+                yield {"kind": "reassigned", **keys, **({} if error is None else {"refused": True})}
+
+
+def unmodelled(why: str, what: str) -> Observation:
+    """The remark that something happens which no path of the model has."""
+    return {"kind": "note", "what": what, "unmodelled": why}
+
 
 SAME_PROCESS = (FaultKind.FREEZE.value, FaultKind.THAW.value, FaultKind.CUT.value)
 """Faults after which a broker is the same process."""
@@ -71,8 +160,6 @@ SAYING = (
 
 MOST_TEXT = 200
 """The characters of a remark that are kept."""
-
-Observation = dict[str, Any]
 
 Shown = tuple[View, frozenset[int]]
 """What a Metadata response says of the partition: its state, and its offline replicas."""

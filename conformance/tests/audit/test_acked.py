@@ -8,7 +8,7 @@ from conformance.tests.audit.building import CONTROL, GZIP, ZSTD, batch, batches
 from conformance.tests.audit.running import audit
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.audit.acknowledged import Acked, acked_in
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, OF_ADMINISTRATORS
 
 CAUGHT = {
@@ -63,7 +62,7 @@ CAUGHT = {
     ),
     Bug.CHECKPOINT_AHEAD: (
         *("2.1", 8, 57),
-        "broker_restarts 1 checkpoint 7: models/kafka/actions/restarts.py: its guard"
+        "broker_restarts 1 checkpoint 7: models/kafka/actions/faults.py: its guard"
         " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[1] = 6)",
     ),
     Bug.LEADER_TRUNCATES_ON_ELECTION: (
@@ -85,7 +84,7 @@ CAUGHT = {
     ),
     Bug.STALE_METADATA_APPLIED: (
         *("2.1", 1, 53),
-        "broker_becomes_follower 2 in epoch 2: models/kafka/actions/metadata.py: its"
+        "broker_becomes_follower 2 in epoch 2: models/kafka/actions/zookeeper.py: its"
         " guard `epoch > s.leader_epoch[broker]`"
         " is false (s.leader_epoch[2] = 3)",
     ),
@@ -95,12 +94,12 @@ CAUGHT = {
     ),
     Bug.DUPLICATE_WINDOW_OF_ONE: (
         *("2.1", 2, 23),
-        "producer_begins_new_epoch after the answer of 0 to c: models/kafka/actions/clients/idempotent_producer.py: its"
+        "producer_begins_new_epoch after the answer of 0 to c: models/kafka/actions/clients.py: its"
         " guard `is_refused(s, leader, record)` is false",
     ),
     Bug.OUT_OF_ORDER_ACCEPTED: (
         *("2.1", 3, 29),
-        "producer_appends at 0: models/kafka/actions/clients/producer.py: its guard `may_send(s, leader)` is false",
+        "producer_appends at 0: models/kafka/actions/clients.py: its guard `may_send(s, leader)` is false",
     ),
     Bug.SNAPSHOT_NOT_TRUNCATED: (
         *("2.1", 5, 61),
@@ -108,17 +107,17 @@ CAUGHT = {
     ),
     Bug.PRODUCERS_NOT_REPLICATED: (
         *("2.1", 1, 65),
-        "producer_begins_new_epoch after the answer of 1 to f: models/kafka/actions/clients/idempotent_producer.py: its"
+        "producer_begins_new_epoch after the answer of 1 to f: models/kafka/actions/clients.py: its"
         " guard `is_refused(s, leader, record)` is false",
     ),
     Bug.EPOCH_NOT_RENUMBERED: (
         *("2.1", 5, 16),
-        "producer_begins_new_epoch after the answer of 0 to b: models/kafka/actions/clients/idempotent_producer.py: its"
+        "producer_begins_new_epoch after the answer of 0 to b: models/kafka/actions/clients.py: its"
         " guard `is_refused(s, leader, record)` is false",
     ),
     Bug.FOLLOWER_SHOWS_LOG_END: (
         *("2.4", 1, 15),
-        "consumer_fetches 0 at 1: models/kafka/actions/clients/consumer.py: its guard"
+        "consumer_fetches 0 at 1: models/kafka/actions/clients.py: its guard"
         " `s.position[consumer] < readable_end_offset(s, broker)` is false",
     ),
     # From 2.4 on, records that a consumer has read are lost only by faults that a run does not have. Leaders of 0.10

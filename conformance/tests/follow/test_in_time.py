@@ -7,8 +7,8 @@ import pytest
 from conformance.tests.sampling import sampled
 from conformance.tests.support.places import PROJECT
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 

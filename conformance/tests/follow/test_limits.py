@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, write
-from isrcheck.conformance.follow.observations.explain import Undecided, follow_recording
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import UndecidedOnline
+from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
 from isrcheck.conformance.follow.online.tell import tell as tell_online
-from isrcheck.conformance.follow.paths.starts import begin_empty
 from isrcheck.conformance.follow.report.tell import tell
-from isrcheck.conformance.follow.runs.state_set import StateSet
-from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
+from isrcheck.conformance.follow.runs import StateSet, TimeOverError, Watch
+from isrcheck.conformance.follow.search.explain import Undecided, follow_recording
+from isrcheck.conformance.follow.search.size import begin_empty
 from isrcheck.models import registry
 from isrcheck.traces.format.trace import Trace
 

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import Event, Header, actor_of, line_of_event, line_of_header
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import reading
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Verdict
+from isrcheck.conformance.follow.runs import Verdict, follow_log
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 

@@ -15,8 +15,8 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.follow.observations.explain import Rejected, follow_recording
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Rejected, follow_recording
 
 OFFSET = (
     "a leader acknowledges a record at the offset at which it has appended it; in these states, {} has the offset {}"

@@ -27,7 +27,10 @@ from conformance.tests.support.observations import (
 )
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
-from isrcheck.conformance.follow.observations.explain import (
+from isrcheck.conformance.follow.recorded.reading import is_observation
+from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import (
     Explained,
     NothingToFollow,
     Outcome,
@@ -35,21 +38,11 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     follow_recording,
 )
-from isrcheck.conformance.follow.observations.script import (
-    CANCELLATIONS,
-    ELECTIONS,
-    FREE,
-    NEVER,
-    REASSIGNMENTS,
-    SHUTDOWNS,
-)
-from isrcheck.conformance.follow.observations.search import ObservationSearch
-from isrcheck.conformance.follow.observations.size import instance_for, size_of
-from isrcheck.conformance.follow.recorded.reading import is_observation
-from isrcheck.conformance.follow.recorded.recording import read_recording
-from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.script import CANCELLATIONS, ELECTIONS, FREE, NEVER, REASSIGNMENTS, SHUTDOWNS
+from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 

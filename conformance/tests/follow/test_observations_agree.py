@@ -23,9 +23,9 @@ from conformance.tests.support.observations import (
     read,
     write,
 )
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
-from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
+from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells, State, take

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, read, write
-from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.recorded.lines import Metadata, View
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.excluded import excluded
 from isrcheck.conformance.follow.report.losses import losses
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 
 BEGIN = (header(1, 1, 2), metadata(1, 1, 2), acked("x", 0), disk(2, "x"))
 
@@ -30,7 +30,7 @@ def test_a_rejected_metadata_line_names_the_first_false_guard(tmp_path: Path) ->
     lines = (*begin, metadata(2, 2, epoch=1))
     assert (
         "controller_fails_over to 1: its guard `s.is_up[elected]` is false (s.is_up[1] = false)"
-        " (models/kafka/actions/controller.py:40)"
+        " (models/kafka/actions/zookeeper.py:40)"
     ) in excluding(follow(tmp_path, *lines))
 
 

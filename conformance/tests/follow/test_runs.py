@@ -15,12 +15,11 @@ import pytest
 from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.replay import GENERATIONS, KRAFT
 from isrcheck.conformance.cluster.log.storage import FileStorage, StorageError
+from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import follow
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 
@@ -314,22 +313,22 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
         ),
         (
             *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", {}, 3, "3.11", 1188),
-            "controller_removes_dead_follower 1: models/kafka/actions/controller.py: its guard `not s.is_up[follower]`"
+            "controller_removes_dead_follower 1: models/kafka/actions/zookeeper.py: its guard `not s.is_up[follower]`"
             " is false (s.is_up[1] = true)",
         ),
         (
             *(ModelGap.ANSWER_IS_LOST, "2.1", IDEMPOTENT, 1, "1.1", 21),
-            "producer_resends c at 0: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            "producer_resends c at 0: models/kafka/actions/clients.py: its guard"
             " `is_first_in_flight(s, record)` is false (s.has_sequence[c] = true, s.acknowledged[c] = true)",
         ),
         (
             *(ModelGap.REQUEST_IS_LATE, "2.1", IDEMPOTENT, 4, "4.1", 35),
-            "producer_resends f at 0: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            "producer_resends f at 0: models/kafka/actions/clients.py: its guard"
             " `is_first_in_flight(s, record)` is false",
         ),
         (
             *(ModelGap.MISTAKEN_REQUEST_WAITS, "2.1", MISTAKEN, 5, "5.2", 231),
-            "leader_mistakes_request k at 2: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            "leader_mistakes_request k at 2: models/kafka/actions/clients.py: its guard"
             " `offset < s.high_watermark[leader]` is false",
         ),
         exhaustive(

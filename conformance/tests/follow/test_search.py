@@ -15,17 +15,16 @@ from conformance.tests.support.observations import KILL, START, acked, disk, fau
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
-from isrcheck.conformance.follow.observations.hints import hint
-from isrcheck.conformance.follow.observations.script import Script
-from isrcheck.conformance.follow.observations.search import ObservationSearch
-from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Disk
 from isrcheck.conformance.follow.recorded.recording import Recording, read_recording
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording, hint
+from isrcheck.conformance.follow.search.script import Script
+from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:

@@ -22,7 +22,7 @@ from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
 from isrcheck.conformance.follow.on_spark import follow_on_spark
 from isrcheck.conformance.follow.verdicts import FollowRequest, follow_one
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"

@@ -12,16 +12,15 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.recorder.transactions.plan import ModelGap, TransactionsPlan
-from isrcheck.conformance.follow.runs import reading
-from isrcheck.conformance.follow.runs.follow import follow_log
-from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.conformance.follow.recorder.transactions import ModelGap, TransactionsPlan
+from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.messages import UsageError
+from isrcheck.models.transactions.generations import MODEL
 
 Given = dict[str, str]
 
@@ -111,7 +110,7 @@ CAUGHT: dict[TransactionBug, tuple[str, int, int, str]] = {
     ),
     TransactionBug.OLD_COORDINATOR_NOT_FENCED: (
         *("0.11", 1, 62),
-        "leader_appends_late_marker 1: models/transactions/markers.py: its guard `is_accepted(",
+        "leader_appends_late_marker 1: models/transactions/coordinator.py: its guard `is_accepted(",
     ),
     TransactionBug.GUARD_SURVIVES_MARKER: (
         *("3.7", 4, 381),
@@ -133,7 +132,7 @@ CAUGHT: dict[TransactionBug, tuple[str, int, int, str]] = {
     ),
     TransactionBug.RETRIED_MARKER_REFUSED: (
         *("4.2", 4, 20),
-        "leader_refuses_marker 1: models/transactions/markers.py: its guard `not is_acknowledged_as_retry(",
+        "leader_refuses_marker 1: models/transactions/coordinator.py: its guard `not is_acknowledged_as_retry(",
     ),
     TransactionBug.PENDING_TAKEN_FOR_DURABLE: (
         *("3.7", 0, 2),
@@ -253,7 +252,7 @@ GAPS: dict[ModelGap, tuple[str, int, Given, int, str]] = {
     ),
     ModelGap.ANSWER_TO_MARKER_IS_LATE: (
         *("0.11", 8, ALONE, 384),
-        "coordinator_learns_of_marker from 0: models/transactions/markers.py: its guard"
+        "coordinator_learns_of_marker from 0: models/transactions/coordinator.py: its guard"
         " `s.high_watermark[partition] == s.log_end_offset[partition]` is false",
     ),
     ModelGap.FORGOTTEN_COPY: (

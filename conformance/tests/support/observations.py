@@ -14,13 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
     Disk,
     ElectRequest,
     Fault,
-    FaultKind,
     HighWatermark,
     Holds,
     Line,

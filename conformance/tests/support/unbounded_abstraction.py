@@ -15,7 +15,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 Known = tuple[str, tuple[int | None, ...]]

@@ -22,13 +22,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.conformance.follow.recorded.lines import FaultKind
-from isrcheck.conformance.follow.recorded.recording import ALLOWED, BECOMES
-from isrcheck.conformance.follow.wire.lines.notes import fault_in, may_be_fault
+from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind, fault_in, may_be_fault
 from isrcheck.conformance.wire.recording.frames import NAMES, Broker, Message
 from isrcheck.conformance.wire.recording.writing import Sink
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 MOST_BYTES = 64 << 10
 MOST_RULES = 100

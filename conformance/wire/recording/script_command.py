@@ -12,8 +12,7 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.exit_codes import DONE, NOTHING
 from isrcheck.commands.program import say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 
 MOST_BROKER = 1_000_000

@@ -14,8 +14,8 @@ from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
 
 TRUE = """\
 [[run]]

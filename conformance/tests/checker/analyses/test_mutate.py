@@ -20,9 +20,9 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import routines, visit
+from isrcheck.models.language.ir.nodes import routines, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 

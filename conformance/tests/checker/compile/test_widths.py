@@ -18,9 +18,9 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare import compare
 from isrcheck.conformance.fuzz.program import Program
+from isrcheck.models.language.declarations import CELL_HIGH, CELL_LOW, bytes_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, bytes_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load, load_file
 
 EDGES = {

@@ -41,9 +41,9 @@ from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.models import published, registry
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
 STATES = 39_619

@@ -15,7 +15,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.beginning import enumerate_initial_states
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 
 MEMORY = 1 << 28

@@ -29,9 +29,9 @@ from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.cache import kept
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 
 MEMORY = 1 << 28
 

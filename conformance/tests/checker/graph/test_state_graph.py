@@ -25,7 +25,7 @@ from isrcheck.checker.resources import budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.commands.declarations import Option
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 LIGHT = r'''
 """A light that goes red and green, until it burns out."""

@@ -17,7 +17,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import certify, from_steps

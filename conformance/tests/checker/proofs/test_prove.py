@@ -30,7 +30,7 @@ from isrcheck.checker.resources.formula_budget import Answer, Interrupts
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 RING = '''\
 """A token goes around; from some places, where it never is, it falls."""

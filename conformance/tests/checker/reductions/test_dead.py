@@ -22,7 +22,7 @@ from isrcheck.checker.reductions.find import kept_or_found, reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.conformance.fuzz.roles.programs import HEAD, model_text
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
 

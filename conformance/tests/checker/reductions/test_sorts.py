@@ -18,7 +18,7 @@ from isrcheck.checker.reductions.symmetry import Block, Symmetry
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 
 ACT = "\n\n@action\ndef act(s, n: Node, m: Node, k: Key):\n    require(s.up[n])\n    {}\n"

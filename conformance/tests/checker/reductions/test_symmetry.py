@@ -30,9 +30,9 @@ from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import LastOf
+from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_of

@@ -30,7 +30,7 @@ from isrcheck.checker.spark.runtime.session import Session, SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli as trace_cli
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import behaviour

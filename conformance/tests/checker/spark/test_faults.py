@@ -15,7 +15,7 @@ from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.environment_check import difference, facts, same_everywhere
 from isrcheck.checker.spark.runtime.faults import Evidence, SparkLostError, explained, explanation, innermost
 from isrcheck.checker.spark.runtime.task_statistics import run_job
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 
 
 def line_of(session, function, kind):

@@ -36,7 +36,7 @@ from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MEMORY = 1 << 28
 

@@ -29,7 +29,7 @@ from isrcheck.checker.sweep import run as sweep_run
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import cases_of, search_case
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
 DOOR = '''\

@@ -29,7 +29,7 @@ from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.registry import load_file
 
 Build = Callable[..., Instance]

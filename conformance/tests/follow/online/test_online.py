@@ -12,13 +12,19 @@ from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
-from isrcheck.conformance.follow.online import follow, stream
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import Followed, OnlineOutcome, RejectedOnline, UndecidedOnline
-from isrcheck.conformance.follow.online.stream import stream_of
-from isrcheck.conformance.follow.recorder.observed_run import ObservedRun
+from isrcheck.conformance.follow.online import follow
+from isrcheck.conformance.follow.online import follow as stream
+from isrcheck.conformance.follow.online.follow import (
+    Followed,
+    OnlineOutcome,
+    RejectedOnline,
+    UndecidedOnline,
+    follow_online,
+    stream_of,
+)
 from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import ObservedRun
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 
 WIRE = RECORDINGS / "wire"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.conformance.follow.online.chunk import Past
-from isrcheck.conformance.follow.online.window.position import FalseLine, UnfitLine, Window
-from isrcheck.conformance.follow.online.window.settled import Move, Short
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
@@ -17,6 +15,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     Metadata,
     Read,
 )
+from isrcheck.conformance.follow.recorded.window import FalseLine, Move, Short, UnfitLine, Window
 
 BROKERS = (1, 2, 3)
 

@@ -10,14 +10,8 @@ import pytest
 
 from conformance.tests.support.observations import disk, header, metadata, write
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.follow.observations.explain import (
-    Explained,
-    Outcome,
-    Rejected,
-    Undecided,
-    follow_recording,
-)
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 
 STEADY = RECORDINGS / "wire" / "steady" / "wire.ndjson"

@@ -11,15 +11,14 @@ import pytest
 
 from conformance.tests.support.observations import FREEZE, KILL, START, acked, disk, fault, header, metadata, write
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, Undecided, follow_recording
-from isrcheck.conformance.follow.observations.requests import DECIDES
-from isrcheck.conformance.follow.observations.script import CANCELLATIONS, REASSIGNMENTS
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import UndecidedOnline
+from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
 from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
+from isrcheck.conformance.follow.search.rules import DECIDES
+from isrcheck.conformance.follow.search.script import CANCELLATIONS, REASSIGNMENTS
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.trace import VIOLATED
 

@@ -10,12 +10,11 @@ import pytest
 
 from conformance.tests.support.observations import FREEZE, disk, fault, header, metadata, write
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, Undecided, follow_recording
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import RejectedOnline, UndecidedOnline
+from isrcheck.conformance.follow.online.follow import RejectedOnline, UndecidedOnline, follow_online
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.tell import tell
-from isrcheck.conformance.follow.wire.produced import Produced
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, Undecided, follow_recording
+from isrcheck.conformance.follow.wire.exchanges import Produced
 
 BEGINS = [header(1, 1, 2), metadata(1, 1, 2, epoch=0)]
 FALSE = metadata(2, 1, 2, epoch=0)

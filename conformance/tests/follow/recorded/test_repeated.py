@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.recorded.lines import Acked, Sent
 from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
-from isrcheck.conformance.follow.wire.produced import Produced
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.follow.wire.exchanges import Produced
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 

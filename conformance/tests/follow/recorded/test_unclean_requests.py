@@ -9,9 +9,8 @@ import pytest
 
 from conformance.tests.support.observations import KILL, START, disk, fault, header, metadata, write
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import UndecidedOnline
+from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 
 ASKED = {"kind": "fault", "what": "elect unclean"}
 ALONE: list[dict[str, Any]] = [

@@ -24,16 +24,15 @@ from conformance.tests.support.observations import (
 )
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations import search as searching
-from isrcheck.conformance.follow.observations.foreseen import Foreseen
-from isrcheck.conformance.follow.observations.script import NEVER, SHUTDOWNS, Script
-from isrcheck.conformance.follow.observations.search import ObservationSearch
-from isrcheck.conformance.follow.observations.size import instance_for, size_of
-from isrcheck.conformance.follow.observations.unread import Unread
 from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.search import search as searching
+from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
+from isrcheck.conformance.follow.search.script import NEVER, SHUTDOWNS, Script
+from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 
 BROKERS = (1, 2)

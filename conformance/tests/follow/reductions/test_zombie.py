@@ -14,12 +14,12 @@ from typing import Any
 from conformance.tests.support.observations import FREEZE, THAW, fault, header, metadata, write
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations.explain import Explained, RejectedAfter, follow_recording
-from isrcheck.conformance.follow.observations.script import Script
-from isrcheck.conformance.follow.observations.search import ObservationSearch
-from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, RejectedAfter, follow_recording
+from isrcheck.conformance.follow.search.script import Script
+from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.traces.format.certify import certify
 
 MEMORY, SECONDS = 1 << 30, 120

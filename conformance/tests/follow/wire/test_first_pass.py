@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.recorded.lines import FaultKind
+from isrcheck.conformance.follow.recorded.faults import FaultKind, fault_in, may_be_fault
+from isrcheck.conformance.follow.search.explain import Explained, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
-from isrcheck.conformance.follow.wire.first_pass.assignments import Assignments
-from isrcheck.conformance.follow.wire.first_pass.elections import Elections
-from isrcheck.conformance.follow.wire.first_pass.ending import Ending
-from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
-from isrcheck.conformance.follow.wire.lines.notes import fault_in, may_be_fault
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.conformance.follow.wire.messages import Happening, Message
+from isrcheck.conformance.follow.wire.survey import Assignments, Elections, Ending
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LATER = RECORDINGS / "kafka-4.5" / "leader_killed"

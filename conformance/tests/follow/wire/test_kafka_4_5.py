@@ -14,17 +14,9 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS, SHARED
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import (
-    Explained,
-    Outcome,
-    Rejected,
-    Undecided,
-    follow_recording,
-)
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.outcome import Followed
-from isrcheck.conformance.follow.online.stream import stream_of
+from isrcheck.conformance.follow.online.follow import Followed, follow_online, stream_of
 from isrcheck.conformance.follow.recorded.lines import Acked, ElectRequest, Metadata, Reassignment
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED
 

@@ -12,11 +12,11 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.recorded.lines import Metadata
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
-from isrcheck.conformance.follow.wire.lines.messages import is_wire
+from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 

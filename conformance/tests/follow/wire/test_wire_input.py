@@ -13,11 +13,11 @@ from conformance.tests.audit.building import GZIP, batch
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.wire import convert, disks
+from isrcheck.conformance.follow.search.explain import Explained, follow_recording
+from isrcheck.conformance.follow.wire import beside as disks
+from isrcheck.conformance.follow.wire import convert, messages
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.conformance.follow.wire.lines import messages
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LINES = (STEADY / "wire.ndjson").read_text().splitlines()

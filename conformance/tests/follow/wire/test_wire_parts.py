@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.follow.wire.beside import disks_in
 from isrcheck.conformance.follow.wire.controller import Controller, View
-from isrcheck.conformance.follow.wire.disks import disks_in
-from isrcheck.conformance.follow.wire.first_pass.survey import Survey
-from isrcheck.conformance.follow.wire.known_logs import KnownLogs
-from isrcheck.conformance.follow.wire.lines.messages import Happening, Message
-from isrcheck.conformance.follow.wire.sessions import Asked, Entry, Sessions
+from isrcheck.conformance.follow.wire.exchanges import Asked, Entry, KnownLogs, Sessions
+from isrcheck.conformance.follow.wire.messages import Happening, Message
+from isrcheck.conformance.follow.wire.survey import Survey
 from isrcheck.conformance.follow.wire.traffic import Traffic
 
 SURVEY = Survey("t", "id", (1, 2, 3))

@@ -16,8 +16,8 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.follow.observations.explain import Rejected, follow_recording
 from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import wire_observations
 
 WIRE = RECORDINGS / "wire"

@@ -24,7 +24,7 @@ from isrcheck.checker.symbolic.transition_relation import (
 )
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 

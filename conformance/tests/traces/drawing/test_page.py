@@ -16,7 +16,7 @@ from conformance.tests.support import trace
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.commands.program import product
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main
 from isrcheck.traces.drawing import picture
 from isrcheck.traces.drawing.pages import page

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.tests.support.places import RECORDINGS
 from conformance.tests.wire.recording.proxying import Lines
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
+from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.wire.recording.frames import Conversation, Piece, Room, Splitter
 from isrcheck.conformance.wire.recording.rules import COMMANDS, FAULT_COMMANDS, Holding, Typed

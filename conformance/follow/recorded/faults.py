@@ -1,0 +1,78 @@
+"""The faults of brokers that recordings have, and remarks of a person that name one: `kill -9 broker 1`.
+
+In:  the text of a `note` in a wire recording.
+Out: the fault of a broker that it names, in the words of observations; or whether it may be one that is not understood.
+
+Recordings made before `conform record` had commands for faults have them only as notes, as the documents said then.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class FaultKind(Enum):
+    """The kind of a fault."""
+
+    KILL = "kill -9"
+    FREEZE = "freeze"
+    THAW = "thaw"
+    START = "start"
+    STOP = "stop (controlled shutdown)"
+    CUT = "cut"
+    """The broker and a controller do not reach each other; the broker's session may expire while it runs."""
+
+
+ALLOWED = {
+    FaultKind.KILL: ("running", "frozen"),
+    FaultKind.FREEZE: ("running",),
+    FaultKind.THAW: ("frozen",),
+    FaultKind.START: ("killed", "shut down"),
+    FaultKind.STOP: ("running",),
+    FaultKind.CUT: ("running", "frozen", "killed", "shut down"),
+}
+"""The conditions of a broker in which each fault is possible."""
+
+BECOMES = {
+    FaultKind.KILL: "killed",
+    FaultKind.FREEZE: "frozen",
+    FaultKind.THAW: "running",
+    FaultKind.START: "running",
+    FaultKind.STOP: "shut down",
+}
+
+WORDS = {
+    "kill -9": FaultKind.KILL,
+    "kill": FaultKind.KILL,
+    "sigkill": FaultKind.KILL,
+    "freeze": FaultKind.FREEZE,
+    "sigstop": FaultKind.FREEZE,
+    "thaw": FaultKind.THAW,
+    "sigcont": FaultKind.THAW,
+    "start": FaultKind.START,
+    "stop": FaultKind.STOP,
+    "sigterm": FaultKind.STOP,
+}
+"""The words for each fault, in lower case. `kill` without a signal number is kill -9, as in `conform record`."""
+
+FAULT = re.compile(rf"({'|'.join(WORDS)}) broker ([0-9]{{1,9}})(?: ?\(.*\))?", re.IGNORECASE)
+"""A fault of a broker, with a remark in brackets behind it at most."""
+
+MAYBE = re.compile(
+    r"\b(kill|sig[a-z]+|freeze|froze|thaw|paus|resum|start|restart|stop|shut|crash|halt|reboot|power|unplug|cut\b|partition"
+    r"|isolat|disconnect|cable|iptables|tc\b|wipe|delete|disk)",
+    re.IGNORECASE,
+)
+"""Words of remarks that may be about a fault."""
+
+
+def fault_in(text: str) -> tuple[FaultKind, int] | None:
+    """The fault that a note names, with its broker; None: it is no note of a fault in these words."""
+    found = FAULT.fullmatch(text.strip())
+    return None if found is None else (WORDS[found[1].lower()], int(found[2]))
+
+
+def may_be_fault(text: str) -> bool:
+    """Whether a note may be about a fault that no line records: then nothing after it can be rejected for sure."""
+    return fault_in(text) is None and MAYBE.search(text) is not None

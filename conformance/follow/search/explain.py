@@ -1,0 +1,508 @@
+"""Decides whether the model explains a recording: finds a path that does, or the line that no path passes.
+
+A path that violates a promise is reported only if none was found that keeps all promises: then a second search goes on
+from no state that violates one. A path that the executable cluster cannot take, because it has clocks, is reported only
+if a further search finds no other.
+
+In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
+Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
+
+A search that a limit has ended says which kind of line is missing most. A line that says what differs leaves only the
+states in which it is true, so the search need not go on from the others. It costs states of its own, because it is one
+line more.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.recorded.folding import folded
+from isrcheck.conformance.follow.recorded.lines import Line, Remark
+from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
+from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
+from isrcheck.conformance.follow.recorded.states import Variable
+from isrcheck.conformance.follow.search.claims import Claim
+from isrcheck.conformance.follow.search.promises import Failure, failures_of
+from isrcheck.conformance.follow.search.rules import Dropped
+from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script, alters_partitions, has_kraft
+from isrcheck.conformance.follow.search.search import ObservationSearch, Progress
+from isrcheck.conformance.follow.search.size import instance_for, size_of
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format.certify import from_steps
+from isrcheck.traces.format.trace import VIOLATED, Trace
+
+MOST_STATES = 100_000
+"""The states that are looked at; a sample at equal distances if there are more."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something that no line says: the variable, what it is, and the line that says it."""
+
+    variable: Variable
+    what: str
+    line: str
+
+
+def hint(search: ObservationSearch) -> str:
+    """The sentence; empty if the states do not differ in anything that a line can say."""
+    nodes = search.nodes()
+    passed = search.monitor.passed.read(nodes[:, search.words])
+    stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
+    rows = np.flatnonzero(passed == stage)
+    chosen = nodes[rows[:: 1 + len(rows) // MOST_STATES], : search.words]
+    found = [(_bits(search, chosen, one), one) for one in _unknown(search)]
+    bits, most = max(found, key=lambda pair: pair[0])
+    if not bits:
+        return ""
+    values = len(np.unique(search.cells.column(chosen, *most.variable)))
+    spot = search.script.recording.lines[stage].spot
+    return (
+        f"{len(rows):,} of {len(passed):,} states wait before {spot}."
+        f" They differ most in {most.what} ({values:,} values);"
+        f" {most.line} before it would say it."
+    )
+
+
+def _bits(search: ObservationSearch, states: np.ndarray, one: Unknown) -> float:
+    """How much a line about this would say: the entropy of its values."""
+    _, counts = np.unique(search.cells.column(states, *one.variable), return_counts=True)
+    shares = counts / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _unknown(search: ObservationSearch) -> Iterator[Unknown]:
+    yield Unknown(("next_record",), "how many records are sent", "a `send` line for each record")
+    if alters_partitions(search.instance):
+        what = "how often leader and ISR have changed"
+        yield Unknown(("controller_partition_epoch",), what, "a `metadata` line with a partition epoch")
+    else:
+        what = "how often the leader has changed"
+        yield Unknown(("controller_epoch",), what, "a `metadata` line with a leader epoch")
+    for replica, broker in enumerate(search.script.recording.brokers):
+        end = f"a `log_end` or `disk` line of broker {broker}"
+        yield Unknown(("log_end_offset", replica), f"the log end offset of broker {broker}", end)
+        mark = f"a `high_watermark` line of broker {broker}"
+        yield Unknown(("high_watermark", replica), f"the high watermark of broker {broker}", mark)
+
+
+MOST_EXAMPLES = 5
+
+LEFT_OUT = (
+    "a reassignment while the leader is not active, or after which no active member of the ISR stays, is not modelled"
+)
+
+WhyNotTaken = Callable[[Trace], str]
+"""Why a system with clocks cannot take a trace; empty if it can."""
+
+FURTHER_BYTES = 20 << 20
+"""The memory for each further search: whether a path keeps all promises, or keeps to time, is less important than a
+fast answer."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The size and cost of a search; `states[i]` counts the states before line i, its last entry those at the end."""
+
+    states: tuple[int, ...]
+    generated: int
+    seconds: float
+    bytes_used: int
+
+
+@dataclass(frozen=True)
+class NothingToFollow:
+    """The recording says nothing about any state."""
+
+    path: Path
+    exit_code: int = 21
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A path that explains the recording; `passed[i]` is the number of lines passed after its state i.
+
+    `failures` are the properties that the path violates: a behaviour of the model can violate properties. If
+    `is_shortest`, no path with fewer steps explains the recording. If `fail_all`, every path that explains it violates
+    a promise; otherwise that is not decided, or there is no violation.
+    """
+
+    recording: Recording
+    trace: Trace
+    passed: tuple[int, ...]
+    effort: Effort
+    failures: tuple[Failure, ...] = ()
+    is_shortest: bool = True
+    fail_all: bool = False
+    untimely: str | None = None
+    """Why a system with clocks cannot take the trace; empty if it can, None if none was asked."""
+
+    def judged(self) -> Explained:
+        """The same, with the promises that the trace breaks."""
+        return replace(self, failures=tuple(failures_of(self.trace)))
+
+    @property
+    def exit_code(self) -> int:
+        """12 if a property is violated, as for a search that finds the violation."""
+        return 12 if any(failure.verdict == VIOLATED for failure in self.failures) else 0
+
+
+@dataclass(frozen=True)
+class UnmetClaim:
+    """A claim of the rejected line, in words; the number of states in which it is true (`true_of`); and, for the other
+    states, the most frequent actual values with their numbers of states (`instead`).
+    """
+
+    claim: str
+    true_of: int
+    instead: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """All paths were explored, and none passes this line. `possible` is the number of states reached before it, which
+    the search still holds, so that the report can say what excludes the line.
+    """
+
+    recording: Recording
+    instance: Instance
+    line: Line
+    possible: int
+    unmet: tuple[UnmetClaim, ...]
+    effort: Effort
+    search: ObservationSearch
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
+class RejectedAfter:
+    """No path explains the recording: all were tried that agree with what later lines say (foreseen.py). Then a limit
+    ended the search for the first line that no path passes, which is `line` or a later one.
+    """
+
+    recording: Recording
+    instance: Instance
+    line: Line
+    why: str
+    effort: Effort
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A limit ended the search, or the user did (`why` is then interrupt), or something that is not modelled happens
+    before `line` (`why` says what); all lines before `line` are explained.
+
+    Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
+    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most (hints.py).
+    """
+
+    path: Path
+    recording: Recording | None
+    line: Line | None
+    why: str
+    effort: Effort
+    hint: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """3, or 130 if the user ended the search."""
+        return 130 if self.why == "interrupt" else 3
+
+
+Outcome = Explained | Rejected | RejectedAfter | Undecided | NothingToFollow
+
+
+def follow_recording(
+    path: Path,
+    protocol: str,
+    values: Mapping[str, int] | None = None,
+    *,
+    swaps: Mapping[str, str] | None = None,
+    memory: int = 4 << 30,
+    seconds: float | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+    announce: Callable[[str], None] = lambda message: None,
+    content: bytes | None = None,
+    objects: Objects | None = None,
+    why_not_taken: WhyNotTaken | None = None,
+) -> Outcome:
+    """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
+
+    `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
+    above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
+    of times; with `retries`, at most that many times, and a record may be in the log several times. Where a log shows
+    copies of records, `retries` is their number unless it is given. If `content` or
+    `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks whether it
+    takes a trace; such a trace is preferred. Raises UsageError for bad input.
+    """
+    budget = Budget(seconds, memory)
+    following = _Following(
+        path, protocol, dict(values or {}), dict(swaps or {}), budget, report, announce, why_not_taken
+    )
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            return following.run(content, objects)
+    except Spent as spent:
+        return following.ended(spent.why)
+    except OutOfTimeError:
+        return following.ended("seconds")
+
+
+def not_modelled(line: Remark) -> str:
+    """Why nothing is decided after a line that says that something happens which is not modelled."""
+    return f"{line.unmodelled} ({line.spot}) is not modelled"
+
+
+@dataclass
+class _Following:
+    """What `follow_recording` was asked, and how far it has come: the recording that is followed, the search for a path
+    of it, and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
+    `leaves_out`: a search without a path has come to a state in which the model leaves something out (rules.py).
+    """
+
+    path: Path
+    protocol: str
+    given: Mapping[str, int]
+    swaps: Mapping[str, str]
+    budget: Budget
+    report: Callable[[Progress], None]
+    announce: Callable[[str], None]
+    why_not_taken: WhyNotTaken | None
+    began: float = field(default_factory=time.monotonic)
+    recording: Recording | None = None
+    search: ObservationSearch | None = None
+    explanation: Explained | None = None
+    is_judged: bool = False
+    leaves_out: bool = False
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether producers may send records again any number of times."""
+        return "retries" not in self.given
+
+    def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
+        """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
+        recording = read_recording(self.path, content, objects)
+        if recording.is_empty:
+            return NothingToFollow(self.path)
+        if not has_kraft(registry.load("kafka")[0].instance(self.protocol)):
+            recording = recording.without_reassignments(f"a reassignment of replicas by the rules of {self.protocol}")
+        if recording.unclean_election is None and self.given.get("unclean_elections"):
+            recording = replace(recording, unclean_election=True)
+        if recording.copies:
+            self.given = {"retries": recording.copies} | dict(self.given)
+        outcome = self.in_every_way(recording)
+        if self.leaves_out and isinstance(outcome, Rejected | RejectedAfter):
+            return Undecided(self.path, recording, outcome.line, LEFT_OUT, outcome.effort)
+        unmodelled = recording.unmodelled
+        if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
+            return outcome
+        # What follows may be the effect of what is not modelled; what comes before is not.
+        before = recording.until(unmodelled.n)
+        self.explanation, self.is_judged = None, False
+        earlier = None if before.is_empty else self.in_every_way(before)
+        if earlier is not None and earlier.exit_code != 0:
+            return earlier
+        return self.unmodelled(recording, outcome)
+
+    def unmodelled(self, recording: Recording, outcome: Explained | Rejected | RejectedAfter) -> Undecided:
+        """The outcome in place of a failure that may be the effect of something that is not modelled."""
+        cause = recording.unmodelled
+        assert cause is not None
+        line = next(line for line in (*recording.lines, None) if line is None or line.n >= cause.n)
+        if not isinstance(outcome, Explained):
+            line = outcome.line
+        return Undecided(self.path, recording, line or recording.lines[-1], not_modelled(cause), outcome.effort)
+
+    def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
+        """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
+        requests = unknown_requests(recording)
+        furthest: Rejected | RejectedAfter | None = None
+        for number, way in enumerate(ways(recording, requests), 1):
+            outcome = self.followed(way)
+            if not isinstance(outcome, Rejected | RejectedAfter):
+                return outcome
+            if furthest is None or outcome.line.n > furthest.line.n:
+                furthest = outcome
+            if number >= 1 << MOST_REQUESTS:
+                break
+        assert furthest is not None
+        if len(requests) > MOST_REQUESTS:
+            return Undecided(self.path, recording, furthest.line, "sends", furthest.effort)
+        return furthest
+
+    def ended(self, why: str) -> Outcome:
+        """The outcome if a limit, or the user, ends the work here. No limit applies to it."""
+        outcome, recording = self.so_far(why), self.recording
+        if (
+            isinstance(outcome, Undecided)
+            or outcome.exit_code == 0
+            or recording is None
+            or recording.unmodelled is None
+        ):
+            return outcome
+        return self.unmodelled(recording, outcome)
+
+    def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
+        """What is known when a limit, or the user, ends the work here."""
+        if self.explanation is not None and self.is_judged:
+            return self.explanation
+        nothing = Effort((), 0, time.monotonic() - self.began, 0)
+        if self.explanation is not None:
+            return Undecided(self.path, self.recording, None, why, self.explanation.effort)
+        if self.recording is None:
+            return Undecided(self.path, None, None, why, nothing)
+        if self.search is None:
+            return Undecided(self.path, self.recording, self.recording.lines[0], why, nothing)
+        if self.search.last is not None:
+            return Undecided(self.path, self.recording, None, why, _effort(self.search))
+        line = self.recording.lines[self.search.furthest]
+        if self.search.is_exhausted and why != "interrupt":
+            return RejectedAfter(self.recording, self.search.instance, line, why, _effort(self.search))
+        return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
+
+    def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
+        """The outcome for a recording, with batches as single records if such a path explains it. Raises UsageError."""
+        self.recording = recording
+        short = folded(recording)
+        outcome = None if short is None else self.outcome(short)
+        if outcome is None or isinstance(outcome, Rejected | RejectedAfter):
+            return self.outcome(recording)
+        return outcome
+
+    def outcome(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
+        """The outcome for a recording. Raises UsageError."""
+        self.recording, self.search = recording, None
+        try:
+            instance = self.instance(recording, 1 if self.is_idempotent else None)
+            kernel = kernel_of(instance, self.announce)
+        except UsageError as error:
+            raise UsageError(f"{self.path}: {error}") from None
+        script = Script(recording, instance)
+
+        def search(
+            memory: int, *, keeps_promises: bool = False, in_time: Dropped | None = None, finds_line: bool = False
+        ) -> ObservationSearch:
+            return ObservationSearch(
+                *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
+                keeps_promises=keeps_promises,
+                in_time=in_time,
+                finds_line=finds_line,
+            )
+
+        self.search = first = search(self.budget.memory, finds_line=True)
+        first.run()
+        self.leaves_out |= first.last is None and first.leaves_out
+        if first.stopped is not None and first.last is None:
+            return self.so_far(first.stopped)
+        if first.last is None:
+            return _rejected(first)
+        self.explanation, self.search = self.explained(first), None
+        del first  # its states
+        return self.preferred(search)
+
+    def preferred(self, search: Callable[..., ObservationSearch]) -> Explained:
+        """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
+
+        def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
+            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
+            further.run()
+            return further
+
+        def timely(*, keeps_promises: bool) -> Explained | None:
+            tries = (another(keeps_promises=keeps_promises, in_time=dropped) for dropped in Dropped)
+            return next(filter(None, map(self.timely, tries)), None)
+
+        assert self.explanation is not None
+        found = self.explanation
+        if found.untimely:
+            found = timely(keeps_promises=False) or found
+        self.explanation = found = found.judged()
+        self.is_judged = True
+        if found.exit_code == 0:
+            return found
+        second = another(keeps_promises=True)
+        if second.last is None:
+            return replace(found, fail_all=second.is_exhausted and not found.recording.is_folded)
+        keeping = self.explained(second)
+        if keeping.untimely:
+            keeping = timely(keeps_promises=True) or keeping
+        keeping = keeping.judged()
+        return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else found
+
+    def timely(self, search: ObservationSearch) -> Explained | None:
+        """The outcome of a search for a path in time, if the executable cluster takes the path that it found."""
+        if search.last is None:
+            return None
+        found = self.explained(search)
+        return None if found.untimely else replace(found, is_shortest=False)
+
+    def instance(self, recording: Recording, sent_again: int | None) -> Instance:
+        """The instance of the model for a recording."""
+        return instance_for(size_of(recording), self.protocol, self.given, self.swaps, sent_again)
+
+    def explained(self, search: ObservationSearch) -> Explained:
+        """The outcome of a search that has found a path, before the promises are judged."""
+        recording, found = search.script.recording, search.path()
+        again = sum(search.instance.step(number).action == SEND_AGAIN for number in found.steps)
+        instance = self.instance(recording, again if self.is_idempotent else None)
+        options = f"--protocol {self.protocol}{_given(search.instance, self.given)}"
+        command = f"conform follow {escaped(shlex.quote(str(self.path)))} {options}"
+        trace = from_steps(instance, found.initial, found.steps, None, command)
+        is_shortest = search.is_shortest and not recording.is_folded
+        why = None if self.why_not_taken is None else self.why_not_taken(trace)
+        return Explained(recording, trace, found.passed, _effort(search), is_shortest=is_shortest, untimely=why)
+
+
+def _rejected(search: ObservationSearch) -> Rejected:
+    """The outcome of a search that has tried everything, and found no path."""
+    recording = search.script.recording
+    states, monitors = search.waiting()
+    unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
+    line = recording.lines[search.furthest]
+    return Rejected(recording, search.instance, line, len(states), unmet, _effort(search), search)
+
+
+def _effort(search: ObservationSearch) -> Effort:
+    return Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
+
+
+def _given(instance: Instance, values: Mapping[str, int]) -> str:
+    """The entries that the user gave, as options of the command line."""
+    entries = instance.model.entries
+    words = [
+        f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"
+        for name, value in values.items()
+    ]
+    words += [f"--swap {action}={protocol}" for action, protocol in instance.swaps.items()]
+    return "".join(f" {word}" for word in words)
+
+
+def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
+    """In how many of these states a claim is true, and what is true instead in the others."""
+    truths = claim.is_true(states, monitors)
+    columns = claim.columns(states[~truths], monitors[~truths])
+    found: list[tuple[str, int]] = []
+    if columns and len(columns[0]):
+        rows, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+        told: dict[str, int] = {}
+        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+            text = claim.told(row)
+            told[text] = told.get(text, 0) + count
+        found = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
+    elif not columns:
+        found = [(claim.told(()), len(states))]
+    return UnmetClaim(claim.says, int(truths.sum()), tuple(found))

@@ -1,0 +1,234 @@
+"""What a search remembers of a path besides its last state, packed into one number, the monitor: the number of passed
+lines, the checkpoints observed so far, and whether a record was acknowledged at another offset than the recorded one.
+
+In:  a script.
+Out: the bit fields of that number, and how each step changes them. For that: for each process of each broker, the
+     observed checkpoints in order; for each line with a checkpoint, how many of them it needs; for each start, the
+     checkpoints that the broker can restart with.
+
+A checkpoint is a high watermark that the broker had in memory before the checkpoint was observed, and not before the
+high watermarks of earlier observed checkpoints. A checkpoint may be observed repeatedly. A broker that is down or
+frozen writes none. An observed checkpoint is matched with the first state that has its high watermark: any later match
+would allow less. So a path determines its monitor, and the search never has to guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault
+from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
+from isrcheck.conformance.follow.search.script import FaultStage, Script
+from isrcheck.models.messages import UsageError
+
+
+class Known(Enum):
+    """What is known about the checkpoint that a broker restarts with."""
+
+    SEEN = "the one that was observed while it was down"
+    AT_STOP = "the high watermark that it had when it was shut down"
+    SINCE_SEEN = "any high watermark that it had since the last observed one"
+
+
+@dataclass
+class Process:
+    """One process of a broker, from one start to the next: the distinct observed checkpoints, in order."""
+
+    values: list[int] = field(default_factory=list)
+    ends: Known | None = None
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What has to be true when a line with a checkpoint is passed: `count` of the observed values have occurred.
+
+    They are high watermarks of the running process of the broker. `is_possible` is False if the checkpoint differs from
+    the last observed one although no process could write it.
+    """
+
+    replica: int
+    count: int
+    is_possible: bool
+
+
+class Sightings:
+    """The checkpoints that the lines of a script show."""
+
+    def __init__(self, script: Script) -> None:
+        recording = script.recording
+        replicas = range(len(recording.brokers))
+        self.processes: list[list[Process]] = [[Process()] for _ in replicas]
+        self.needed: dict[int, Needed] = {}
+        seen_still: dict[int, int] = {}
+        for position, stage in enumerate(script.stages):
+            line = stage.line
+            if isinstance(line, Disk) and line.checkpoint is not None:
+                replica = recording.replica(line.broker)
+                process = self.processes[replica][-1]
+                stands_still = replica in stage.down | stage.frozen
+                is_possible = not stands_still or seen_still.setdefault(replica, line.checkpoint) == line.checkpoint
+                if not process.values or process.values[-1] != line.checkpoint:
+                    process.values.append(line.checkpoint)
+                if replica in stage.down:
+                    process.ends = Known.SEEN
+                self.needed[position] = Needed(replica, len(process.values), is_possible)
+            if isinstance(stage, FaultStage) and isinstance(line, Fault):
+                if line.what is FaultKind.START:
+                    process = self.processes[stage.replica][-1]
+                    if stage.replica in stage.stopping:
+                        process.ends = Known.AT_STOP
+                    elif process.ends is None:
+                        process.ends = Known.SINCE_SEEN
+                    self.processes[stage.replica].append(Process())
+                if line.what is FaultKind.KILL and stage.replica in seen_still:
+                    # The checkpoint was observed while the broker was frozen, and was not written since.
+                    self.processes[stage.replica][-1].ends = Known.SEEN
+                if stage.replica not in stage.frozen or line.what is not FaultKind.KILL:
+                    seen_still.pop(stage.replica, None)
+
+
+WORD_BITS = 64
+NEVER = -1
+"""The value for no further checkpoint; not a high watermark."""
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A bit field of the monitor: the number of its lowest bit, and its width."""
+
+    shift: int
+    width: int
+
+    def read(self, monitors: Words) -> Numbers:
+        """The value of the field in each of these monitors."""
+        mask = np.uint64((1 << self.width) - 1)
+        return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
+
+    def write(self, monitors: Words, values: Numbers) -> None:
+        """Write a value into each of these monitors."""
+        mask = np.uint64(((1 << self.width) - 1) << self.shift)
+        monitors &= ~mask
+        monitors |= values.astype(np.uint64) << np.uint64(self.shift)
+
+
+class Monitor:
+    """The bit fields of a monitor, and the tables that say how they change."""
+
+    def __init__(self, script: Script, cells: Cells) -> None:
+        self.cells = cells
+        self.sightings = Sightings(script)
+        self._used = 0
+        stages = len(script.stages) + 1
+        self.passed = self._field(len(script.stages))
+        self.seen = [
+            self._field(max(len(process.values) for process in processes)) for processes in self.sightings.processes
+        ]
+        log_size = cells.instance.configuration.log_size
+        self.since: list[Bits | None] = [
+            self._field((2 << log_size) - 1) if any(process.ends is Known.SINCE_SEEN for process in processes) else None
+            for processes in self.sightings.processes
+        ]
+        self.offsets: Mapping[int, int] = {
+            script.recording.record(line.value): line.offset
+            for _, line in script.recording.claims(Acked)
+            if line.offset is not None
+        }
+        self.elsewhere = {record: self._field(1) for record in self.offsets}
+        if self._used > WORD_BITS:
+            raise UsageError(
+                f"{script.recording.path}: {self._used} bits are needed for what a state does not hold,"
+                f" more than {WORD_BITS}; split the recording"
+            )
+        incarnations = [stage.incarnations for stage in script.stages]
+        incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
+        self.incarnations = incarnations
+        self.next_value = [self._next_values(replica, incarnations) for replica in range(len(self.seen))]
+        self.collects = [
+            np.array(
+                [self.sightings.processes[r][incarnations[s][r]].ends is Known.SINCE_SEEN for s in range(stages)], bool
+            )
+            for r in range(len(self.seen))
+        ]
+
+    def _field(self, most: int) -> Bits:
+        bits = Bits(self._used, most.bit_length())
+        self._used += bits.width
+        return bits
+
+    def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
+        """A table: by stage and by number of checkpoints observed so far, the next observed value, or NEVER."""
+        table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
+        for stage, counts in enumerate(incarnations):
+            values = self.sightings.processes[replica][counts[replica]].values
+            table[stage, : len(values)] = values
+        return table
+
+    def see(self, monitors: Words, replica: int, values: Numbers) -> None:
+        """Record for each monitor the high watermark that this replica has in memory or reads from its checkpoint."""
+        stages = self.passed.read(monitors)
+        seen = self.seen[replica].read(monitors)
+        seen += self.next_value[replica][stages, seen] == values
+        self.seen[replica].write(monitors, seen)
+        since = self.since[replica]
+        if since is not None:
+            collects = self.collects[replica][stages] & (self.next_value[replica][stages, seen] == NEVER)
+            since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
+
+    def look(self, monitors: Words, states: Words) -> None:
+        """Record the high watermarks of all replicas in these states. A replica that is down keeps its last one."""
+        for replica in range(len(self.seen)):
+            self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
+
+    def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
+        """Record for each monitor the checkpoint with which this replica was started; the start is already passed."""
+        nothing = np.zeros(len(monitors), np.int64)
+        self.seen[replica].write(monitors, nothing)
+        since = self.since[replica]
+        if since is not None:
+            since.write(monitors, nothing)
+        self.see(monitors, replica, checkpoints)
+
+    def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
+        """For each monitor, whether this replica can be started with the given checkpoint."""
+        allowed: Truths = np.zeros(len(monitors), bool)
+        stages = self.passed.read(monitors)
+        for stage in np.unique(stages):
+            rows = stages == stage
+            process = self.sightings.processes[replica][self.incarnations[int(stage)][replica]]
+            if process.ends is Known.AT_STOP:
+                allowed[rows] = checkpoints[rows] == high_watermarks[rows]
+            elif process.ends is Known.SEEN:
+                allowed[rows] = checkpoints[rows] == process.values[-1]
+            else:
+                since = self.since[replica]
+                assert since is not None
+                allowed[rows] = (since.read(monitors[rows]) >> checkpoints[rows] & 1) == 1
+        return allowed
+
+    def note_acknowledged(
+        self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
+    ) -> None:
+        """Note for each acknowledgement whether the acting broker has the record at another than the recorded offset.
+
+        `after` are the successors; `parents` gives their predecessors as rows of `before`.
+        """
+        for record, offset in self.offsets.items():
+            was = self.cells.column(before, "acknowledged", record)[parents]
+            newly = self.cells.column(after, "acknowledged", record) > was
+            if not newly.any():
+                continue
+            rows = np.flatnonzero(newly)
+            there = np.zeros(len(rows), bool)
+            if offset < self.cells.instance.configuration.log_size:
+                for replica in range(len(self.seen)):
+                    held = self.cells.column(after[rows], "log_record", replica, offset) == record
+                    there |= (actors[rows] == replica) & held
+            changed = monitors[rows]
+            self.elsewhere[record].write(changed, (~there).astype(np.int64))
+            monitors[rows] = changed

@@ -1,0 +1,141 @@
+"""Judges the promises of the model in single states, and on the path that explains a recording.
+
+In:  packed states, one row each; the trace that explains a recording, and the number of lines passed after each of its
+     states.
+Out: for each state whether every promise about single states is true, or its failure permitted; for each property that
+     fails on the path (a behaviour of the model can violate properties), its first failure, and the lines that report
+     it.
+
+A kernel counts the failures in a range of states, and names the first; so small ranges are judged, and the rest of a
+range again after each failure. Promises about transitions are judged only on whole paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.states import spell_element
+from isrcheck.traces.explaining import attribution
+from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+
+PROMISE = "acked_not_lost"
+"""The promise that no acknowledged record is lost."""
+
+RANGE = 32
+"""The number of states that are judged together."""
+
+
+class Keeping:
+    """Judges the promises of an instance, or only the one of this name."""
+
+    def __init__(self, instance: Instance, kernel: Kernel, only: str | None = None) -> None:
+        self.kernel = kernel
+        promises = {
+            prop.name
+            for prop in instance.properties
+            if prop.kind is Kind.ALWAYS and not prop.of_steps and only in (None, prop.name)
+        }
+        self.numbers = np.array([at for at, prop in enumerate(instance.model.properties) if prop.name in promises])
+        self.active = np.zeros(len(instance.model.properties) + 1, np.int8)
+        self.active[self.numbers] = 1
+        self.buffer = kernel.layout.buffer(instance)
+        self.results = KernelResults(len(instance.model.properties))
+
+    def keep(self, states: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """For each of these states, whether it keeps all promises."""
+        states = np.ascontiguousarray(states)
+        kept: NDArray[np.bool_] = np.ones(len(states), bool)
+        for first in range(0, len(states), RANGE):
+            last = min(first + RANGE, len(states))
+            failing = self._first_failing(states, first, last)
+            while failing is not None:
+                kept[failing] = False
+                failing = self._first_failing(states, failing + 1, last)
+        return kept
+
+    def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
+        """The first state of a range that breaks a promise without permission."""
+        self.results.clear()
+        self.kernel.check(
+            *(states.ctypes.data, first, last, self.buffer.ctypes.data),
+            *(self.active.ctypes.data, self.results.address),
+        )
+        return self.results.first_found(self.numbers)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
+
+    `loss` describes the lost record, if the property failed because a record was lost; otherwise it is None.
+    """
+
+    name: str
+    verdict: str
+    until: Trace
+    loss: attribution.Loss | None
+
+    @property
+    def step(self) -> int:
+        """The number of the step after which the property fails."""
+        return self.until.length
+
+
+def failures_of(trace: Trace) -> list[Failure]:
+    """All properties that fail in the trace, in the order of the model; violated takes precedence over permitted."""
+    promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
+    return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
+
+
+def _failure(trace: Trace, prop: Property) -> Failure | None:
+    found = judgements(trace.instance, prop, trace.states, trace.steps)
+    verdict = next((word for word in (VIOLATED, PERMITTED) if word in found), None)
+    if verdict is None:
+        return None
+    at = found.index(verdict)
+    until = replace(
+        trace,
+        states=trace.states[: at + 1],
+        steps=trace.steps[:at],
+        property_name=prop.name,
+        verdict=verdict,
+    )
+    return Failure(prop.name, verdict, until, attribution.find_loss(until))
+
+
+def summary(failures: Sequence[Failure], recording: Recording) -> str:
+    """The failures in one line: each with its step, and a lost record by its name in the recording."""
+    return "; ".join(_summary(failure, recording) for failure in failures)
+
+
+def _summary(failure: Failure, recording: Recording) -> str:
+    told = f"{failure.verdict} {failure.name} at step {failure.step}"
+    loss = failure.loss
+    return told if loss is None else f"{told}: {recording.values[loss.record]} is {loss.outcome}"
+
+
+def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
+    """The report on a failure: the line of the recording after which it occurs, and the responsible steps."""
+    seen = passed[failure.step - 1] if failure.step else 0
+    after = f", after {recording.lines[seen - 1].spot}" if seen else ""
+    head = f"{_summary(failure, recording)}{after}"
+    named = [_named(line, failure, recording) for line in attribution.lines(failure.until)]
+    return [head, *(f"  {line}" for line in named)]
+
+
+def _named(line: str, failure: Failure, recording: Recording) -> str:
+    """A line about the failure, with the lost record's name in the recording added."""
+    if failure.loss is None:
+        return line
+    letter = f"record {spell_element(failure.loss.record)}:"
+    return line.replace(letter, f"{letter[:-1]} ({recording.values[failure.loss.record]}):", 1)

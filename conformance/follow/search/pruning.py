@@ -1,0 +1,238 @@
+"""What later lines say of states: cells that are no longer read, and states from which no path passes all lines, as a
+later line contradicts what can no longer change.
+
+In:  a script, and packed states with the numbers of lines that they have passed.
+Out: the same states, in which unread cells have one value, so that states that differ only in them are one (`Unread`);
+     for each of them, whether a later line contradicts it (`Foreseen`).
+
+No line shows the messages that a partitioned leader has on their way to brokers that follow another leader by now, nor
+the high watermark of a broker that nobody will read from. Each such cell has a handful of values, and a search goes
+through all combinations of them. With KRaft, this module knows three kinds of cells that are dead:
+
+1. *The fetch of a follower at a leader that it will never follow again*, with its response. To send a fetch, to serve
+   it and to apply its response, the follower has to follow this leader; the leader's answer to a parked fetch, and the
+   loss of a response, change only the same cells.
+2. *The request for an ISR of a broker that will never lead again.* The controller refuses it, because its sender is not
+   the leader of record, and answers are heard by leaders only. All of this changes only the same cells.
+3. *The high watermark of a broker that will never lead again, and that of its responses*, if no later line shows a
+   checkpoint or high watermark of this broker, or starts it. A follower only copies it from its responses and keeps it
+   within its log. (Where a follower truncates a log that has no epoch to its high watermark, the log is empty.)
+
+A broker will never follow a leader again if it does not follow it now, the leader is not the one of record, no
+announcement that the broker has yet to apply names it, and no election that the script allows elects it from here on.
+Each of these stays true once all of them are, so a cell that is dead stays dead.
+
+Nothing is lost, and nothing invented: two states that differ only in dead cells allow the same steps, except those that
+change only dead cells, which lead from a state to one of the same class; the other steps lead to such states again; and
+the same lines are true in both. So the classes are a bisimulation up to steps without effect. A step that a search
+takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a path are those
+of a path of the model itself, which `from_steps` takes again without this module. Promises may read these cells: a
+search that judges promises in every state clears nothing. Nor does one that does not know all later lines (online/).
+
+A record is acknowledged once. If that was at another offset than a later line says, the monitor remembers it
+(monitor.py), and no path passes this line.
+
+Since 2.8 every change of leader, leader epoch or ISR at the controller begins a new partition epoch, and partition
+epochs never fall. So a partition epoch has one record. A metadata line with this partition epoch that is yet to be
+passed is true only in states with its leader, leader epoch and ISR; a state that has this partition epoch, and another
+record, can never pass it. A search leaves such states until it has tried all others: if no other is left, no path
+explains the recording; and only which line is the first that none passes depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.recorded.lines import Acked, AlterRequest, Disk, Fault, HighWatermark, Line, Metadata
+from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Variable, Words
+from isrcheck.conformance.follow.search.monitor import Monitor
+from isrcheck.conformance.follow.search.script import NOBODY, Script, alters_partitions, has_kraft, is_old
+from isrcheck.models.language.declarations import NONE
+
+FETCH = {
+    **dict.fromkeys(("fetch", "fetch_offset", "response_high_watermark", "response_log_start_offset"), 0),
+    **dict.fromkeys(("diverging_epoch", "diverging_end_offset"), 0),
+    **dict.fromkeys(("response_record", "response_epoch"), NONE),
+}
+"""The fields of a fetch and its response, indexed by follower and leader, with their values without a fetch."""
+
+REQUEST = ("alter_partition", "requested_leader_epoch", "requested_partition_epoch")
+REQUEST_MEMBERS = ("requested_isr", "requested_broker_epoch")
+"""The fields of a request for an ISR; the latter also have a member as an index. Without a request, all are 0."""
+
+Pattern = tuple[Words, Words]
+"""The bits to keep, and the bits to set."""
+
+
+class Unread:
+    """Sets the dead cells of states to one value."""
+
+    def __init__(self, script: Script, cells: Cells) -> None:
+        self.cells = cells
+        self.is_used = has_kraft(cells.instance)
+        configuration = cells.instance.configuration
+        self.replicas = range(configuration.replicas)
+        self.announcements = range(configuration.partition_changes + 1)
+        if not self.is_used:
+            return
+        self.may_be_elected = _elections(script, configuration.elections + 1, len(self.replicas))
+        self.has_request = _shown_later(script, len(self.replicas), _request)
+        self.has_high_watermark = _shown_later(script, len(self.replicas), _high_watermark)
+        self.fetches = {
+            (follower, leader): self._pattern(self._fetch(follower, leader))
+            for follower in self.replicas
+            for leader in self.replicas
+        }
+        self.requests = [self._pattern(self._request(leader)) for leader in self.replicas]
+        self.high_watermarks = [self._pattern(self._high_watermark(replica)) for replica in self.replicas]
+
+    def clear(self, states: Words, stages: Numbers) -> None:
+        """Set the dead cells of these states, in place; `stages` are the numbers of lines that they have passed."""
+        if not self.is_used or not len(states):
+            return
+        column = self.cells.column
+        record, epochs = column(states, "controller_leader"), column(states, "controller_epoch")
+        named = [column(states, "metadata_leader", one) for one in self.announcements]
+        elected = self.may_be_elected[stages, epochs]
+        for broker in self.replicas:
+            leader, position = column(states, "leader", broker), column(states, "metadata_position", broker)
+            for other in self.replicas:
+                may_follow: Truths = (leader == other) | (record == other) | elected[:, other]
+                for one in self.announcements:
+                    may_follow |= (named[one] == other) & (position < one)
+                if other != broker:
+                    _set(states, ~may_follow, self.fetches[broker, other])
+                    continue
+                _set(states, ~may_follow & ~self.has_request[stages, broker], self.requests[broker])
+                _set(states, ~may_follow & ~self.has_high_watermark[stages, broker], self.high_watermarks[broker])
+
+    def _pattern(self, values: dict[Variable, int]) -> Pattern:
+        mask, words = self.cells.pattern(values)
+        return ~mask, words
+
+    def _fetch(self, follower: int, leader: int) -> dict[Variable, int]:
+        offsets = range(self.cells.instance.configuration.log_size)
+        found: dict[Variable, int] = {}
+        for name, value in FETCH.items():
+            if value == NONE:
+                found.update({(name, follower, leader, offset): value for offset in offsets})
+            else:
+                found[name, follower, leader] = value
+        return found
+
+    def _request(self, leader: int) -> dict[Variable, int]:
+        found: dict[Variable, int] = {(name, leader): 0 for name in REQUEST}
+        found.update({(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas})
+        return found
+
+    def _high_watermark(self, replica: int) -> dict[Variable, int]:
+        found: dict[Variable, int] = {("high_watermark", replica): 0}
+        found.update({("response_high_watermark", replica, leader): 0 for leader in self.replicas})
+        return found
+
+
+def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
+    kept, words = pattern
+    states[rows] = states[rows] & kept | words
+
+
+def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
+    """A table: by stage, by leader epoch and by replica, whether an election from then on may elect the replica.
+
+    It is as wide as the rules (rules.py): any replica in an epoch that is skipped, or whose leader no line names.
+    """
+    found = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
+    if not script.recording.has_epochs:
+        found[:] = True
+        return found
+    for position, stage in reversed(list(enumerate(script.stages))):
+        found[position] = found[position + 1]
+        found[position, : max(0, stage.most_epoch - 1)] = True
+        if stage.leader == NOBODY:
+            found[position, : stage.most_epoch] = True
+        else:
+            found[position, : stage.most_epoch, stage.leader] = True
+    return found
+
+
+def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int | None]) -> NDArray[np.bool_]:
+    """A table: by stage and by replica, whether a line from then on is about it (`broker_of` names its broker)."""
+    found = np.zeros((len(script.stages) + 1, replicas), bool)
+    for position, stage in enumerate(script.stages):
+        broker = broker_of(stage.line)
+        if broker is not None:
+            found[: position + 1, script.recording.replica(broker)] = True
+    return found
+
+
+def _request(line: Line) -> int | None:
+    return line.leader if isinstance(line, AlterRequest) else None
+
+
+def _high_watermark(line: Line) -> int | None:
+    if isinstance(line, Disk):
+        return None if line.checkpoint is None else line.broker
+    if isinstance(line, Fault):
+        return line.broker if line.what is FaultKind.START else None
+    return line.broker if isinstance(line, HighWatermark) else None
+
+
+ANY = -2
+"""The value of what no line shows; -1 is nobody."""
+
+
+class Foreseen:
+    """The records that lines show. `records[stage, partition_epoch]` is the one that a line from this stage on shows:
+    the leader, the leader epoch, and for each replica whether it is in the ISR; ANY if none does.
+    """
+
+    def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
+        self.cells = cells
+        self.monitor = monitor
+        self.acknowledgements = {
+            script.recording.record(line.value): position
+            for position, line in script.recording.claims(Acked)
+            if line.offset is not None
+        }
+        self.has_partition_epochs = alters_partitions(script.instance)
+        configuration = cells.instance.configuration
+        self.replicas = range(configuration.replicas)
+        stages, epochs = len(script.stages) + 1, configuration.partition_changes + 1
+        self.records: NDArray[np.int64] = np.full((stages, epochs, 2 + len(self.replicas)), ANY, np.int64)
+        recording, newest = script.recording, 0
+        for position, line in recording.claims(Metadata):
+            if is_old(recording, line, newest):
+                continue
+            if line.leader_epoch is not None:
+                newest = line.leader_epoch - recording.first_epoch
+            if line.partition_epoch is None or line.partition_epoch >= epochs:
+                continue
+            of_line = self.records[: position + 1, line.partition_epoch]
+            of_line[of_line[:, 2] == ANY] = [
+                ANY if line.leader is None else recording.replica(line.leader),
+                ANY if line.leader is None or line.leader_epoch is None else newest,
+                *(int(broker in line.isr) for broker in recording.brokers),
+            ]
+
+    def contradicts(self, states: Words, monitors: Words) -> Truths:
+        """For each of these states, whether a line that it has yet to pass contradicts it."""
+        stages = self.monitor.passed.read(monitors)
+        truths: Truths = np.zeros(len(states), bool)
+        for record, position in self.acknowledgements.items():
+            truths |= (stages <= position) & (self.monitor.elsewhere[record].read(monitors) == 1)
+        return truths | self._in_record(states, stages) if self.has_partition_epochs else truths
+
+    def _in_record(self, states: Words, stages: Numbers) -> Truths:
+        """Whether a line from its stage on shows another record of its partition epoch."""
+        truths: Truths = np.zeros(len(states), bool)
+        column = self.cells.column
+        records = self.records[stages, column(states, "controller_partition_epoch")]
+        columns = [column(states, "controller_leader"), column(states, "controller_epoch")]
+        columns += [column(states, "controller_isr", replica) for replica in self.replicas]
+        for shown, actual in zip(records.T, columns, strict=True):
+            truths |= (shown != ANY) & (shown != actual)
+        return truths

@@ -1,0 +1,186 @@
+"""Reads the lines of a wire recording: requests, responses, and faults.
+
+In:  a file of lines, as a proxy between brokers and clients writes them.
+Out: a `Message` or a `Happening` for each line, one at a time. Every defect is one UsageError with file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from isrcheck.conformance.follow.format.ndjson import (
+    UnreadableError,
+    bad_line,
+    get,
+    lines_of,
+    objects_of,
+    parsed,
+)
+from isrcheck.conformance.follow.recorded.faults import fault_in
+
+Value = TypeVar("Value")
+
+NOTE = "note"
+"""The remark of a person, who types it while `conform record` runs."""
+
+FILE = "wire.ndjson"
+"""The name of a wire recording in its folder."""
+
+MESSAGES = ("request", "response", "held", "dropped")
+"""The kinds of lines that only wire recordings have."""
+
+MOST_LINES = 1_000_000
+"""The longest recording, in lines."""
+
+BACKWARDS = 1.0
+"""Seconds by which a line may be older than the one before: several threads write them."""
+
+MOST_FAULTS_FIRST = 1_000
+"""The number of lines in which a wire recording is recognised: its first ones can be faults, as elsewhere."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A request or response at the proxy; `is_held`: the proxy keeps it for now, and forwards it later, or never.
+
+    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. What a recorder could not
+    decode has an empty body; where it could not read the header, `api` is empty, too (`undecoded`).
+    """
+
+    number: int
+    n: int
+    t: float
+    is_request: bool
+    is_held: bool
+    client: str
+    broker: int | None
+    api: str
+    correlation: int
+    body: Mapping[str, Any]
+    undecoded: bool = False
+
+    @property
+    def exchange(self) -> tuple[str, int | None, int]:
+        """What a request and its response have in common."""
+        return self.client, self.broker, self.correlation
+
+
+@dataclass(frozen=True)
+class Happening:
+    """A line that the experimenter or a client wrote: what it did or saw."""
+
+    number: int
+    n: int
+    t: float
+    what: str
+    keys: Mapping[str, Any]
+
+
+def is_wire(path: Path, content: bytes | None = None) -> bool:
+    """Whether a file is a wire recording: the first line that is no fault has a kind that no other recording has."""
+    for number, line in lines_of(path, content):
+        try:
+            said = parsed(line)
+        except UnreadableError:
+            return False
+        kind = said.get("kind")
+        if kind != "fault":
+            return kind in MESSAGES
+        if said.get("what") in ("client_result", "client_read"):
+            return True
+        if number == MOST_FAULTS_FIRST:
+            break
+    return False
+
+
+def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | Happening]:
+    """The lines of a wire recording, in order. Raises UsageError."""
+    before, latest = -1, float("-inf")
+    for number, said in objects_of(path, content):
+        if number > MOST_LINES:
+            raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
+        try:
+            line = _line(number, said)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+        if line is None:
+            continue
+        if line.n <= before:
+            raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
+        if line.t < latest - BACKWARDS:
+            what = f"t is {line.t} after {latest}: lines in another order, or two recordings"
+            raise bad_line(path, number, f"{what}; give one recording as the proxy wrote it")
+        before, latest = line.n, max(latest, line.t)
+        yield line
+
+
+def _line(number: int, said: Mapping[str, Any]) -> Message | Happening | None:
+    kind, n, t = get(said, "kind", str), get(said, "n", int), said.get("t")
+    if isinstance(t, bool) or not isinstance(t, int | float):
+        raise UnreadableError('"t" has to be the seconds since the start; give it')
+    if kind == "fault":
+        return _happening(number, n, t, said)
+    if kind not in MESSAGES:
+        known = ", ".join((*MESSAGES, "fault"))
+        raise UnreadableError(f"unknown kind {kind[:40]!r}; a recording of the wire has: {known}")
+    if kind == "dropped":
+        return None
+    broker = said.get("broker")
+    if not isinstance(broker, str) and not is_number(broker):
+        raise UnreadableError('"broker" has to be the number of a broker, or a controller; give it')
+    is_request = (said.get("what", said.get("direction")) if kind == "held" else kind) == "request"
+    body = said.get("body")
+    if body is not None and not isinstance(body, dict):
+        raise UnreadableError('"body" has to be an object; give the decoded message')
+    undecoded = body is None and said.get("undecoded") is not None
+    return Message(
+        *(number, n, t, is_request, kind == "held", _header(said, "client", str, "", undecoded=undecoded)),
+        broker if isinstance(broker, int) else None,
+        _header(said, "api", str, "", undecoded=undecoded),
+        _header(said, "correlation", int, -1, undecoded=undecoded),
+        body or {},
+        undecoded,
+    )
+
+
+def _happening(number: int, n: int, t: float, said: Mapping[str, Any]) -> Happening:
+    """A line of a person or a client. A note that names a fault of a broker is that fault."""
+    what, text = get(said, "what", str), said.get("text")
+    fault = fault_in(text) if what == NOTE and isinstance(text, str) else None
+    if fault is None:
+        return Happening(number, n, t, what, said)
+    return Happening(number, n, t, fault[0].value, {**said, "what": fault[0].value, "broker": fault[1]})
+
+
+def _header(said: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
+    """A part of a message's header. A client need not name itself; of a frame that is cut off nothing may be known."""
+    if said.get(key) is None and key in said and (undecoded or key == "client"):
+        return unknown
+    found: Value = get(said, key, kind)
+    return found
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a whole number, 0 or more, of at most 63 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+def listed(said: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The objects in a list of the body; empty if the key is missing or null. Raises UnreadableError."""
+    found = said.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UnreadableError(f'"{key}" has to be a list of objects; give the decoded message')
+    return found
+
+
+def numbers(said: Mapping[str, Any], key: str) -> tuple[int, ...]:
+    """The numbers in a list of the body. Raises UnreadableError."""
+    found = said.get(key)
+    if not isinstance(found, list) or not all(map(is_number, found)):
+        raise UnreadableError(f'"{key}" has to be a list of numbers; give the decoded message')
+    return tuple(found)

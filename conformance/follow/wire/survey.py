@@ -1,0 +1,600 @@
+"""The first pass over a wire recording: which partition it is about, and the settings that it shows.
+
+In:  the lines of a wire recording, and those of observations.ndjson beside it.
+Out: a `Survey`. A recording in which several partitions are written to is refused with a UsageError.
+
+Metadata responses name the topics, their ids and replicas. Without them, the partition is the one that Produce requests
+write to, or else the one that followers fetch.
+
+A shutdown is not the end of the recording if anything shows that the cluster goes on after it: a producer that writes
+or is told something, a client that reads, a fault, a broker that registers, or a broker that keeps sending heartbeats.
+Then it is a fault like any other.
+
+With `auto.leader.rebalance.enable`, the controller elects the preferred leader, the first of the assignment, from time
+to time (ReplicationControlManager.maybeBalancePartitionLeaders). No message asks for it.
+
+A broker may lag behind: within a leader epoch replicas are only added, because a change that removes one begins a new
+one (PartitionChangeBuilder). So what is older, or smaller in the same epoch, is not news.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get
+from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.wire.messages import Happening, Message, is_number, listed, numbers
+from isrcheck.models.messages import UsageError
+
+Replicas = tuple[int, ...]
+"""The replicas of a partition, the preferred leader first."""
+
+
+@dataclass
+class Assignments:
+    """The replicas that were shown, each with the line that shows them first; and the requests with their lines, of
+    which one that cancels a reassignment has None.
+    """
+
+    shown: list[tuple[int, Replicas]] = field(default_factory=list)
+    requests: list[tuple[int, Replicas | None]] = field(default_factory=list)
+    _epoch: int = -1
+    _in_epoch: set[Replicas] = field(default_factory=set)
+    _offset: int = -1
+
+    def show(self, number: int, replicas: Sequence[int], leader_epoch: int) -> None:
+        """A broker shows these replicas."""
+        if not replicas or self._offset >= 0 or leader_epoch < self._epoch:
+            return
+        if leader_epoch > self._epoch:
+            self._epoch, self._in_epoch = leader_epoch, set()
+        if all(set(earlier) <= set(replicas) and earlier != tuple(replicas) for earlier in self._in_epoch):
+            self._in_epoch.add(tuple(replicas))
+            self._accept(number, tuple(replicas))
+
+    def log(self, number: int, offset: int, replicas: Sequence[int]) -> None:
+        """The metadata log has these replicas at this offset."""
+        if offset > self._offset:
+            self._offset = offset
+            self._accept(number, tuple(replicas))
+
+    def _accept(self, number: int, replicas: Replicas) -> None:
+        if not self.shown or self.shown[-1][1] != replicas:
+            self.shown.append((number, replicas))
+
+    def ask(self, number: int, replicas: Replicas | None) -> None:
+        """An operator asks for these replicas, or cancels the reassignment."""
+        self.requests.append((number, replicas))
+
+    def join(self, other: Assignments) -> None:
+        """Add what messages with the id of the topic show."""
+        self.shown = sorted(self.shown + other.shown)
+        self.requests = sorted(self.requests + other.requests, key=lambda request: request[0])
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether there is a request, or the replicas change."""
+        return bool(self.requests) or len({frozenset(replicas) for _, replicas in self.shown}) > 1
+
+    @property
+    def first(self) -> Replicas:
+        """The replicas at the beginning; empty if no line before the first request shows them."""
+        first_request = self.requests[0][0] if self.requests else None
+        known = self.shown[:1]
+        return known[0][1] if known and (first_request is None or known[0][0] < first_request) else ()
+
+    def preferred_before(self, number: int) -> int | None:
+        """The preferred leader by what lines before this one show or ask for."""
+        named = [(at, replicas[0]) for at, replicas in (*self.shown, *self.requests) if replicas and at < number]
+        return max(named)[1] if named else None
+
+    def unasked(self) -> dict[int, list[Replicas | None]]:
+        """For each change that no request explains: the line that shows the replicas before it, and the requests that
+        may have made it. What is added first, and what is left in the end, can be two steps of one request.
+        """
+        found: dict[int, list[Replicas | None]] = {}
+        for at, ((since, before), (until, after)) in enumerate(pairwise(self.shown)):
+            if set(before) == set(after) or self._explains(self._last_request(until), before, after):
+                continue
+            later = self.shown[at + 2][1] if at + 2 < len(self.shown) else after
+            targets: list[Replicas | None] = [after, *([later] if set(later) < set(after) else [])]
+            found[since] = targets + ([None] if set(after) < set(before) else [])
+        return found
+
+    def reordered(self) -> Iterator[int]:
+        """The lines that ask for the same replicas in another order, or show them so without a request for it."""
+        for number, target in self.requests:
+            current = self._current_before(number)
+            if target is not None and current and set(target) == set(current) and target != current:
+                yield number
+        for (_, before), (until, after) in pairwise(self.shown):
+            request = self._last_request(until)
+            is_asked = request is not None and (request[1] is None or after[: len(request[1])] == request[1])
+            if set(before) == set(after) and not is_asked:
+                yield until
+
+    def _last_request(self, number: int) -> tuple[int, Replicas | None] | None:
+        """The last request before a line."""
+        return next((request for request in reversed(self.requests) if request[0] < number), None)
+
+    def _current_before(self, number: int) -> Replicas:
+        """The replicas that were last shown or asked for before a line."""
+        named = [one for one in (*self.shown, *self.requests) if one[0] < number]
+        return max(named, key=lambda one: one[0])[1] or () if named else ()
+
+    @staticmethod
+    def _explains(request: tuple[int, Replicas | None] | None, before: Replicas, after: Replicas) -> bool:
+        if request is None or request[1] is None:
+            return request is not None
+        target = set(request[1])
+        return set(after) in (target, target | set(before))
+
+
+@dataclass
+class Elections:
+    """The leaders of a partition: for each leader epoch its leader, and the first line that shows it.
+
+    `rebalanced_after` has the leader epochs that a preferred election ended which nobody asked for.
+    """
+
+    leaders: dict[int, tuple[int, int]] = field(default_factory=dict)
+    rebalanced_after: set[int] = field(default_factory=set)
+
+    def lead(self, number: int, leader: int, epoch: int) -> None:
+        """A message shows the leader of an epoch."""
+        self.leaders.setdefault(epoch, (leader, number))
+
+    def join(self, other: Elections) -> None:
+        """Add the leaders that messages with the id of the topic show; these messages show no assignment."""
+        for epoch, leader in other.leaders.items():
+            self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda one: one[1])
+
+    def judge(
+        self, departures: Sequence[tuple[int, int | None]], preferred_before: Callable[[int], int | None]
+    ) -> None:
+        """Find the elections that nobody asked for: the leader before did not depart. Each departure has its line.
+
+        A departure of None is a request for an election, or for other replicas. `preferred_before` names the preferred
+        leader before a line.
+        """
+        lines = [number for number, _ in departures]
+        for (epoch, (before, since)), (_, (after, until)) in pairwise(sorted(self.leaders.items())):
+            between = departures[bisect_right(lines, since) : bisect_right(lines, until)]
+            is_asked = any(broker in (None, before) for _, broker in between)
+            if after == preferred_before(until) != before and not is_asked:
+                self.rebalanced_after.add(epoch)
+
+
+END = "end"
+"""The remark with which an experimenter ends a recording."""
+
+FAULTS = tuple(kind.value for kind in FaultKind)
+
+LATE_HEARTBEATS = 1
+"""Heartbeats that a broker may still send before it asks to be shut down, too. It sends one in two seconds."""
+
+
+class Ending:
+    """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are told to
+    be, and did not come back: they ask again and again.
+    """
+
+    def __init__(self) -> None:
+        self._at: int | None = None
+        self._is_told = False
+        self._away: set[int] = set()
+        self._heartbeats: Counter[int] = Counter()
+
+    @property
+    def at(self) -> int | None:
+        """The line from which on the brokers are shut down at the end; None: they are not."""
+        return None if self._heartbeats and not self._is_told else self._at
+
+    def hear(self, line: Happening) -> None:
+        """Note what a person did or saw."""
+        broker: Any = line.keys.get("broker")
+        if line.what in FAULTS:
+            self._goes_on()
+            if is_number(broker):
+                self._returns(broker)
+                if line.what == FaultKind.STOP.value:
+                    self._away.add(broker)
+        elif line.what.startswith("client_") or line.what in ("acked", "send"):
+            self._goes_on()
+        elif line.what == END and not self._is_told:
+            self._at, self._is_told = self._at or line.number, True
+
+    def see(self, line: Message) -> None:
+        """Note what a message shows. Raises UnreadableError."""
+        if line.api == "Produce" or (line.api == "BrokerRegistration" and line.is_request):
+            self._goes_on()
+            self._returns(line.body.get("broker_id"))
+        elif line.api == "BrokerHeartbeat" and line.is_request and line.body:
+            broker: int = get(line.body, "broker_id", int)
+            if shuts_down(line):
+                self._asks(line.number, broker)
+            elif self._at is not None and broker not in self._away:
+                self._heartbeats[broker] += 1
+                if self._heartbeats[broker] > LATE_HEARTBEATS:
+                    self._goes_on()
+
+    def _asks(self, number: int, broker: int) -> None:
+        if broker not in self._away:
+            self._at = self._at or number
+        self._away.add(broker)
+        del self._heartbeats[broker]
+
+    def _goes_on(self) -> None:
+        self._at, self._is_told = None, False
+        self._heartbeats.clear()
+
+    def _returns(self, broker: object) -> None:
+        if isinstance(broker, int):
+            self._away.discard(broker)
+
+
+def shuts_down(line: Message) -> bool:
+    """Whether a broker asks with this message to be shut down."""
+    return line.api == "BrokerHeartbeat" and line.is_request and line.body.get("want_shut_down") is True
+
+
+INTERNAL = "__"
+"""The names of Kafka's own topics begin so."""
+
+WEAKEST_FIRST = ("0", "1", "all")
+"""The values of acks, as observations spell them."""
+
+MOST_TOPICS = 10_000
+
+MOST_VALUES = 1_000
+"""The records of a topic that are compared to find its id."""
+
+DEPARTURES = tuple(kind.value for kind in (FaultKind.KILL, FaultKind.FREEZE, FaultKind.STOP))
+"""Faults after which the controller elects another leader."""
+
+MOST = 1 << 62
+
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+
+
+@dataclass
+class Topic:
+    """What a recording shows of a topic: its id and settings; by partition its replicas, its followers with the brokers
+    that they fetch from, the acks of its producers, its leaders, and its reassignments. `values` are some of the
+    records that are sent to it, `carried` some of those that brokers answer with.
+    """
+
+    topic_id: str | None = None
+    replicas: dict[int, set[int]] = field(default_factory=dict)
+    fetching: dict[int, set[int]] = field(default_factory=dict)
+    acks: dict[int, set[str]] = field(default_factory=dict)
+    elections: dict[int, Elections] = field(default_factory=lambda: defaultdict(Elections))
+    assignments: dict[int, Assignments] = field(default_factory=lambda: defaultdict(Assignments))
+    min_insync_replicas: int | None = None
+    unclean_election: bool | None = None
+    values: set[str] = field(default_factory=set)
+    carried: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Survey:
+    """The partition: its topic by name and by id, its number, its replicas (those at the beginning if it is
+    reassigned), the acks of its producers, settings.
+
+    The name or the id of the topic, and the settings, are None where the recording does not show them. `seconds` is the
+    time from the first line to the last one.
+    `first_offset` is the smallest offset at which a follower fetches: what lies before is taken for equal in all logs.
+    `shut_down_at` is the line from which on the brokers are shut down at the end, without a line that says so; None:
+    they are not.
+    `elections` has the elections that nobody asked for, `assignments` the reassignments.
+    """
+
+    topic: str | None = None
+    topic_id: str | None = None
+    replicas: tuple[int, ...] = ()
+    partition: int = 0
+    acks: set[str] = field(default_factory=set)
+    min_insync_replicas: int | None = None
+    unclean_election: bool | None = None
+    seconds: float = 0.0
+    first_offset: int = 0
+    elections: Elections = field(default_factory=Elections)
+    assignments: Assignments = field(default_factory=Assignments)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    unnamed: dict[str, Topic] = field(default_factory=dict)
+    ending: Ending = field(default_factory=Ending)
+    internal: set[str] = field(default_factory=set)
+    _lowest: dict[tuple[str, int], int] = field(default_factory=dict)
+    _departures: list[tuple[int, int | None]] = field(default_factory=list)
+
+    @property
+    def shut_down_at(self) -> int | None:
+        """The line from which on the brokers are shut down at the end, without a line that says so."""
+        return self.ending.at
+
+    @property
+    def weakest_acks(self) -> str | None:
+        """The acks that promise the least, because the model has one kind of producer."""
+        return next((acks for acks in WEAKEST_FIRST if acks in self.acks), None)
+
+    def is_about(self, topic: Mapping[str, Any]) -> bool:
+        """Whether an entry of a message, with the name or the id of a topic, is about the partition's topic."""
+        name = topic.get("name", topic.get("topic"))
+        if name is not None:
+            return bool(name == self.topic)
+        return topic.get("topic_id") is not None and topic.get("topic_id") == self.topic_id
+
+    def partitions(self, body: Mapping[str, Any], topics: str, partitions: str) -> Iterator[Mapping[str, Any]]:
+        """The entries of a message about the partition. Raises UnreadableError."""
+        for topic in listed(body, topics):
+            if self.is_about(topic):
+                for partition in listed(topic, partitions):
+                    if _index_of(partition) == self.partition:
+                        yield partition
+
+    def choose(self) -> None:
+        """Choose the partition: the only one that is written to, or else the only one that there is.
+
+        Raises UnreadableError.
+        """
+        self._name()
+        topics = self.topics | self.unnamed
+        written = [(name, index) for name, topic in topics.items() for index in sorted(topic.acks)]
+        every = [(name, index) for name, topic in topics.items() for index in sorted(topic.replicas | topic.acks)]
+        fetched = [(name, index) for name, topic in topics.items() for index in sorted(topic.fetching)]
+        chosen = written or every or fetched
+        if not chosen:
+            raise UnreadableError(
+                "no message names a partition of a client; record Metadata, Produce or Fetch requests and responses"
+            )
+        if len(chosen) > 1:
+            named = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
+            what = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({named})"
+            raise UnreadableError(
+                f"{what}; a recording has to be about one partition: leave the messages about the others out"
+            )
+        name, self.partition = chosen[0]
+        topic = topics[name]
+        self.topic, self.topic_id = (name if name in self.topics else None), topic.topic_id
+        self.acks = topic.acks.get(self.partition, set())
+        replicas = topic.replicas.get(self.partition) or topic.fetching.get(self.partition, set())
+        self.assignments = topic.assignments[self.partition]
+        first = self.assignments.first if self.assignments.is_reassigned else ()
+        self.replicas = tuple(sorted(first or replicas))
+        self.elections = topic.elections[self.partition]
+        self.elections.judge(self._departures, self.assignments.preferred_before)
+        self.min_insync_replicas, self.unclean_election = topic.min_insync_replicas, topic.unclean_election
+        names = (name, self.topic_id or name)
+        self.first_offset = min((self._lowest.get((name, self.partition), MOST) for name in names), default=0)
+        self.first_offset = 0 if self.first_offset == MOST else self.first_offset
+
+    def _name(self) -> None:
+        """Join what messages show of a topic by its id to what others show of it by its name. Raises UnreadableError.
+
+        Where no message has both, the topic that is written to by name is the one whose records a broker answers with.
+        """
+        by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
+        for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:
+            _join(by_id.get(topic_id, Topic()), self.unnamed.pop(topic_id))
+        nameless = [topic for topic in self.topics.values() if topic.topic_id is None and topic.acks]
+        if len(nameless) != 1 or not self.unnamed:
+            return
+        named = nameless[0]
+        ids = [topic_id for topic_id, one in self.unnamed.items() if one.carried & named.values] or list(self.unnamed)
+        if len(ids) > 1:
+            told = ", ".join(ids[:4])
+            raise UnreadableError(
+                f"the topic that is written to may have each of the ids {told}; record a Metadata response, which names"
+                " it"
+            )
+        named.topic_id = ids[0]
+        _join(named, self.unnamed.pop(ids[0]))
+
+    def depart(self, number: int, broker: int | None) -> None:
+        """Note that a broker is killed, shut down, frozen or cut off; None: an administrator asks for an election."""
+        self._departures.append((number, broker))
+
+    def see_fetch(self, name: str, index: int, offset: int) -> None:
+        """A follower fetches this partition of a topic, given by name or id, from this offset on."""
+        if offset >= 0 and (len(self._lowest) < MOST_TOPICS or (name, index) in self._lowest):
+            self._lowest[name, index] = min(offset, self._lowest.get((name, index), offset))
+
+
+def _index_of(partition: Mapping[str, Any]) -> int:
+    """The number of a partition, which has three names in Kafka's messages. Raises UnreadableError."""
+    key = next((one for one in ("partition_index", "index", "partition") if one in partition), "partition_index")
+    return int(get(partition, key, int, absent=0))
+
+
+def survey_of(path: Path, lines: Iterable[Message | Happening], beside: Iterable[Happening] = ()) -> Survey:
+    """The survey of a recording, with the lines of observations.ndjson beside it at their times. Raises UsageError."""
+    found, began = Survey(), None
+    others = iter(beside)
+    other = next(others, None)
+    for line in lines:
+        began = line.t if began is None else began
+        found.seconds = max(found.seconds, line.t - began)
+        while other is not None and other.t < line.t:
+            found.ending.hear(other)
+            other = next(others, None)
+        try:
+            if isinstance(line, Happening):
+                _hear(found, line)
+            elif not line.undecoded:
+                found.ending.see(line)
+                _take(found, line)
+        except UnreadableError as error:
+            raise bad_line(path, line.number, error) from None
+    while other is not None:
+        found.ending.hear(other)
+        other = next(others, None)
+    try:
+        found.choose()
+    except UnreadableError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return found
+
+
+def _hear(found: Survey, line: Happening) -> None:
+    found.ending.hear(line)
+    if line.what in DEPARTURES:
+        broker = line.keys.get("broker")
+        found.depart(line.number, broker if isinstance(broker, int) else None)
+
+
+def _take(found: Survey, line: Message) -> None:
+    body = line.body
+    if line.api == "Metadata" and not line.is_request:
+        _take_metadata(found, line)
+    elif line.api == "CreateTopics":
+        for topic, known in _topics(found, listed(body, "topics")):
+            _identify(known, topic)
+            for setting in listed(topic, "configs"):
+                _take_setting(known, setting.get("name"), setting.get("value"))
+    elif shuts_down(line):
+        found.depart(line.number, get(body, "broker_id", int))
+    elif line.api == "ElectLeaders" and line.is_request:
+        found.depart(line.number, None)
+    elif line.api == "AlterPartitionReassignments" and line.is_request and not line.is_held:
+        found.depart(line.number, None)
+        for topic, known in _topics(found, listed(body, "topics")):
+            for partition in listed(topic, "partitions"):
+                known.assignments[_index_of(partition)].ask(line.number, asked_in(partition))
+    elif line.api == "Fetch" and line.broker is not None:
+        _take_fetch(found, line)
+    elif line.api == "Fetch" and not line.is_request:
+        _take_metadata_log(found, line)
+    elif line.api == "AlterPartition" and not line.is_request:
+        for topic, known in _topics(found, listed(body, "topics")):
+            for partition in listed(topic, "partitions"):
+                _lead(known, partition, line.number)
+    elif line.api == "Produce" and line.is_request:
+        for topic, known in _topics(found, listed(body, "topic_data")):
+            for partition in listed(topic, "partition_data"):
+                known.acks.setdefault(_index_of(partition), set()).add(acks_of(line))
+                _note_values(known.values, partition)
+
+
+def _take_metadata(found: Survey, line: Message) -> None:
+    for topic in listed(line.body, "topics"):
+        name, topic_id = topic.get("name"), topic.get("topic_id")
+        if isinstance(name, str) and name.startswith(INTERNAL) and isinstance(topic_id, str):
+            found.internal.add(topic_id)
+    for topic, known in _topics(found, listed(line.body, "topics")):
+        _identify(known, topic)
+        for partition in listed(topic, "partitions"):
+            nodes, index = numbers(partition, "replica_nodes"), _index_of(partition)
+            known.replicas.setdefault(index, set()).update(nodes)
+            known.assignments[index].show(line.number, nodes, get(partition, "leader_epoch", int, absent=-1))
+            _lead(known, partition, line.number)
+
+
+def _take_metadata_log(found: Survey, line: Message) -> None:
+    """The changes of replicas in the metadata log, of the topics that other messages name before."""
+    for change in listed(line.body, "partition_changes"):
+        known = [topic for topic in found.topics.values() if topic.topic_id == change.get("topic_id")]
+        if known and change.get("replicas") is not None:
+            replicas, offset = numbers(change, "replicas"), get(change, "offset", int)
+            known[0].assignments[_index_of(change)].log(line.number, offset, replicas)
+
+
+def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """The replicas that a request to reassign asks for; None: it cancels the reassignment. Raises UnreadableError."""
+    return None if partition.get("replicas") is None else numbers(partition, "replicas")
+
+
+def _identify(known: Topic, topic: Mapping[str, Any]) -> None:
+    if topic.get("topic_id") is not None:
+        known.topic_id = get(topic, "topic_id", str)
+
+
+def _lead(known: Topic, partition: Mapping[str, Any], number: int) -> None:
+    """Note the leader that a message shows, if it shows one."""
+    leader, epoch = partition.get("leader_id"), partition.get("leader_epoch")
+    if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0 and epoch >= 0:
+        known.elections[_index_of(partition)].lead(number, leader, epoch)
+
+
+def _take_fetch(found: Survey, line: Message) -> None:
+    body = line.body
+    if not line.is_request:
+        for topic, known in _topics(found, listed(body, "responses")):
+            for partition in listed(topic, "partitions"):
+                _note_values(known.carried, partition)
+        return
+    follower = follower_of(body) if body else None
+    for topic, known in _topics(found, listed(body, "topics")):
+        name = topic.get("topic", topic.get("name", topic.get("topic_id")))
+        for partition in listed(topic, "partitions"):
+            index = _index_of(partition)
+            fetching = known.fetching.setdefault(index, set())
+            if follower is not None and line.broker is not None:
+                fetching |= {follower, line.broker}
+                found.see_fetch(str(name), index, get(partition, "fetch_offset", int))
+
+
+def _note_values(known: set[str], partition: Mapping[str, Any]) -> None:
+    for batch in listed(partition, "records"):
+        for record in listed(batch, "records") if not batch.get("control") else ():
+            value = record.get("value")
+            if isinstance(value, str) and len(known) < MOST_VALUES:
+                known.add(value)
+
+
+def follower_of(body: Mapping[str, Any]) -> int | None:
+    """The follower that sends a Fetch request with this body; None: a consumer. Raises UnreadableError."""
+    state = get(body, "replica_state", dict, absent=body)
+    found: int = get(state, "replica_id", int, absent=-1)
+    return found if found >= 0 else None
+
+
+def acks_of(line: Message) -> str:
+    """The acks of a Produce request, as observations spell them. Raises UnreadableError."""
+    acks = get(line.body, "acks", int)
+    spelled = {-1: "all", 0: "0", 1: "1"}.get(acks)
+    if spelled is None:
+        raise UnreadableError(f"acks is {acks}; it has to be -1, 0 or 1")
+    return spelled
+
+
+def _topics(found: Survey, topics: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Topic]]:
+    """The entries of a message about topics of clients, by name or by id, each with what is known of the topic."""
+    for topic in topics:
+        key = "name" if topic.get("name") is not None else "topic" if topic.get("topic") is not None else "topic_id"
+        if topic.get(key) is None:
+            continue
+        name = get(topic, key, str)
+        if name.startswith(INTERNAL) or name in found.internal:
+            continue
+        known = found.unnamed if key == "topic_id" else found.topics
+        if name not in known and len(known) >= MOST_TOPICS:
+            raise UnreadableError(f"more than {MOST_TOPICS} topics; leave the messages about the others out")
+        made = known.setdefault(name, Topic(topic_id=name if key == "topic_id" else None))
+        yield topic, made
+
+
+def _join(known: Topic, other: Topic) -> None:
+    """Add what messages show of a topic by its id. What its name has shown first comes first."""
+    for mine, theirs in ((known.replicas, other.replicas), (known.fetching, other.fetching)):
+        for index, brokers in theirs.items():
+            mine.setdefault(index, set()).update(brokers)
+    for index, acks in other.acks.items():
+        known.acks.setdefault(index, set()).update(acks)
+    for index, elections in other.elections.items():
+        known.elections[index].join(elections)
+    for index, assignments in other.assignments.items():
+        known.assignments[index].join(assignments)
+
+
+def _take_setting(found: Topic, name: Any, value: Any) -> None:
+    is_count = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10
+    if name == MIN_ISR and is_count:
+        found.min_insync_replicas = max(1, int(value))
+    if name == UNCLEAN and value in ("true", "false"):
+        found.unclean_election = value == "true"
