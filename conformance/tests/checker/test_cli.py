@@ -214,6 +214,7 @@ def test_undecided_states_reason_and_depth_and_never_that_a_property_holds(check
 
 
 def test_reaching_the_memory_limit_is_undecided_and_keeps_findings(check_json, check):
+    check("kafka", "--protocol", "0.10", "--bound", "0")  # to compile a kernel takes more than this search may
     code, content = check_json("kafka", "--protocol", "0.10", "--memory", "24M")
     (run,) = content["runs"]
     assert (code, run["verdict"], run["stopped"], run["exhausted"]) == (12, "VIOLATED", "memory", False)
