@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.command.forms import FORMS
 from isrcheck.checker.command.options import CHECKER, Form, OpenSession, Options, parser_of, read_options
-from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.resources.limits import Memory
 from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, USAGE
-from isrcheck.commands.program import complain, guarded, print_lines, product
+from isrcheck.commands.program import (
+    complain,
+    guarded,
+    print_lines,
+    product,
+)
 from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
@@ -85,7 +90,7 @@ def _run(options: Options, signals: list[int], began: float) -> int:
     form = importlib.import_module(options.form.module)
 
     def opened(**more: Any) -> SearchSession:
-        from isrcheck.checker.resources.budget import Budget
+        from isrcheck.checker.resources.limits import Budget
         from isrcheck.checker.session.session import SearchSession
 
         limits, search = options.limits, options.search

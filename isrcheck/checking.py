@@ -15,15 +15,12 @@ from pathlib import Path
 from isrcheck.certified_trace import Trace
 from isrcheck.checker.forms import simulation
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.formula_budget import Memory
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.checker.simulation.group import SimulationRequest
+from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.commands.declarations import count, steps
 from isrcheck.commands.declarations import memory as memory_of
 from isrcheck.commands.declarations import seconds as seconds_of

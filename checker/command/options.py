@@ -19,10 +19,8 @@ from typing import Any, TypeVar
 
 from isrcheck.checker.command import table
 from isrcheck.checker.disk.request import MINUTES, DiskRequest
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import machine_memory
-from isrcheck.checker.spark.request import ENGINE, SparkRequest
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.resources.limits import Limits, machine_memory
+from isrcheck.checker.spark.request import ENGINE, SparkOptions, SparkRequest
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
 from isrcheck.models import registry

@@ -27,7 +27,7 @@ from isrcheck.checker.kafka_config.describe import shows_a_cluster
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Budget
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.messages import UsageError

@@ -69,7 +69,7 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
     if options.search.engine == "z3":
         return session.run_z3(instance, target, traces)
     if options.search.engine == "spark":
-        from isrcheck.checker.spark.runtime.session import spark_session
+        from isrcheck.checker.spark.session import spark_session
 
         with spark_session(options.search.spark.session, ProgressLine("").announce) as spark:
             return session.run_on_spark(spark, instance, target, traces, reduction)

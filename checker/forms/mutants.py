@@ -13,7 +13,7 @@ from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine

@@ -11,7 +11,7 @@ from isrcheck.checker.command.options import Options
 from isrcheck.checker.graph.files import text, write_graph
 from isrcheck.checker.graph.state_graph import CutShortError, state_graph, summary
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine

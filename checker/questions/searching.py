@@ -19,8 +19,7 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario, with_power
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.client_settings import Acks

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from isrcheck.checker.outcome.records import Record
-from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.resources.cache import engine_digest
 from isrcheck.checker.sweep.axes import Sweep
 from isrcheck.checker.sweep.case import Case
 from isrcheck.models.messages import UsageError

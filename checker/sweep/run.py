@@ -38,7 +38,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     traces = TraceWriter(options.output.folder)
     try:
         if options.search.engine == "spark":
-            from isrcheck.checker.spark.runtime.session import spark_session
+            from isrcheck.checker.spark.session import spark_session
             from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # needs Spark's packages
 
             with spark_session(options.search.spark.session, progress.announce) as spark:

@@ -14,7 +14,7 @@ from typing import Any
 
 from isrcheck.checker.outcome.records import Record, exploration_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Spent
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.reproduce import command_of, command_to_show

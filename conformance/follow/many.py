@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.faults import SparkLostError
-from isrcheck.checker.spark.runtime.session import spark_session
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.spark.faults import SparkLostError
+from isrcheck.checker.spark.request import SparkOptions
+from isrcheck.checker.spark.session import spark_session
 from isrcheck.commands.exit_codes import INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import complain

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.tasks import TaskStatistics, require_same, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.conformance.follow.wire.convert import wire_observations

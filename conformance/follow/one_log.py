@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED

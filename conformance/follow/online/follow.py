@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.commands.exit_codes import DONE, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, next_chunk, outlook_of, typed

@@ -22,10 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways

@@ -16,7 +16,7 @@ from conformance.tests.sampling import recorded
 from conformance.tests.support.follow import ASKED, ERR, OUT, every_kind, gap_log, run_log, without_times
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
-from isrcheck.checker.spark.runtime import session as sessions
+from isrcheck.checker.spark import session as sessions
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.compile import kernels
+from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits

@@ -15,7 +15,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.analyses import mutate
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources import budget
+from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language

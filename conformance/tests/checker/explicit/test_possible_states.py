@@ -21,12 +21,12 @@ from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.explicit import search, whole_search
+from isrcheck.checker.explicit import explore as search
+from isrcheck.checker.explicit import liveness as possible_states
+from isrcheck.checker.explicit import liveness as whole_search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.whole_search import PathTo
-from isrcheck.checker.liveness import possible_states
-from isrcheck.checker.liveness.possible_states import spread_backward
+from isrcheck.checker.explicit.liveness import PathTo, spread_backward
 from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts

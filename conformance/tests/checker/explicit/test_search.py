@@ -20,8 +20,9 @@ from conformance.tests.support.engine import searched_to, verdict_of
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit import carrier, single_thread, visited_set
-from isrcheck.checker.explicit import search as engine
+from isrcheck.checker.explicit import carrier, visited_set
+from isrcheck.checker.explicit import carrier as single_thread
+from isrcheck.checker.explicit import explore as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath

@@ -21,7 +21,7 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
-from isrcheck.checker.resources import budget
+from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.commands.declarations import Option
 from isrcheck.models import registry, run
@@ -467,7 +467,7 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
 
     for place in (
         "isrcheck.traces.format.output.os.fsync",
-        "isrcheck.checker.explicit.single_thread.SingleThread.expand",
+        "isrcheck.checker.explicit.carrier.SingleThread.expand",
     ):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")

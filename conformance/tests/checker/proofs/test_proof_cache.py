@@ -15,7 +15,7 @@ from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.proofs.prove import prove
-from isrcheck.checker.resources.engine_digest import FOLDERS, modules_of
+from isrcheck.checker.resources.cache import FOLDERS, modules_of
 from isrcheck.checker.session import session
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind

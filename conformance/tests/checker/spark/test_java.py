@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.spark.runtime import java
-from isrcheck.checker.spark.runtime.java import CURE, LEFT_OUT, MODULE, java_home
+from isrcheck.checker.spark import session as java
+from isrcheck.checker.spark.session import CURE, LEFT_OUT, MODULE, java_home
 from isrcheck.models.messages import UsageError
 
 REAL_ANSWERS = {

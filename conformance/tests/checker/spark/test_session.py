@@ -17,7 +17,7 @@ import pytest
 from conformance.tests.sampling import recorded
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import free_port, silent
-from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+from isrcheck.checker.spark.session import SparkOptions, spark_session
 from isrcheck.models.messages import UsageError
 
 BEGIN = """

@@ -9,9 +9,7 @@ These are functions of machine code (checker/compile/machine_code.py), written a
 
 from __future__ import annotations
 
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.module import Staged
+from isrcheck.checker.compile.staging import Bytes, Code, Halves, Staged, Value, Words
 
 ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS = range(5)
 """Where `components` keeps its progress: the next root, the length of the path, the height of the stack, and how many

@@ -2,18 +2,22 @@
 
 In:  Python functions that get a `Code` and `Value`s. They run once, while the code is built; so Python's own `if` and
      `for` decide which instructions there are, and `code.when` and `code.loop` which of them are executed.
-Out: functions of a module (checker/compile/staging/module.py).
+Out: a `Module` of functions that call each other, as LLVM's assembly (checker/compile/machine_code.py makes machine
+     code of it).
 
 Every value is a 64-bit number or a truth value. Where a number is needed, a truth value is 0 or 1; where a truth value
-is needed, a number is whether it is not 0. Sums and products wrap.
+is needed, a number is whether it is not 0. Sums and products wrap. Addresses of working buffers, packed states and
+counters are numbers, too; operations on memory are instructions, inlined where they are used.
 """
 
 from __future__ import annotations
 
+import gc
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import update_wrapper
-from typing import Any, Protocol
+from functools import partial, update_wrapper
+from typing import Any, ClassVar
 
 from llvmlite import ir
 
@@ -140,16 +144,6 @@ Number = Value | int
 
 Operand = Number | Callable[[], Number]
 """The same; or what builds it, if it is not always evaluated."""
-
-
-class Module(Protocol):
-    """The module of a function."""
-
-    content: Any
-    """The module for LLVM."""
-
-    def function(self, build: Build, /) -> Any:
-        """The function that `build` builds, for LLVM."""
 
 
 class Code:
@@ -436,3 +430,231 @@ class Operation:
 def code_of(arguments: Iterable[Number]) -> Code:
     """The code in which these arguments are used, at least one of which is a value."""
     return next(argument.code for argument in arguments if isinstance(argument, Value))
+
+
+I8, I16, I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+
+CELLS = {1: I8, 2: I16, 4: I32}
+"""The types of cells by their number of bytes."""
+
+NUMBERS = {8: I64, 4: I32, 2: I16, 1: I8}
+"""The types of numbers in memory by their number of bytes, the largest first."""
+
+
+def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
+    """The pointer to `address + offset`.
+
+    The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
+    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the code as unreachable.
+    """
+    # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
+    set.add(builder.function.attributes, "null_pointer_is_valid")
+    if isinstance(offset, int):
+        offset = ir.Constant(I64, offset)
+    place = builder.gep(builder.inttoptr(address, I8.as_pointer()), [offset])
+    return builder.bitcast(place, kind.as_pointer())
+
+
+def _fail(builder: Any, state: Any) -> None:
+    builder.store(ir.Constant(I64, 1), at(builder, state, I64))
+
+
+def _read(kind: Any, builder: Any, state: Any, offset: Any) -> Any:
+    """The signed number of this type at `state + offset`."""
+    return builder.sext(builder.load(at(builder, state, kind, offset)), I64)
+
+
+def _write(kind: Any, builder: Any, state: Any, offset: Any, value: Any, low: Any, high: Any) -> None:
+    """Write a number of this type; if it is outside low..high, nothing is written and the state is marked as failed."""
+    above = builder.icmp_signed(">=", value, low)
+    below = builder.icmp_signed("<=", value, high)
+    with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
+        with inside:
+            builder.store(builder.trunc(value, kind), at(builder, state, kind, offset))
+        with outside:
+            _fail(builder, state)
+
+
+READ = {size: Operation(partial(_read, kind)) for size, kind in CELLS.items()}
+"""The operations `read(state, offset)` by the number of bytes that they read."""
+
+WRITE = {size: Operation(partial(_write, kind)) for size, kind in CELLS.items()}
+"""The operations `write(state, offset, value, low, high)` by the number of bytes that they write."""
+
+
+def _load(kind: Any, builder: Any, address: Any) -> Any:
+    """The unsigned number of this type at `address`."""
+    number = builder.load(at(builder, address, kind))
+    return number if kind is I64 else builder.zext(number, I64)
+
+
+def _store(kind: Any, builder: Any, address: Any, value: Any) -> None:
+    """Store a number of this type at `address`."""
+    builder.store(value if kind is I64 else builder.trunc(value, kind), at(builder, address, kind))
+
+
+LOAD = {size: Operation(partial(_load, kind)) for size, kind in NUMBERS.items()}
+"""The operations `load(address)` of an unsigned number, by its number of bytes, the largest first."""
+
+STORE = {size: Operation(partial(_store, kind)) for size, kind in NUMBERS.items()}
+"""The operations `store(address, value)`, by the number of bytes."""
+
+load_word, store_word, store_half = LOAD[8], STORE[8], STORE[4]
+
+
+@Operation
+def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
+    """`index` if it is in 0..size-1; otherwise 0, and the state is marked as failed."""
+    inside = builder.icmp_unsigned("<", index, size)
+    with builder.if_then(builder.not_(inside), likely=False):
+        _fail(builder, state)
+    return builder.select(inside, index, ir.Constant(I64, 0))
+
+
+@Operation
+def failed(builder: Any, state: Any) -> Any:
+    """Whether an index or a value has left its range since the state's error word was last cleared."""
+    return builder.icmp_unsigned("!=", builder.load(at(builder, state, I64)), ir.Constant(I64, 0))
+
+
+@Operation
+def prefetch(builder: Any, address: Any) -> None:
+    """Fetch the cache line of `address` for reading, into all caches. The address need not be valid."""
+    place = at(builder, address, I8)
+    kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(function, [place, *(ir.Constant(I32, number) for number in (0, 3, 1))])
+
+
+@Operation
+def unsigned_shift(builder: Any, value: Any, bits: Any) -> Any:
+    """An unsigned number, shifted to the right by 0..63 bits."""
+    return builder.lshr(value, bits)
+
+
+@Operation
+def unsigned_remainder(builder: Any, left: Any, right: Any) -> Any:
+    """The remainder of an unsigned division."""
+    return builder.urem(left, right)
+
+
+@Operation
+def unsigned_less(builder: Any, left: Any, right: Any) -> Any:
+    """Whether one unsigned number is less than another."""
+    return builder.icmp_unsigned("<", left, right)
+
+
+class Words(Value):
+    """An array of 64-bit numbers."""
+
+    __slots__ = ()
+
+    size: ClassVar[int] = 8
+    __iter__ = None  # its end is not known: Python would load numbers for ever
+
+    def __getitem__(self, place: Number) -> Value:
+        return LOAD[self.size](self + place * self.size)
+
+    def __setitem__(self, place: Number, number: Number) -> None:
+        STORE[self.size](self + place * self.size, number)
+
+
+class Halves(Words):
+    """An array of unsigned 32-bit numbers."""
+
+    __slots__ = ()
+
+    size = 4
+
+
+class Bytes(Words):
+    """An array of unsigned 8-bit numbers."""
+
+    __slots__ = ()
+
+    size = 1
+
+
+class Module:
+    """Functions of machine code, which call each other. `before_each` is called before a function is built."""
+
+    def __init__(self, before_each: Callable[[], object] = lambda: None) -> None:
+        self.content = ir.Module("kernel")
+        self._before_each = before_each
+        self._functions: dict[Build, Any] = {}
+
+    def function(self, build: Build, *, is_exported: bool = False) -> Any:
+        """The function that `build` builds, under its name, when it is needed first. Its annotations say which
+        parameters are working buffers. Only one that `is_exported` can be called from outside."""
+        if build not in self._functions:
+            kinds = kinds_of(build)
+            self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
+        return self._functions[build]
+
+    def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
+        """A new function with parameters of these kinds; one that is not exported gets a name like this one."""
+        self._before_each()
+        name = name if is_exported else self.content.get_unique_name(name)
+        code = Code(self, name, kinds)
+        if not is_exported:
+            code.function.linkage = "internal"
+        build(code, *code.parameters)
+        code.end()
+        self.content.globals.move_to_end(name)  # behind the functions that it calls
+        return code.function
+
+    def assembly(self) -> str:
+        """The module as LLVM reads it."""
+        return str(self.content)
+
+    def take_apart(self) -> None:
+        """Break the cycles in a module that is not needed, so that it goes at once: the garbage collector takes
+        longer."""
+        for function in self.content.functions:
+            for block in function.blocks:
+                for instruction in block.instructions:
+                    if isinstance(instruction, ir.PhiInstr):
+                        instruction.incomings.clear()
+                block.instructions.clear()
+                block.terminator = None
+            function.blocks.clear()
+            function.args = ()
+        self.content.globals.clear()
+        self._functions.clear()
+
+
+def kinds_of(build: Build) -> list[type[Value]]:
+    """The kinds of the parameters of the function that `build` builds."""
+    _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
+    return [one.annotation for one in parameters]
+
+
+@contextmanager
+def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
+    """A module to be built in the block. Its many objects live to the end of the block, and then go at once; so garbage
+    is left alone, which saves a third of the time."""
+    was_enabled, built = gc.isenabled(), Module(before_each)
+    gc.disable()
+    try:
+        yield built
+    finally:
+        built.take_apart()
+        if was_enabled:
+            gc.enable()
+
+
+class Staged:
+    """A function of machine code that is written as what builds it (a decorator). Used on values, it is called."""
+
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        update_wrapper(self, build)
+
+    @property
+    def parameters(self) -> int:
+        """The number of its parameters."""
+        return self.build.__code__.co_argcount - 1
+
+    def __call__(self, *arguments: Number) -> Value:
+        """Call it, where its arguments are used."""
+        return code_of(arguments).call(self.build, *arguments)

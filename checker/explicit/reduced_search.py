@@ -1,10 +1,10 @@
-"""Real paths: from the path of a reduced search, whose states stand for others, to a path of the model.
+"""Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
 
-In:  an instance, its `Reduction`, and the path: an initial state, and steps, each taken in the state that the search
-     kept.
-Out: the same path as the model has it: real states, and steps with the real arguments.
+In:  what is asked for; later the result, its kernel, and what repeats the search without the reduction. A path is an
+     initial state, and steps, each taken in the state that the search kept.
+Out: the reduction; the same result with paths as the model has them: real states, and steps with the real arguments.
 
-The path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
+Such a path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
 permutation that maps the one to the other, but for dead cells; its inverse maps the next step of the search to a real
 step. A search that only clears dead cells takes real steps.
 
@@ -14,18 +14,122 @@ overreport (checker/compile/kernel.py), perhaps only a permutation of the whole 
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
+from isrcheck.checker.compile.kernel import Announce, Kernel, kernel_of
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
-from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.reductions.symmetry import Permutation, followed_by, inverse
+from isrcheck.checker.reductions.find import dead_cells
+from isrcheck.checker.reductions.reduction import Permutation, Reduction, followed_by, inverse
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
 from isrcheck.models.language.model import IN_RANGE, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import NoErrorError, error_of
+
+Found = tuple[Reduction | None, str]
+"""A reduction; and if the model declares symmetric domains that it cannot use, why."""
+
+
+def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
+    """What `find` returns, from the cache if an earlier run has asked for it: to read the whole text of a model takes
+    longer than a small search.
+
+    `asked` says in words what is asked for. What was found is kept only if it `is_whole`: not if the time has ended.
+    """
+    content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
+    # The digest of a model leaves out which domains are symmetric, and where its text stands, which a symmetry names.
+    for file, name in sorted(instance.model.sources.items()):
+        content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
+    path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
+    found: Found = pickle.loads(  # noqa: S301 - the cache is private; it holds code that is run
+        kept_or_made(path, lambda: pickle.dumps(find()), is_whole)
+    )
+    return found
+
+
+Again = Callable[[Kernel, Limits], Exploration]
+"""Runs a search once more, with another kernel, within these limits."""
+
+
+def concluded(
+    first: Exploration, kernel: Kernel, again: Again, announce: Announce = lambda message: None
+) -> Exploration:
+    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
+
+    If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
+    If a limit or Ctrl-C ends either of both too early, what the first one is sure of is kept.
+    """
+    if kernel.reduction is None:
+        return first
+    is_sure = not kernel.may_overreport or IN_RANGE.name not in first.findings
+    if not is_sure and first.is_complete:
+        began = time.monotonic()
+        second = _repeated(first, again, announce)
+        seconds = first.seconds + time.monotonic() - began
+        if isinstance(second, Exploration):
+            second.limits, second.seconds = first.limits, seconds
+            if second.is_complete or IN_RANGE.name in second.findings:
+                return second
+        first.seconds = seconds
+        first.stopped = second.stopped if isinstance(second, Exploration) else second
+    if not is_sure:
+        _leave_out_what_is_unsure(first)
+    _make_real(first, kernel)
+    return first
+
+
+def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
+    """The result of the repetition without a reduction; or what has ended it before it began."""
+    limits, began = first.limits.after(first.seconds), time.monotonic()
+    try:
+        with compiling_within(limits.seconds):
+            kernel = kernel_of(first.instance, announce)
+        return again(kernel, limits.after(time.monotonic() - began))
+    except OutOfTimeError:
+        return "seconds"
+    except KeyboardInterrupt:
+        return "interrupt"
+
+
+def _leave_out_what_is_unsure(result: Exploration) -> None:
+    """After the first range that is left, perhaps, steps may be missing: leave out what is found later than that.
+
+    Every state before was reached and judged, so no shorter path leads to what is kept.
+    """
+    path = result.findings[IN_RANGE.name].found.path
+    assert path is not None
+    result.judged = min(result.judged, path.depth - 1)
+    for name, found in result.findings.items():
+        if name != IN_RANGE.name:
+            first, permitted = (
+                one if one.path is not None and one.path.depth <= path.depth else Finding()
+                for one in (found.found, found.permitted)
+            )
+            result.findings[name] = Findings(first, permitted, unjudged=found.unjudged)
+
+
+def _make_real(result: Exploration, kernel: Kernel) -> None:
+    """Put real paths in place of those of a search with a reduction, and note the reduction."""
+    reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
+    assert reduction is not None
+
+    def kept(cells: Cells) -> Cells:
+        words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
+        return layout.unpack([int(word) for word in words[0]])
+
+    if reduction.symmetry is not None:
+        RealPaths(instance, reduction, kept).translate(result, may_overreport=kernel.may_overreport)
+    result.reduction = reduction.says
+
 
 Kept = Callable[[Cells], Cells]
 """Returns the state that a search keeps in place of another one."""

