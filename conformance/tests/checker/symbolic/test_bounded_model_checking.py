@@ -26,7 +26,7 @@ from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
-from isrcheck.testing.strategies import legal_values
+from isrcheck.testing import legal_values
 from isrcheck.traces.cli import main as trace
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
