@@ -237,12 +237,12 @@ class Option:
         return self.name if self.is_flag else f"{self.name} {text[0] if self.is_repeated else text}"
 
 
-def alike(option: str, known: Iterable[str]) -> str | None:
-    """Return the known option that is spelled most like `option`, or None if none is similar enough."""
+def alike(option: str, options: Iterable[str]) -> str | None:
+    """Return the option that is spelled most like `option`, or None if none is similar enough."""
     import difflib  # here, because only a mistake needs it
 
     typed = option.partition("=")[0]
-    return next(iter(difflib.get_close_matches(typed, list(known), n=1, cutoff=LEAST_LIKENESS)), None)
+    return next(iter(difflib.get_close_matches(typed, list(options), n=1, cutoff=LEAST_LIKENESS)), None)
 
 
 # ---------------------------------------------------------------------------------------------- subcommands, commands
