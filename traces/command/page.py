@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _history(file: Path, arguments: argparse.Namespace) -> Trace | ForeignTrace:
-    found = reading.find(file)
-    if found is not None and arguments.model is not None:
+    foreign = reading.find(file)
+    if foreign is not None and arguments.model is not None:
         raise UsageError(f"{file}: a trace of another tool needs no model; leave --model out")
-    return found or folder.read(file, model_of(arguments))
+    return foreign or folder.read(file, model_of(arguments))
 
 
 def _pages(arguments: argparse.Namespace) -> int:
