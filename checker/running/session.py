@@ -199,7 +199,7 @@ class SearchSession:
     ) -> Run:
         """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces.
 
-        `more` are the keywords of the explorer (checker/explicit/explore.py): `only`, `want_permitted`, `keep_states`, ...
+        `more` are the keywords of the explorer (checker/explicit/explore.py): `only`, `want_permitted`, ...
         """
         count_all = count_all or self.count_all
         exploration = self.explore(instance, limits, count_all=count_all, reduction=reduction, **more)
