@@ -23,8 +23,7 @@ from pathlib import Path
 from benchmarks.limit_loop import limit_loop
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import follow_log
-from isrcheck.conformance.follow.runs import Verdict
+from isrcheck.conformance.follow.runs import Verdict, follow_log
 from isrcheck.models import registry
 
 ROUNDS = 3

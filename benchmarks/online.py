@@ -16,11 +16,9 @@ import tempfile
 from multiprocessing import get_context
 from pathlib import Path
 
-from isrcheck.conformance.follow.online.follow import follow_online
-from isrcheck.conformance.follow.online.follow import Followed
-from isrcheck.conformance.follow.online.follow import stream_of
-from isrcheck.conformance.follow.recorder.record import ObservedRun
+from isrcheck.conformance.follow.online.follow import Followed, follow_online, stream_of
 from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import ObservedRun
 
 GENERATION = "2.4"
 NEVER = 1 << 40

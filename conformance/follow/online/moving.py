@@ -8,8 +8,8 @@ Out: a `Move`: how far offsets, record numbers, leader epochs and partition epoc
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it
 disappears has lost records that the window does not show (steps_of_chunk.py). A log that ends before the guard is
-short: its length is known, because it is the same in all states, and it appears as an empty log. Every offset before the guard
-becomes 0, and every epoch before all that are in use becomes 0: the model only compares offsets and epochs.
+short: its length is known, because it is the same in all states, and it appears as an empty log. Every offset before
+the guard becomes 0, and every epoch before all that are in use becomes 0: the model only compares offsets and epochs.
 
 That is right as long as no two values become equal that a step compares. So a short broker must not lead, unless it is
 frozen; a leader's high watermark must be behind the guard; and what is on its way must fit the log that it is for.

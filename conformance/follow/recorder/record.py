@@ -37,8 +37,8 @@ from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.scheduler import Scheduler
 from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ControllerView, FetcherView
-from isrcheck.conformance.follow.format.events import Event, Header, Value, Writer
-from isrcheck.conformance.follow.format.variables import Variables
+from isrcheck.conformance.follow.format.events import Event, Header, Writer
+from isrcheck.conformance.follow.format.variables import Value, Variables
 from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import (
     KRAFT_EVERYBODYS,

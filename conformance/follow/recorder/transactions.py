@@ -29,8 +29,8 @@ from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
 from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.transactions.producer import Phase, Transaction, TransactionalProducer
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID
-from isrcheck.conformance.follow.format.events import Event, Header, LeftOut, Value, Writer
-from isrcheck.conformance.follow.format.variables import Variables
+from isrcheck.conformance.follow.format.events import Event, Header, LeftOut, Writer
+from isrcheck.conformance.follow.format.variables import Value, Variables
 from isrcheck.conformance.implemented import require_bug_of
 from isrcheck.conformance.replay.transactions.acts import Acts, switches_of
 from isrcheck.conformance.replay.transactions.projection import (

@@ -21,9 +21,7 @@ import numpy as np
 
 from isrcheck import models
 from isrcheck.conformance.follow.recorded.lines import Line, Metadata, Sent
-from isrcheck.conformance.follow.recorded.states import Numbers, Words
-from isrcheck.conformance.follow.report.rules_of_lines import rules_of
-from isrcheck.conformance.follow.search.claims import Claim
+from isrcheck.conformance.follow.recorded.states import Claim, Numbers, Words, alters_partitions
 from isrcheck.conformance.follow.search.rules import DECIDES
 from isrcheck.conformance.follow.search.script import (
     CANCELLATIONS,
@@ -38,7 +36,6 @@ from isrcheck.conformance.follow.search.script import (
     Permission,
     Script,
     actors,
-    alters_partitions,
 )
 from isrcheck.conformance.follow.search.search import ObservationSearch
 from isrcheck.models.kafka.state.values import AlterPartition
@@ -122,7 +119,7 @@ def _by_recording(script: Script, position: int, step: Step, s: State, after: St
             return f"no metadata line up to the next one with a leader shows the leader epoch {epoch + shown}"
         if epoch == stage.most_epoch and stage.leader not in (NOBODY, after.controller_leader):
             return f"the leader of epoch {epoch + shown} is broker {recording.brokers[stage.leader]} by a metadata line"
-    if recording.has_all_requests and alters_partitions(script.instance):
+    if recording.header.has_all_requests and alters_partitions(script.instance):
         if step.action in DECIDES:
             return f"the next request of broker {recording.brokers[step.ordinals[0]]} has its line only later"
         for replica, broker in enumerate(recording.brokers):
@@ -189,7 +186,7 @@ class _Exclusion:
         if not len(self.nodes):
             return
         states, _ = self.search.of_nodes(self.nodes)
-        yield from rules_of(self.line, self.false, states, self.search.cells, self.search.script.recording)
+        yield from self.line.rules(self.false, states, self.search.claims.places[self.search.furthest])
         yield from self._ended()
         candidates = self._candidates()
         if candidates:

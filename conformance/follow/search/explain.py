@@ -26,15 +26,20 @@ from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
-from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
-from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
-from isrcheck.conformance.follow.recorded.states import Variable
-from isrcheck.conformance.follow.search.claims import Claim
+from isrcheck.conformance.follow.recorded.recording import (
+    MOST_REQUESTS,
+    Objects,
+    Recording,
+    folded,
+    read_recording,
+    unknown_requests,
+    ways,
+)
+from isrcheck.conformance.follow.recorded.states import Claim, Variable, alters_partitions, has_kraft
 from isrcheck.conformance.follow.search.promises import Failure, failures_of
 from isrcheck.conformance.follow.search.rules import Dropped
-from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script, alters_partitions, has_kraft
+from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.search.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
@@ -189,7 +194,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class RejectedAfter:
-    """No path explains the recording: all were tried that agree with what later lines say (foreseen.py). Then a limit
+    """No path explains the recording: all were tried that agree with what later lines say (pruning.py). Then a limit
     ended the search for the first line that no path passes, which is `line` or a later one.
     """
 
@@ -207,7 +212,7 @@ class Undecided:
     before `line` (`why` says what); all lines before `line` are explained.
 
     Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
-    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most (hints.py).
+    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most.
     """
 
     path: Path
@@ -297,12 +302,12 @@ class _Following:
     def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
         """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
         recording = read_recording(self.path, content, objects)
-        if recording.is_empty:
+        if not recording.lines:
             return NothingToFollow(self.path)
         if not has_kraft(registry.load("kafka")[0].instance(self.protocol)):
             recording = recording.without_reassignments(f"a reassignment of replicas by the rules of {self.protocol}")
-        if recording.unclean_election is None and self.given.get("unclean_elections"):
-            recording = replace(recording, unclean_election=True)
+        if recording.header.unclean_election is None and self.given.get("unclean_elections"):
+            recording = replace(recording, header=replace(recording.header, unclean_election=True))
         if recording.copies:
             self.given = {"retries": recording.copies} | dict(self.given)
         outcome = self.in_every_way(recording)
@@ -314,7 +319,7 @@ class _Following:
         # What follows may be the effect of what is not modelled; what comes before is not.
         before = recording.until(unmodelled.n)
         self.explanation, self.is_judged = None, False
-        earlier = None if before.is_empty else self.in_every_way(before)
+        earlier = None if not before.lines else self.in_every_way(before)
         if earlier is not None and earlier.exit_code != 0:
             return earlier
         return self.unmodelled(recording, outcome)

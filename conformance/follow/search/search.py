@@ -26,13 +26,13 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.recorded.lines import Passing
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words
-from isrcheck.conformance.follow.search.claims import Claims
-from isrcheck.conformance.follow.search.monitor import Monitor
+from isrcheck.conformance.follow.search.monitor import Claims, Monitor
 from isrcheck.conformance.follow.search.promises import Keeping
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
 from isrcheck.conformance.follow.search.rules import Dropped, InTime, Rules
-from isrcheck.conformance.follow.search.script import NOBODY, Passing, Permission, Script
+from isrcheck.conformance.follow.search.script import NOBODY, Permission, Script
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.language.declarations.declare import NONE
@@ -158,9 +158,9 @@ class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
     With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
-    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that are no longer read
-    are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
-    States that a later line contradicts (foreseen.py) are left until no other is: from then on `is_exhausted`, no path
+    `in_time`, no path takes a step that a cluster's clocks may exclude (rules.py). Cells that are no longer read
+    are cleared (pruning.py), unless promises are judged, which may read them; or never, without `clears`.
+    States that a later line contradicts (pruning.py) are left until no other is: from then on `is_exhausted`, no path
     passes the last line. Then only the first line that no path passes is looked for, or nothing without `finds_line`.
     `is_shortest`: the search has always been breadth first.
     """
@@ -203,9 +203,9 @@ class ObservationSearch:
         self.unread = Unread(script, self.cells) if clears and not keeps_promises else None
         if not keeps_promises:
             values["exposed_record"] = NONE
-        self.kept = ~self.cells.masks(*values)
-        self.full = self.cells.packed(values)
-        self.passing = np.array([*(stage.passing for stage in script.stages), -1], np.int64)
+        changed, self.full = self.cells.pattern_of_fields(values)
+        self.kept = ~changed
+        self.passing = np.array([*(stage.line.passing for stage in script.stages), -1], np.int64)
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started

@@ -18,13 +18,8 @@ from dataclasses import dataclass, replace
 from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Fault
 from isrcheck.conformance.follow.recorded.recording import Recording
-from isrcheck.conformance.follow.search.script import (
-    alters_partitions,
-    changes_required,
-    deaths,
-    elections_required,
-    has_kraft,
-)
+from isrcheck.conformance.follow.recorded.states import alters_partitions, has_kraft
+from isrcheck.conformance.follow.search.script import changes_required, deaths, elections_required
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations.layouts import FieldLayout
@@ -104,8 +99,8 @@ def size_of(recording: Recording) -> Size:
         deaths(recording),
         changes_required(recording),
         Counter(line.what for _, line in recording.claims(Fault)),
-        recording.min_insync_replicas,
-        recording.unclean_election,
+        recording.header.min_insync_replicas,
+        recording.header.unclean_election,
         recording.acks,
         recording.asks_unclean,
         recording.first_replicas,

@@ -12,8 +12,7 @@ import pytest
 
 from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, write
 from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
-from isrcheck.conformance.follow.online.tell import tell as tell_online
-from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.report.tell import tell, tell_online
 from isrcheck.conformance.follow.runs import StateSet, TimeOverError, Watch
 from isrcheck.conformance.follow.search.explain import Undecided, follow_recording
 from isrcheck.conformance.follow.search.size import begin_empty

@@ -27,7 +27,7 @@ from conformance.tests.support.observations import (
 )
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
-from isrcheck.conformance.follow.recorded.reading import is_observation
+from isrcheck.conformance.follow.recorded.lines import is_observation
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import (

@@ -9,7 +9,7 @@ from conformance.tests.support.observations import KILL, acked, disk, fault, hea
 from isrcheck.conformance.follow.recorded.lines import Metadata, View
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.excluded import excluded
-from isrcheck.conformance.follow.report.losses import losses
+from isrcheck.conformance.follow.report.tell import losses
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 
 BEGIN = (header(1, 1, 2), metadata(1, 1, 2), acked("x", 0), disk(2, "x"))

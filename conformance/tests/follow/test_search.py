@@ -15,9 +15,8 @@ from conformance.tests.support.observations import KILL, START, acked, disk, fau
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Disk
-from isrcheck.conformance.follow.recorded.recording import Recording, read_recording
+from isrcheck.conformance.follow.recorded.recording import Recording, folded, read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording, hint
 from isrcheck.conformance.follow.search.script import Script

@@ -35,7 +35,7 @@ def disk(broker: int, log: str, epochs: tuple[int, ...] | None = None) -> Disk:
 
 def test_the_window_begins_with_the_last_settled_record(window) -> None:
     assert (window.offset, window.epoch, window.partition_epoch, window.values) == (2, 4, 7, ["c", "d"])
-    metadata = window.rewrite(Metadata(1, 1, 1, frozenset(BROKERS), 5, frozenset(), 9))
+    metadata = Metadata(1, 1, 1, frozenset(BROKERS), 5, 9, None, frozenset(), None).in_window(window)
     assert isinstance(metadata, Metadata)
     assert (metadata.leader_epoch, metadata.partition_epoch) == (5, 2)
 
@@ -49,14 +49,14 @@ def test_a_request_from_before_it_counts_as_the_first_ones_do(window) -> None:
 
 
 def test_lines_are_counted_from_it(window) -> None:
-    assert window.rewrite(disk(1, "abcd", (3, 3, 5, 5))) == disk(1, "cd", (5, 5))
-    assert window.rewrite(disk(3, "a", (3,))) == disk(3, "", ())
-    assert window.rewrite(HighWatermark(1, 1, 1, 3)) == HighWatermark(1, 1, 1, 1)
-    assert window.rewrite(HighWatermark(1, 1, 3, 1)) == HighWatermark(1, 1, 3, 0)
-    assert window.rewrite(LogEnd(1, 1, 2, 4, 5)) == LogEnd(1, 1, 2, 2, 5)
-    assert window.rewrite(LogEnd(1, 1, 3, 1, 3)) == LogEnd(1, 1, 3, 0, None)
-    assert window.rewrite(Read(1, 1, ("b", "c", "d"), (1, 2, 3))) == Read(1, 1, ("c", "d"), (0, 1))
-    assert window.rewrite(Acked(1, 1, "b", 1, None)) is None
+    assert disk(1, "abcd", (3, 3, 5, 5)).in_window(window) == disk(1, "cd", (5, 5))
+    assert disk(3, "a", (3,)).in_window(window) == disk(3, "", ())
+    assert HighWatermark(1, 1, 1, 3).in_window(window) == HighWatermark(1, 1, 1, 1)
+    assert HighWatermark(1, 1, 3, 1).in_window(window) == HighWatermark(1, 1, 3, 0)
+    assert LogEnd(1, 1, 2, 4, 5).in_window(window) == LogEnd(1, 1, 2, 2, 5)
+    assert LogEnd(1, 1, 3, 1, 3).in_window(window) == LogEnd(1, 1, 3, 0, None)
+    assert Read(1, 1, ("b", "c", "d"), (1, 2, 3)).in_window(window) == Read(1, 1, ("c", "d"), (0, 1))
+    assert Acked(1, 1, "b", 1, None).in_window(window) is None
     assert window.unchecked == 0
 
 
@@ -79,7 +79,7 @@ def test_lines_are_counted_from_it(window) -> None:
 )
 def test_what_is_false_before_the_window_is_rejected(window, line: Line, why: str) -> None:
     with pytest.raises(FalseLine) as caught:
-        window.rewrite(line)
+        line.in_window(window)
     assert str(caught.value) == why
 
 
@@ -92,12 +92,12 @@ def test_what_is_false_before_the_window_is_rejected(window, line: Line, why: st
 )
 def test_what_the_window_does_not_hold_is_undecided(window, line: Line, why: str) -> None:
     with pytest.raises(UnfitLine) as caught:
-        window.rewrite(line)
+        line.in_window(window)
     assert str(caught.value) == why
 
 
 def test_what_cannot_be_compared_is_counted(window) -> None:
     line = HighWatermark(1, 1, 1, 1)
-    assert window.rewrite(line) == HighWatermark(1, 1, 1, 0)
-    window.pass_line(line)
+    assert line.in_window(window) == HighWatermark(1, 1, 1, 0)
+    window.pass_line(line.number)
     assert window.unchecked == 1

@@ -24,6 +24,7 @@ from conformance.tests.support.observations import (
 )
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.recorded.lines import Passing
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.search import search as searching
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
@@ -241,7 +242,7 @@ def is_of_model(search: ObservationSearch) -> bool:
         cells = restored(search, after)
         packed = np.array([search.kernel.layout.pack(cells)], np.uint64)
         for stage in range(before, passed):
-            is_fault = search.script.stages[stage].passing == 2
+            is_fault = search.script.stages[stage].line.passing == Passing.BY_A_STEP
             if not is_fault and not search.claims.hold(stage, packed, monitors[number : number + 1]).all():
                 return False
         before = passed

@@ -152,7 +152,7 @@ def test_a_recording_may_begin_later_than_its_partition(tmp_path: Path) -> None:
     assert disk["log"] == [[5, "m0"]]
     outcome = follow_recording(path, "3.7", {}, objects=observations_of(path))
     assert isinstance(outcome, Explained)
-    assert outcome.recording.first_offset == 5
+    assert outcome.recording.header.first_offset == 5
     assert outcome.trace.length == 88
 
 
