@@ -91,7 +91,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="script",
         help="write the script with which a person drives a trace against a real Kafka",
-        module="isrcheck.conformance.wire.recording.from_trace.command",
+        module="isrcheck.conformance.wire.recording.script_command",
         examples=(
             "conform script counterexamples/latest",
             "conform script counterexamples/latest --first-broker 1",

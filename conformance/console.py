@@ -11,7 +11,7 @@ import sys
 
 from isrcheck.checker.command.console import give_up_stdout, parse_memory
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.generations import USUAL
+from isrcheck.conformance.cluster.configuration.protocol import USUAL
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.messages.errors import UsageError

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import fields
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, SwitchError, Switches
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
-from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.models.kafka.state import values
 from isrcheck.models.language.model import Instance, spell

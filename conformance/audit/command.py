@@ -14,14 +14,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.audit.acked_list import Acked, acked_in
-from isrcheck.conformance.audit.as_json import object_of
-from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_partition
+from isrcheck.conformance.audit.acknowledged import Acked, acked_in
+from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
-from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
-from isrcheck.conformance.audit.format.batches import Batch
-from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
+from isrcheck.conformance.audit.report import (
+    PartitionReport,
+    audit_partition,
+    closing,
+    is_told,
+    object_of,
+    spell_partition,
+)
 from isrcheck.conformance.console import USAGE, complain, gravest, say
+from isrcheck.conformance.kafka_format.record_batches import Batch
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 

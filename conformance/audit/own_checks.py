@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from isrcheck.conformance.audit.copy_log import CopyLog
+from isrcheck.conformance.audit.copies import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, CopyLog
 from isrcheck.conformance.audit.findings import Finding, Grade
-from isrcheck.conformance.audit.folder import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
-from isrcheck.conformance.audit.format.batches import Batch
-from isrcheck.conformance.audit.format.files import FileError
-from isrcheck.conformance.audit.format.snapshots import Producer, producers_of
+from isrcheck.conformance.kafka_format.log_folder import FileError, Producer, producers_of
+from isrcheck.conformance.kafka_format.record_batches import Batch
 
 METADATA_LOG = "__cluster_metadata-"
 NOTHING_YET = Producer(-1, -1, -1, -1)
@@ -125,10 +123,10 @@ class SnapshotCheck:
 
     def hear(self, batch: Batch) -> None:
         """Take the next batch of the log."""
-        while self._snapshots and self._snapshots[0][0] <= batch.base_offset:
+        while self._snapshots and self._snapshots[0][0] <= batch.header.base_offset:
             self._compare(*self._snapshots.pop(0))
-        if batch.producer_id in self._wanted:
-            self._seen[batch.producer_id] = _after(self._seen.get(batch.producer_id, NOTHING_YET), batch)
+        if batch.header.producer_id in self._wanted:
+            self._seen[batch.header.producer_id] = _after(self._seen.get(batch.header.producer_id, NOTHING_YET), batch)
 
     def close(self) -> None:
         """Compare the snapshots at the log end, and find those beyond it."""
@@ -182,11 +180,11 @@ MOST_FINDINGS = 10
 
 def _after(before: Producer, batch: Batch) -> Producer:
     """What is known of a producer after its next batch. A new epoch forgets the sequence numbers of the old one."""
-    if batch.producer_epoch != before.epoch:
-        before = Producer(batch.producer_epoch, -1, -1, before.open_transaction)
-    if batch.is_control:
+    if batch.header.producer_epoch != before.epoch:
+        before = Producer(batch.header.producer_epoch, -1, -1, before.open_transaction)
+    if batch.header.is_control:
         return Producer(before.epoch, before.last_sequence, before.last_offset, -1)
     first = before.open_transaction
-    if batch.is_transactional and first < 0:
-        first = batch.base_offset
-    return Producer(before.epoch, batch.last_sequence, batch.last_offset, first)
+    if batch.header.is_transactional and first < 0:
+        first = batch.header.base_offset
+    return Producer(before.epoch, batch.header.last_sequence, batch.header.last_offset, first)

@@ -1,23 +1,44 @@
-"""Composite operations for a driver: each combines several calls of the cluster's interface.
+"""What a driver does to a cluster: operations that combine several calls, and an administrator's at random.
 
-In:  a `Cluster`, used through its public methods only.
-Out: the changed cluster.
+In:  a `Cluster`, used through its public methods only; a source of randomness.
+Out: the changed cluster; `Act`: an operation in words, or None if the operation that was drawn is refused.
 
-Each operation is as large as one step of the formal model: "the leader handles a fetch" fires a timer of the follower
-and delivers its request.
+A combined operation is as large as one step of the formal model: "the leader handles a fetch" fires a timer of the
+follower and delivers its request. The operations of administrators need a KRaft controller.
 """
 
 from __future__ import annotations
 
-from isrcheck.conformance.cluster.broker.fetch_state import Mode
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.client_operations import CONSUMER, PRODUCER
-from isrcheck.conformance.cluster.cluster import Cluster
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.cluster import CONSUMER, PRODUCER, Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Isolation,
+    LeaderAndIsr,
+    ProduceRequest,
+)
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.views import BrokerView
+from isrcheck.conformance.cluster.observe import BrokerView
+
+
+@dataclass(frozen=True)
+class Act:
+    """An operation on the cluster: its time (ms), its name, and its arguments."""
+
+    at: int
+    name: str
+    arguments: tuple[object, ...]
+
+    def __str__(self) -> str:
+        return " ".join([f"{self.at:>9}", self.name, *map(str, self.arguments)])
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
@@ -177,3 +198,77 @@ def finish_alter_isr(cluster: Cluster, broker: int) -> None:
 
 def _is_metadata(message: Message) -> bool:
     return isinstance(message.payload, LeaderAndIsr)
+
+
+Told = tuple[str, tuple[object, ...]]
+"""The name of an operation, and its arguments."""
+
+LARGEST_MINIMUM = 3
+
+
+def administrate(cluster: Cluster, random: Random, kinds: Sequence[str]) -> Told | None:
+    """Draw one of these kinds of operations (names in `OPERATIONS`), and carry it out."""
+    kind = random.choice(kinds)
+    try:
+        return kind, OPERATIONS[kind](cluster, random)
+    except ClusterError:
+        return None
+
+
+def _reassign(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    brokers = list(cluster.brokers)
+    replicas = tuple(random.sample(brokers, random.randint(1, len(brokers))))
+    cluster.begin_reassignment(replicas)
+    return replicas
+
+
+def _cancel(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    cluster.cancel_reassignment()
+    return ()
+
+
+def _change_minimum(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    least = random.randint(1, LARGEST_MINIMUM)
+    cluster.change_min_insync_replicas(least)
+    return (least,)
+
+
+def _write_cluster_minimum(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    cluster.write_cluster_min_insync_replicas()
+    return ()
+
+
+def _report_directory(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    broker = random.choice(cluster.brokers)
+    cluster.report_directory(broker)
+    return (broker,)
+
+
+def _fail_over(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    cluster.fail_over_controller()
+    return ()
+
+
+def _unregister(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    broker = random.choice([each for each in cluster.brokers if not cluster.process_of(each)] or [-1])
+    cluster.unregister(broker)
+    return (broker,)
+
+
+def _delete_replica(cluster: Cluster, random: Random) -> tuple[object, ...]:
+    broker = random.choice(cluster.brokers)
+    cluster.delete_replica(broker)
+    return (broker,)
+
+
+OPERATIONS: dict[str, Callable[[Cluster, Random], tuple[object, ...]]] = {
+    "begin reassignment": _reassign,
+    "cancel reassignment": _cancel,
+    "change min.insync.replicas": _change_minimum,
+    "write cluster's min.insync.replicas": _write_cluster_minimum,
+    "report directory": _report_directory,
+    "fail over controller": _fail_over,
+    "unregister": _unregister,
+    "delete replica": _delete_replica,
+}
+"""The kinds of operations by name. Each raises `ClusterError` if it is refused."""

@@ -1,7 +1,7 @@
 """A cluster with one partition, with all operations that are possible from outside.
 
 In:  operations of a test driver, a scheduler, or a user: deliver, drop, advance time, fire, crash, elect, produce,
-     read.
+     read; with a KRaft controller also fencing, controlled shutdowns, and an administrator's requests.
 Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
 
 Two simplifications are shared with the formal model: a fetch response carries everything from the fetch offset to the
@@ -18,27 +18,26 @@ from __future__ import annotations
 from pathlib import Path
 
 from isrcheck.conformance.cluster import observe
-from isrcheck.conformance.cluster.broker.broker import Broker
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
-from isrcheck.conformance.cluster.clients.clients import Clients
+from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
+from isrcheck.conformance.cluster.clients.clients import Clients, OutsideClients
+from isrcheck.conformance.cluster.clients.consumer import Consumer
+from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.generations import USUAL, generation
+from isrcheck.conformance.cluster.configuration.protocol import USUAL, Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import Controller
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
-from isrcheck.conformance.cluster.kraft_operations import KraftOperations
-from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
-from isrcheck.conformance.cluster.log.storage_files import FileStorage
-from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import LeaderAndIsr
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ConsumerView
+from isrcheck.conformance.cluster.log.storage import FileStorage, MemoryStorage, Storage, StorageError, lay_out
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, MetadataImage
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Clock, Message, Network
+from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
+
+PRODUCER = "producer"
+CONSUMER = "consumer"
 
 
-class Cluster(ClientOperations, KraftOperations):
+class Cluster:
     """Brokers 0 to N-1, a controller, clients, and the network between them, from a stable start (`Start`)."""
 
     def __init__(
@@ -251,6 +250,205 @@ class Cluster(ClientOperations, KraftOperations):
     def notice_dead(self, broker: int) -> None:
         """Make the controller remove a dead follower from the ISR. Errors: `ClusterError`."""
         self._controller.notice_dead(broker)
+
+    # Clients
+
+    @property
+    def coordinator(self) -> Transactions:
+        """The transaction coordinator, as its clients see it."""
+        return self._clients.coordinator
+
+    @property
+    def outside(self) -> OutsideClients:
+        """The clients that are not part of the cluster."""
+        return self._clients.outside
+
+    def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
+        """A producer learns from a broker, which presumes to lead, that it does. Errors: `ClusterError` if the producer
+        ignores this because it knows a later leader epoch, or the broker does not run.
+        """
+        self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
+
+    def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
+        """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
+        self._broker(broker)
+        return self._clients.producer(producer).send(payload, broker, acks)
+
+    def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
+        """A producer retries one of its requests; returns the number of the new request. Errors: `ClusterError`."""
+        self._broker(broker)
+        return self._clients.producer(producer).resend(number, broker)
+
+    def disconnect(self, number: int, producer: str = PRODUCER) -> None:
+        """Break the connection of a producer's request, so that the producer gets no response."""
+        self._clients.producer(producer).gives_up(number)
+
+    def init_producer_id(self, producer: str = PRODUCER) -> None:
+        """A new instance of a producer, with a higher epoch; an open transaction of the old instance is aborted."""
+        named = self._clients.producer(producer)
+        was_open = named.in_transaction
+        named.bump_epoch()
+        if was_open:
+            self._clients.coordinator.decide(producer, named.stamp, Control.ABORT)
+
+    def begin_transaction(self, producer: str = PRODUCER) -> None:
+        """From now on the producer's records are transactional. Errors: `ClusterError`."""
+        self._clients.producer(producer).begin_transaction()
+
+    def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
+        """The coordinator decides to commit or abort. This writes no marker. Errors: `ClusterError`."""
+        named = self._clients.producer(producer)
+        named.end_transaction()
+        self._clients.coordinator.decide(producer, named.stamp, control)
+
+    def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
+        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
+        self._broker(broker)
+        return self._clients.coordinator.write_marker(producer, broker)
+
+    def delete_records(self, broker: int, before_offset: int) -> int:
+        """An administrator asks a broker to delete below an offset (-1: the high watermark); returns the request's
+        number.
+        """
+        self._broker(broker)
+        return self._clients.delete_records(broker, before_offset)
+
+    def check_low_watermark(self, broker: int) -> None:
+        """A leader looks again whether it can answer DeleteRecords, as it does at every fetch of a follower."""
+        running = self._broker(broker).running
+        if running is not None:
+            running.delete_records.try_complete()
+
+    def consume(
+        self,
+        broker: int,
+        consumer: str = CONSUMER,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        most: int | None = None,
+        rack: int | None = None,
+    ) -> int:
+        """A consumer in the rack of a broker, or of none, asks a broker for the next records, at most so many; returns
+        the number of the message. Errors: `ClusterError`.
+        """
+        self._broker(broker)
+        return self._clients.consumer(consumer, isolation).fetch(broker, most, rack)
+
+    def expire_preferred_read_replica(self, consumer: str = CONSUMER) -> None:
+        """A consumer returns to the leader, because metadata.max.age.ms is over. Errors: as for `seek`."""
+        self._consumer(consumer).expire_preferred_read_replica()
+
+    def tell_consumer(
+        self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> None:
+        """A consumer learns from a broker, which presumes to lead, that it does; then it may ask it about offsets."""
+        self._clients.consumer(consumer, isolation).learns_of_leader(broker, self.leader_known_to(broker)[1])
+
+    def seek(self, position: int, consumer: str = CONSUMER) -> None:
+        """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
+        self._consumer(consumer).seek(position)
+
+    # A KRaft controller
+
+    @property
+    def has_kraft(self) -> bool:
+        """Whether the controller is a KRaft quorum."""
+        return isinstance(self._controller, QuorumController)
+
+    def metadata_log(self) -> tuple[MetadataImage, ...]:
+        """The metadata after each record of the metadata log, by offset. Errors: `ClusterError` without KRaft."""
+        return self._quorum().log
+
+    def may_be_fenced(self, broker: int) -> bool:
+        """Whether the session of a broker has ended, and the controller has not noticed it. Errors: `ClusterError`."""
+        return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
+
+    def may_register(self, broker: int) -> bool:
+        """Whether the controller would accept a new process of a broker, and need not fence the earlier one by that
+        (which it does with ELR, KAFKA-18106). Errors: `ClusterError` without KRaft.
+        """
+        quorum = self._quorum()
+        is_fenced = quorum.image.brokers[broker].is_fenced
+        return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
+
+    def end_session(self, broker: int) -> None:
+        """The heartbeats of a broker fail to arrive in time. Errors: `ClusterError`."""
+        self._broker(broker)
+        self._quorum().end_session(broker)
+
+    def fence(self, broker: int) -> None:
+        """The controller finds that the session of a broker has ended. Errors: `ClusterError` if it has not."""
+        self._broker(broker)
+        self._quorum().fence(broker)
+
+    def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
+        """An operator shuts a broker down: its heartbeats ask for it from now on. One that leads no partition, neither
+        this nor others, stops with the first; otherwise its leaderships move first. Errors: `ClusterError`.
+        """
+        self._broker(broker).kraft.begin_shutdown()
+        self._quorum().give_other_leaderships(broker, leads=leads_others)
+
+    def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
+        """An administrator assigns the partition to these replicas, in this order. Errors: `ClusterError`."""
+        self._quorum().replication.begin_reassignment(replicas)
+
+    def cancel_reassignment(self) -> None:
+        """An administrator cancels the reassignment. Errors: `ClusterError`."""
+        self._quorum().replication.cancel_reassignment()
+
+    def change_min_insync_replicas(self, least: int) -> None:
+        """An administrator sets the topic's min.insync.replicas. Errors: `ClusterError` without KRaft."""
+        self._quorum().replication.change_min_insync_replicas(least)
+
+    def write_cluster_min_insync_replicas(self) -> None:
+        """An administrator sets the cluster's min.insync.replicas; the topic keeps its own. Errors: `ClusterError`."""
+        self._quorum().replication.write_cluster_min_insync_replicas()
+
+    def unregister(self, broker: int) -> None:
+        """An administrator unregisters a broker. Errors: `ClusterError`."""
+        self._broker(broker)
+        self._quorum().unregister(broker)
+
+    def fail_over_controller(self) -> None:
+        """Another controller of the quorum becomes active. Errors: `ClusterError` without KRaft."""
+        self._quorum().fail_over()
+
+    def delete_replica(self, broker: int) -> None:
+        """An operator deletes the folder of the replica of a broker that does not run. Errors: `ClusterError`."""
+        self._broker(broker).delete_replica()
+
+    def report_directory(self, broker: int) -> None:
+        """A broker sends the controller the directory in which it has put its replica. Errors: `ClusterError`."""
+        self._quorum()
+        self._broker(broker).report_directory()
+
+    def fail_to_apply(self, number: int) -> None:
+        """A record of the metadata log reaches a broker, where an exception ends the change of the partition, such as
+        too many open files. Nothing repeats it. Errors: `ClusterError` if it is not in flight, or no process runs.
+        """
+        message = self._network.take(number)
+        assert isinstance(message.payload, MetadataImage)
+        self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
+
+    def deliver_together(self, late: int, other: int) -> None:
+        """Two fetches of one follower reach its leader, which handles them in two threads: the late one finds that the
+        follower may join the ISR, and the other one takes effect before the leader asks the controller.
+
+        Errors: `ClusterError` if one of them is not in flight, or the leader does not run.
+        """
+        broker = self._broker(int(self._network.look(late).destination))
+        broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))
+
+    # Parts
+
+    def _consumer(self, name: str) -> Consumer:
+        if name not in self._clients.consumers:
+            raise ClusterError(f"there is no consumer {name}; create it with consume")
+        return self._clients.consumers[name]
+
+    def _quorum(self) -> QuorumController:
+        if not isinstance(self._controller, QuorumController):
+            raise ClusterError("this cluster has no KRaft controller; take the protocol 3.3 or newer")
+        return self._controller
 
     def _broker(self, number: int) -> Broker:
         if number not in self._brokers:

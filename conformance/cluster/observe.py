@@ -7,35 +7,188 @@ Out: `ClusterView`. Observing changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.broker import Broker
-from isrcheck.conformance.cluster.broker.fetcher import FetcherThread
-from isrcheck.conformance.cluster.broker.kraft_replica_manager import KraftReplicaManager
+from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
+from isrcheck.conformance.cluster.broker.kraft import KraftReplicaManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
-from isrcheck.conformance.cluster.clients.producer import Producer
-from isrcheck.conformance.cluster.clients.transactions import Transactions
+from isrcheck.conformance.cluster.clients.producer import Identity, Producer, Sent
+from isrcheck.conformance.cluster.clients.transactions import Marker, Transactions
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import Storage
 from isrcheck.conformance.cluster.network.messages import (
     DeleteRecordsResponse,
+    Errors,
+    FetchResponse,
+    IsrWrite,
     LeaderAndIsr,
+    MetadataImage,
 )
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
-from isrcheck.conformance.cluster.network.network import Network
-from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
-from isrcheck.conformance.cluster.views import (
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    ControllerView,
-    FetcherView,
-    LeadershipView,
-    ProducerStateView,
-    ProducerView,
-)
+from isrcheck.conformance.cluster.network.network import Message, Network, Node
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
+
+
+@dataclass(frozen=True)
+class FetcherView:
+    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or None;
+    `diverging` is a response by which the fetcher has still to truncate the log, or None.
+    """
+
+    source: int
+    mode: Mode | None
+    outstanding: int | None
+    not_before: int
+    diverging: FetchResponse | None
+
+
+@dataclass(frozen=True)
+class LeadershipView:
+    """What a broker that presumes leadership knows of the followers and of waiting requests. Unknown offsets are None.
+
+    `proposed_isr` is the ISR that it has proposed while it awaits the answer, otherwise None.
+    `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
+    `parked_fetches` are (follower, fetch offset, deadline in ms); `broker_epochs` the processes of the followers that
+    have fetched, 0 if none has.
+    """
+
+    isr: frozenset[int]
+    proposed_isr: frozenset[int] | None
+    leader_epoch_start_offset: int
+    remote_log_end_offsets: tuple[tuple[int, int | None], ...]
+    last_caught_up_times: tuple[tuple[int, int], ...]
+    delayed_produces: tuple[tuple[Node, int, int, int], ...]
+    parked_fetches: tuple[tuple[int, int, int], ...]
+    broker_epochs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class ProducerStateView:
+    """What a broker knows of producers: the offset of the snapshot on its disk, 0 if there is none; the offset from
+    which its process has replayed the log; and the batches that the process remembers, each with its last offset.
+    """
+
+    snapshot_offset: int
+    replayed_from: int | None = None
+    remembered: tuple[tuple[ProducerStamp, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class BrokerView:
+    """One broker. While no process runs, the log is the one on its disk, and everything that only a process knows is
+    None.
+
+    `leader` is the leader that the broker knows, None if it knows none; `leader_epoch` is then -1. With KRaft: how far
+    the process has read the metadata log, and whether the last process has ended by a controlled shutdown.
+    """
+
+    number: int
+    is_up: bool
+    is_frozen: bool
+    process: int
+    log: tuple[Record, ...]
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int | None
+    last_stable_offset: int | None
+    checkpointed_high_watermark: int
+    recovery_point: int
+    producers: ProducerStateView
+    epoch_entries: tuple[EpochEntry, ...]
+    leader: int | None
+    leader_epoch: int
+    partition_epoch: int
+    fetchers: tuple[FetcherView, ...]
+    leadership: LeadershipView | None
+    metadata_offset: int = -1
+    has_stopped_cleanly: bool = False
+
+    @property
+    def is_truncating(self) -> bool:
+        """Whether the broker follows a leader and has not reconciled its log yet."""
+        return any(each.mode is Mode.TRUNCATING for each in self.fetchers)
+
+    @property
+    def follows(self) -> int | None:
+        """The source of the fetcher that has the partition; None if it follows no leader."""
+        return next((each.source for each in self.fetchers if each.mode is not None), None)
+
+    def mistakes(self, request: Sent) -> bool:
+        """Whether the broker takes a request for that of another record in its log, which had the same stamp."""
+        offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
+        return any(one.offset == offsets[0] and one.payload != request.payload for one in self.log if offsets)
+
+
+@dataclass(frozen=True)
+class ControllerView:
+    """The controller's record of the partition, and its announcements that brokers have not received yet. With KRaft:
+    the metadata after each record of its log, and where the log ended when a broker began to shut down, -1 for others.
+    """
+
+    leader: int | None
+    leader_epoch: int
+    partition_epoch: int
+    isr: frozenset[int]
+    announcements: tuple[Message, ...]
+    isr_writes: tuple[IsrWrite, ...]
+    log: tuple[MetadataImage, ...] = ()
+    shutdown_offsets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProducerView:
+    """One producer: the id and epoch of each numbering, the present one last; its numbered records, with the stamp that
+    each had in a numbering; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
+    """
+
+    name: str
+    identities: tuple[Identity, ...]
+    numbered: tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]
+    leader_epoch: int
+    last_acknowledged_offset: int
+
+
+@dataclass(frozen=True)
+class ConsumerView:
+    """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
+    the log that it knows, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
+    to which a leader has sent it.
+    """
+
+    name: str
+    position: int
+    read: tuple[Record, ...]
+    error: Errors
+    known_end_offset: int
+    leader_epoch: int
+    consumed_epoch: int | None
+    has_skipped: bool
+    preferred_read_replica: int | None
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """A whole cluster; times in ms. `decided` are producers, each with the outcome of its last ended transaction."""
+
+    now: int
+    brokers: tuple[BrokerView, ...]
+    network: tuple[Message, ...]
+    controller: ControllerView
+    sent: tuple[tuple[str, tuple[Sent, ...]], ...]
+    producers: tuple[ProducerView, ...]
+    decided: tuple[tuple[str, Control], ...]
+    markers: tuple[Marker, ...]
+    deletes: tuple[DeleteRecordsResponse | None, ...]
+    consumers: tuple[ConsumerView, ...]
+
+    @property
+    def acknowledged(self) -> tuple[Sent, ...]:
+        """Every acknowledged request, by producer and then in order of sending."""
+        return tuple(each for _, sent in self.sent for each in sent if each.is_acknowledged)
 
 
 def observe_broker(number: int, broker: Broker) -> BrokerView:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isrcheck.checker.command.spark_options import SESSION_OPTIONS, read_session_options
 from isrcheck.checker.spark.request import ENGINE
-from isrcheck.conformance.cluster.configuration.generations import USUAL
+from isrcheck.conformance.cluster.configuration.protocol import USUAL
 from isrcheck.conformance.console import (
     INTERRUPTED,
     NOTHING,

@@ -1,8 +1,7 @@
-"""The executable cluster as a system for traces: of `kafka` on its brokers, of `transactions` on its system of
-transactions, of `coordinator` on brokers with group coordinators.
+"""The executable cluster as a system for traces: chooses the driver for the model of a trace.
 
-In:  a trace.
-Out: the driver for its model.
+In:  a trace of `kafka` (brokers), `transactions` (a system of transactions) or `coordinator` (group coordinators).
+Out: the driver for its model; or why no cluster follows the trace, because the model is coarser there.
 """
 
 from __future__ import annotations
@@ -14,15 +13,27 @@ from typing import Any
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of, system_of
 from isrcheck.conformance.replay.compare import replay
-from isrcheck.conformance.replay.coordinator.driver import CoordinatorDriver
+from isrcheck.conformance.replay.coordinator import TIMED, CoordinatorDriver, why_no_cluster_follows
 from isrcheck.conformance.replay.driver import Driver
-from isrcheck.conformance.replay.followed import why_not_followed
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
+from isrcheck.conformance.replay.transactions.driver import LEARNS, TransactionsDriver, why_nobody_answers
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.words import listed
+
+DECIDED_BY: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], str | None]]] = {
+    "transactions": (LEARNS, why_nobody_answers),
+    "coordinator": (TIMED, why_no_cluster_follows),
+}
+"""For each model, the actions in which this happens, and the function that tells."""
+
+
+def why_not_followed(trace: Trace) -> str | None:
+    """Why no cluster follows a trace of one of these models, as a reason; None if one does."""
+    _, why = DECIDED_BY[system_of(trace.instance)]
+    return why(trace)
+
 
 DRIVERS: Mapping[str, Callable[[str | None], System]] = {
     "transactions": TransactionsDriver,

@@ -18,10 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.conformance.implemented import UntimelyError
-from isrcheck.conformance.replay.kraft import timing as kraft
-from isrcheck.conformance.replay.kraft.metadata_log import STOP
-from isrcheck.conformance.replay.kraft.projection import has_kraft
-from isrcheck.conformance.replay.kraft.timing import CRASH_WHILE_FETCHING, LATE_FETCH, KraftTiming, kraft_timing_of
+from isrcheck.conformance.replay import kraft_timing as kraft
+from isrcheck.conformance.replay.kraft_timing import (
+    CRASH_WHILE_FETCHING,
+    LATE_FETCH,
+    STOP,
+    KraftTiming,
+    kraft_timing_of,
+)
+from isrcheck.conformance.replay.projection import has_kraft
 from isrcheck.models.kafka.state.values import Fetch, ShrinkRule
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step

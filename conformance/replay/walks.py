@@ -14,9 +14,9 @@ import random
 from collections.abc import Callable, Collection
 
 from isrcheck.conformance.implemented import UntimelyError, system_of
-from isrcheck.conformance.replay.followed import DECIDED_BY
-from isrcheck.conformance.replay.kraft.projection import has_kraft
-from isrcheck.conformance.replay.kraft.timing import FETCH
+from isrcheck.conformance.replay.kraft_timing import FETCH
+from isrcheck.conformance.replay.on_cluster import DECIDED_BY
+from isrcheck.conformance.replay.projection import has_kraft
 from isrcheck.conformance.replay.timing import SENDS, TIMED, timing_of
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step

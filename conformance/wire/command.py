@@ -13,12 +13,11 @@ import socket
 from pathlib import Path
 
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS, USUAL, generation
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USUAL, SwitchError, Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
 from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
-from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
@@ -76,7 +75,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
     if arguments.trace is not None:
         return _play(arguments)
-    from isrcheck.conformance.wire.live import Address, serve
+    from isrcheck.conformance.wire.listening.serving import Address, serve
 
     replicas = arguments.replicas
     if replicas > MOST_REPLICAS:

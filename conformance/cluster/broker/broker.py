@@ -8,19 +8,32 @@ The process holds everything that a crash loses; the disk (`Storage`) survives i
 
 from __future__ import annotations
 
-from isrcheck.conformance.cluster.broker.kraft_replica_manager import KraftReplicaManager
-from isrcheck.conformance.cluster.broker.process import Process, Sends
-from isrcheck.conformance.cluster.broker.timers import TimerKind, timers_of
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.conformance.cluster.broker.fetcher import Ask, FetcherManager
+from isrcheck.conformance.cluster.broker.kraft import KraftPartition, KraftReplicaManager, MetadataCache
+from isrcheck.conformance.cluster.broker.partition import AlterIsrManager, Partition, ZkIsrManager
+from isrcheck.conformance.cluster.broker.replica_manager import (
+    ConsumerRequests,
+    DeleteRecordsPurgatory,
+    ReplicaManager,
+    Reply,
+)
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import Storage
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
     BrokerRequest,
     ConsumerFetchRequest,
     ConsumerListOffsetsRequest,
@@ -30,19 +43,109 @@ from isrcheck.conformance.cluster.network.messages import (
     LeaderAndIsr,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    MetadataImage,
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
     Payload,
     ProduceRequest,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.metadata_messages import (
-    AssignReplicasToDirsRequest,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    MetadataImage,
-)
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Clock, Message, Network
+
+
+class TimerKind(Enum):
+    """The periodic activities of a broker."""
+
+    ISR_SHRINK_CHECK = "isr shrink check"
+    HIGH_WATERMARK_CHECKPOINT = "high watermark checkpoint"
+    LOG_START_OFFSET_CHECKPOINT = "log start offset checkpoint"
+    LOG_FLUSH = "log flush"
+    FETCHER_DO_WORK = "fetcher do_work"
+    DELAYED_FETCH = "delayed fetch"
+    DELAYED_PRODUCE_EXPIRY = "delayed produce expiry"
+    HEARTBEAT = "heartbeat"
+
+
+def timers_of(
+    sources: Iterable[int], parked: Iterable[int], *, has_heartbeats: bool
+) -> tuple[tuple[TimerKind, int | None], ...]:
+    """The timers that can be fired now, each with its peer: the other broker that it concerns, or None. `sources` are
+    the brokers from which the process fetches, `parked` the followers whose fetches it has parked.
+    """
+    with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
+    left_out = with_peers if has_heartbeats else {*with_peers, TimerKind.HEARTBEAT}
+    return (
+        *((each, None) for each in TimerKind if each not in left_out),
+        *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(sources)),
+        *((TimerKind.DELAYED_FETCH, each) for each in sorted(parked)),
+    )
+
+
+AskController = Callable[[AlterIsrRequest], int]
+"""Sends a request to the controller, and returns the number of the message."""
+
+
+@dataclass(frozen=True)
+class Sends:
+    """What a process may send: requests to brokers and to the controller, and responses."""
+
+    ask: Ask
+    ask_controller: AskController
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Process:
+    """The state that a crash loses."""
+
+    log: Log
+    partition: Partition
+    fetchers: FetcherManager
+    replica_manager: ReplicaManager
+    alter_isr: AlterIsrManager
+    delete_records: DeleteRecordsPurgatory
+    consumer_requests: ConsumerRequests
+
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """The leader and its epoch, as this process tells them to clients."""
+        manager = self.replica_manager
+        if isinstance(manager, KraftReplicaManager):
+            return manager.known_leader
+        return self.partition.leader, self.partition.leader_epoch
+
+    @classmethod
+    def of(
+        cls,
+        broker: int,
+        replicas: frozenset[int],
+        log: Log,
+        controller: Controller | QuorumController,
+        halt: Callable[[], None],
+        sends: Sends,
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> Process:
+        """A process that has just started. `halt` ends it."""
+        given = (clock, settings, switches, bug)
+        fetchers = FetcherManager(broker, log, sends.ask, halt, *given)
+        alter_isr = AlterIsrManager(sends.ask_controller, bug)
+        partition: Partition
+        requests: ReplicaManager
+        if isinstance(controller, QuorumController):
+            metadata = MetadataCache()
+            kraft = KraftPartition(broker, replicas, log, alter_isr, metadata, *given)
+            partition, requests = kraft, KraftReplicaManager(kraft, metadata, fetchers, sends.reply, *given)
+        else:
+            manager = alter_isr if switches.asks_controller else ZkIsrManager(broker, controller)
+            partition = Partition(broker, replicas, log, manager, *given)
+            requests = ReplicaManager(partition, fetchers, sends.reply, *given)
+        deletes = DeleteRecordsPurgatory(partition, sends.reply, controller.live_brokers)
+        consumers = ConsumerRequests(partition, sends.reply, settings, switches, bug)
+        return cls(log, partition, fetchers, requests, alter_isr, deletes, consumers)
+
 
 ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToDirsRequest
 """What a broker asks the controller, or tells it."""

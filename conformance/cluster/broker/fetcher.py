@@ -12,13 +12,13 @@ the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractF
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
 
-from isrcheck.conformance.cluster.broker.fetch_state import Mode, Outstanding, PartitionFetchState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Truncation
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
 from isrcheck.conformance.cluster.log.log import Log
-from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     BrokerRequest,
     BrokerResponse,
@@ -31,7 +31,40 @@ from isrcheck.conformance.cluster.network.messages import (
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
 )
+from isrcheck.conformance.cluster.network.network import Clock
 from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFINED_OFFSET
+
+
+class Mode(Enum):
+    """The state of the partition in the fetcher. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
+
+    TRUNCATING = "truncating"
+    FETCHING = "fetching"
+    FAILED = "failed"
+
+
+@dataclass
+class PartitionFetchState:
+    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms;
+    `diverging` is the response by which it still has to truncate (HW_FROM_DIVERGING_RESP).
+    """
+
+    leader_epoch: int
+    initial_offset: int
+    mode: Mode
+    not_before: int = 0
+    diverging: FetchResponse | None = None
+
+
+@dataclass(frozen=True)
+class Outstanding:
+    """A request that waits for its response; `state` is the partition's state when it was sent; `sent_at` in ms."""
+
+    number: int
+    request: BrokerRequest
+    state: PartitionFetchState
+    sent_at: int
+
 
 Ask = Callable[[int, BrokerRequest], int]
 """Sends a request to a broker and returns the number of the message."""

@@ -1,28 +1,161 @@
-"""The partition on one broker: its role, and what the leader knows of its followers. Kafka: Partition.
+"""The partition on one broker: its role, what the leader knows of its followers, and how it changes the ISR.
 
 In:  the controller's announcements, appends, followers' fetches, the ISR shrink check, answers about the ISR.
-Out: records in the log, the high watermark, proposals of an ISR (isr_managers.py).
+Out: records in the log, the high watermark; writes of the ISR in ZooKeeper, or requests to the controller.
 
-Source: fact sheet, sections 2.3, 2.4, 3, 4.
+Source: fact sheet, sections 2.3, 2.4, 3, 4; Kafka: Partition, Replica, IsrState, AlterIsrManager (ZkIsrManager,
+DefaultAlterIsrManager).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from typing import Protocol
 
-from isrcheck.conformance.cluster.broker.isr_managers import IsrManager, IsrState
-from isrcheck.conformance.cluster.broker.replica import ReplicaState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import FollowerSkip, MaximalIsr, ShrinkRule, Switches
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import FollowerSkip, MaximalIsr, Switches
 from isrcheck.conformance.cluster.log.log import Log
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.messages import AlterIsrRequest, AlterIsrResponse, Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.network import Clock
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
+
+
+@dataclass(frozen=True)
+class ReplicaState:
+    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. `broker_epoch` is the number of the
+    process that has fetched; 0 if none has.
+    """
+
+    log_end_offset: int = UNDEFINED_OFFSET
+    log_start_offset: int = UNDEFINED_OFFSET
+    last_caught_up_time: int = 0
+    last_fetch_time: int = 0
+    last_fetch_leader_log_end_offset: int = 0
+    broker_epoch: int = 0
+
+    def after_fetch(
+        self, fetch_offset: int, log_start_offset: int, leader_end_offset: int, now: int, broker_epoch: int = 0
+    ) -> ReplicaState:
+        """The knowledge after a fetch at time `now`, while the leader's log ended there. Kafka: updateFetchState."""
+        caught_up = self.last_caught_up_time
+        if fetch_offset >= leader_end_offset:
+            caught_up = max(caught_up, now)
+        elif fetch_offset >= self.last_fetch_leader_log_end_offset:
+            caught_up = max(caught_up, self.last_fetch_time)
+        leader_end_offset = max(leader_end_offset, self.last_fetch_leader_log_end_offset)
+        return ReplicaState(fetch_offset, log_start_offset, caught_up, now, leader_end_offset, broker_epoch)
+
+    def is_caught_up(self, rule: ShrinkRule, leader_end_offset: int, now: int, settings: Settings) -> bool:
+        """Whether the follower may stay in the ISR. Kafka: Partition.getOutOfSyncReplicas; section 4.1.
+
+        0.8 counts messages, and only for a follower that has fetched from this leader. (It drops a follower that has
+        not fetched for replica.lag.time.max.ms as well, which is left out here.)
+        """
+        lag = leader_end_offset - self.log_end_offset
+        if rule is ShrinkRule.LAG_MESSAGES:
+            return self.log_end_offset == UNDEFINED_OFFSET or lag <= settings.replica_lag_max_messages
+        if rule is ShrinkRule.EXEMPT_AT_LOG_END and lag == 0:
+            return True
+        return now - self.last_caught_up_time <= settings.replica_lag_time_max_ms
+
+
+Answered = Callable[[AlterIsrResponse], None]
+"""Takes the answer to a proposal."""
+
+
+@dataclass(frozen=True)
+class IsrState:
+    """The ISR of record, as far as the leader knows, and the ISR that it has proposed, while it awaits the answer."""
+
+    isr: frozenset[int] = frozenset()
+    proposed: frozenset[int] | None = None
+
+    @property
+    def is_inflight(self) -> bool:
+        """Whether a change is pending."""
+        return self.proposed is not None
+
+    def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
+        """The members of both: either of them may be the ISR of record, from which the next leader is elected. The
+        other rules are the mistakes that KIP-497 avoids.
+        """
+        if self.proposed is None or rule is MaximalIsr.COMMITTED:
+            return self.isr
+        return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
+
+    def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
+        """Whether an answer is about the change that is pending still, and not older than the leader and partition
+        epoch that the leader knows. Fact sheet 4.3.
+        """
+        leader_epoch, partition_epoch = epochs
+        is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
+        return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
+
+
+class IsrManager(Protocol):
+    """Where a partition submits its proposals."""
+
+    def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
+        """Propose an ISR; returns whether that was possible. `answered` may be called before this returns."""
+
+
+class IsrStore(Protocol):
+    """Where a leader writes the ISR: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
+
+    def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
+        """Write the ISR if the writer's leader epoch is the controller's; return the new partition epoch, or None."""
+
+
+class ZkIsrManager:
+    """Writes the ISR at once, or not at all."""
+
+    def __init__(self, broker: int, store: IsrStore) -> None:
+        self._broker = broker
+        self._store = store
+
+    def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
+        """Write the ISR; returns whether it was written."""
+        written = self._store.write_isr(self._broker, proposal.leader_epoch, proposal.isr)
+        if written is None:
+            return False
+        answered(AlterIsrResponse(Errors.NONE, proposal.leader_epoch, written, proposal.isr))
+        return True
+
+
+class AlterIsrManager:
+    """Asks the controller, one request at a time, and again until it has an answer. Kafka: DefaultAlterIsrManager."""
+
+    def __init__(self, ask: Callable[[AlterIsrRequest], int], bug: Bug | None) -> None:
+        """`ask` sends a request to the controller, and returns the number of the message."""
+        self._ask = ask
+        self._bug = bug
+        self._outstanding: int | None = None
+        self._submitted: tuple[AlterIsrRequest, Answered] | None = None
+
+    def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
+        """Send the proposal, unless an earlier one is unanswered; returns whether it was sent."""
+        if self._submitted is not None and self._bug is not Bug.SECOND_ALTER_ISR_SENT:
+            return False
+        self._submitted = (proposal, answered)
+        self._outstanding = self._ask(proposal)
+        return True
+
+    def disconnected(self, request: int) -> None:
+        """The connection to the controller broke: send the same request again. Any other request is ignored."""
+        if self._submitted is not None and self._outstanding == request:
+            self._outstanding = self._ask(self._submitted[0])
+
+    def receive(self, request: int, response: AlterIsrResponse) -> None:
+        """Take the answer to the request with this number."""
+        if self._submitted is not None and self._outstanding == request:
+            answered = self._submitted[1]
+            self._outstanding = self._submitted = None
+            answered(response)
+
 
 NO_EPOCH = -1
 

@@ -1,11 +1,19 @@
-"""Requests to one broker as leader, and its two purgatories: waiting produce requests and parked fetches.
+"""Requests to one broker as leader, and its purgatories: waiting produce requests, parked fetches, pending deletions.
 
 In:  requests (`Message`); the controller's announcements; timers.
 Out: responses in the network.
 
 A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
 the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
-lock. Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
+lock. A DeleteRecords request is answered when every live replica has moved its log start.
+
+Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they ask.
+Followers refuse them, unless fetching from followers is on (KIP-392): then they serve them, and a leader sends a
+consumer in a follower's rack there.
+
+Source: fact sheet, sections 1.6, 2.2, 2.6, 3, 5.1, 6.4, 7; KIP-107; Kafka: ReplicaManager (fetchMessages,
+findPreferredReadReplica), DelayedFetch, DelayedProduce, DelayedDeleteRecords, RackAwareReplicaSelector,
+Partition.deleteRecordsOnLeader and fetchOffsetForTimestamp.
 """
 
 from __future__ import annotations
@@ -16,15 +24,20 @@ from dataclasses import dataclass
 from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Truncation
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
-from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    ConsumerListOffsetsRequest,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     DivergingEpoch,
     Errors,
     FetchRequest,
     FetchResponse,
+    Isolation,
     LeaderAndIsr,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -36,8 +49,135 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.network.network import Clock, Message
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
+
+TO_HIGH_WATERMARK = -1
+
+
+class DeleteRecordsPurgatory:
+    """The DeleteRecords requests that one leader has accepted and not answered yet."""
+
+    def __init__(
+        self, partition: Partition, reply: Callable[[Message, Payload], None], live: Callable[[], frozenset[int]]
+    ) -> None:
+        self._partition = partition
+        self._reply = reply
+        self._live = live
+        self._waiting: list[tuple[Message, DeleteRecordsRequest, int]] = []
+
+    @property
+    def waiting(self) -> tuple[Message, ...]:
+        """The requests that wait for the low watermark."""
+        return tuple(message for message, _, _ in self._waiting)
+
+    def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
+        """Move the log start up to an offset between 0 and the high watermark; -1 means the high watermark."""
+        log = self._partition.log
+        offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
+        error = self._partition.error_for_epoch(None)
+        if error is Errors.NONE and not 0 <= offset <= min(log.high_watermark, log.log_end_offset):
+            error = Errors.OFFSET_OUT_OF_RANGE
+        if error is not Errors.NONE:
+            self._reply(message, DeleteRecordsResponse(request.send, error))
+            return
+        log.increment_log_start(offset)
+        self._waiting.append((message, request, offset))
+        self.try_complete()
+
+    def try_complete(self) -> None:
+        """Answer the requests that the low watermark has reached; answer all requests if this broker no longer
+        leads.
+        """
+        still: list[tuple[Message, DeleteRecordsRequest, int]] = []
+        for message, request, offset in self._waiting:
+            error = self._partition.error_for_epoch(None)
+            low = self._partition.low_watermark(self._live()) if error is Errors.NONE else -1
+            if error is Errors.NONE and low < offset:
+                still.append((message, request, offset))
+            else:
+                self._reply(message, DeleteRecordsResponse(request.send, error, low))
+        self._waiting = still
+
+
+class ConsumerRequests:
+    """What one broker answers to consumers."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        reply: Callable[[Message, Payload], None],
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self._partition = partition
+        self._reply = reply
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+
+    def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
+        """Answer with the records from the position on that the consumer may read, however many there are; or with the
+        follower that is to serve it.
+        """
+        position, log = request.position, self._partition.log
+        error = self._error_for(request.current_leader_epoch)
+        is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
+        if is_follower and self._settings.follower_fetching:
+            error = Errors.NONE
+        elif error is Errors.NONE and self._is_served_by(request.rack, position):
+            self._reply(message, ConsumerFetchResponse(error, position, preferred_read_replica=request.rack))
+            return
+        if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
+            error = Errors.OFFSET_OUT_OF_RANGE
+        if error is not Errors.NONE:
+            self._reply(message, ConsumerFetchResponse(error, position))
+            return
+        begin = position - sum(each.position for each in log.read(position, position + 1))  # whole batches, as in Kafka
+        records = log.read(begin, self._end_for(request.isolation))[: request.most]
+        committed = request.isolation is Isolation.READ_COMMITTED
+        aborted = log.aborted_transactions(begin, begin + len(records)) if committed else ()
+        ends = (self._end_for(Isolation.READ_UNCOMMITTED), self._end_for(Isolation.READ_COMMITTED))
+        offsets = (*ends, log.log_start_offset)
+        self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
+
+    def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
+        """Answer with the log start, or with the end for this isolation level.
+
+        Since 2.2 a leader does not tell the end before its high watermark has reached the start of its epoch
+        (KAFKA-2334).
+        """
+        partition, log = self._partition, self._partition.log
+        error = self._error_for(request.current_leader_epoch)
+        is_latest = request.kind is OffsetKind.LATEST
+        if error is Errors.NONE and is_latest and self._switches.LATEST_OFFSET_AWAITS_EPOCH_START:
+            behind = log.high_watermark < partition.leader_epoch_start_offset
+            error = Errors.OFFSET_NOT_AVAILABLE if behind else error
+        offset = self._end_for(request.isolation) if is_latest else log.log_start_offset
+        self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
+
+    def _is_served_by(self, rack: int | None, position: int) -> bool:
+        """Whether the follower in this rack has the position, as far as this leader knows.
+
+        Left out: a leader names no broker that it takes to be dead.
+        """
+        follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
+        if follower is None or follower.log_end_offset is None:
+            return False
+        if self._switches.READ_REPLICA_IN_ISR and rack not in self._partition.isr_state.isr:
+            return False
+        return follower.log_start_offset <= position <= follower.log_end_offset
+
+    def _end_for(self, isolation: Isolation) -> int:
+        log = self._partition.log
+        if self._bug is Bug.FOLLOWER_SHOWS_LOG_END and not self._partition.is_leader:
+            return log.log_end_offset
+        return log.last_stable_offset if isolation is Isolation.READ_COMMITTED else log.high_watermark
+
+    def _error_for(self, current_leader_epoch: int | None) -> Errors:
+        return self._partition.error_for_epoch(current_leader_epoch if self._switches.fences_epochs else None)
+
 
 Reply = Callable[[Message, Payload], None]
 

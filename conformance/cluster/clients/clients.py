@@ -1,7 +1,7 @@
 """All clients of the brokers: producers, consumers, the transaction coordinator, an administrator, and clients outside.
 
-In:  the driver's calls; responses, as messages.
-Out: requests in the network.
+In:  the driver's calls; requests of clients outside, each with a function that takes its response; responses.
+Out: requests in the network; the function is called with the response, or with None if the connection broke.
 
 A client is created when it is first named, and lives as long as the cluster.
 """
@@ -9,26 +9,93 @@ A client is created when it is first named, and lives as long as the cluster.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from isrcheck.conformance.cluster.clients.consumer import Consumer
-from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
 from isrcheck.conformance.cluster.clients.producer import Producer
 from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, Transactions
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    ConsumerFetchRequest,
     ConsumerFetchResponse,
+    ConsumerListOffsetsRequest,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     Isolation,
     ListOffsetsResponse,
+    MetadataMessage,
+    OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
+    Payload,
+    ProduceRequest,
     ProduceResponse,
+    TransactionRequest,
+    TransactionResponse,
 )
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Clock, Message, Network
+from isrcheck.conformance.cluster.network.records import ProducerStamp
+
+OUTSIDE = "outside"
+"""The address of all these clients in the network."""
+
+ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
+
+ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse | MetadataMessage
+"""What takes another way than to a client: to the transaction coordinator, and to the controller."""
+
+Answered = Callable[[Payload | None], None]
+"""Takes the response to a request; None if its connection broke."""
+
+
+class OutsideClients:
+    """The requests of clients outside of the cluster that have no response yet."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._numbers = itertools.count()
+        self._awaited: dict[int, tuple[int, Answered]] = {}
+
+    def outstanding(self) -> Iterator[tuple[int, int]]:
+        """The request without a response that went to each broker: (number of the message, broker)."""
+        return ((request, broker) for request, (broker, _) in list(self._awaited.items()))
+
+    def ask(self, broker: int, request: ConsumerRequest, answered: Answered) -> None:
+        """Send a consumer's request to a broker."""
+        self._awaited[self._network.send(OUTSIDE, broker, request)] = broker, answered
+
+    def produce(
+        self,
+        broker: int,
+        payload: str,
+        acks: Acks,
+        stamp: ProducerStamp | None,
+        records: int,
+        answered: Answered,
+    ) -> None:
+        """Send a producer's batch to a broker; with acks=0 there is no response."""
+        sent = self._network.send(OUTSIDE, broker, ProduceRequest(next(self._numbers), payload, acks, stamp, records))
+        if acks is not Acks.NONE:
+            self._awaited[sent] = broker, answered
+
+    def receive(self, message: Message) -> None:
+        """Hand a response to the function that waits for it; drop it if nothing does."""
+        if not isinstance(message.payload, ELSEWHERE):
+            self._settle(message.in_reply_to, message.payload)
+
+    def disconnected(self, request: int) -> None:
+        """The connection of this request broke."""
+        self._settle(request, None)
+
+    def _settle(self, request: int | None, payload: Payload | None) -> None:
+        if request is not None and request in self._awaited:
+            _, answered = self._awaited.pop(request)
+            answered(payload)
+
 
 ADMINISTRATOR = "administrator"
 

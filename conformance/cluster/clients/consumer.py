@@ -12,8 +12,8 @@ SubscriptionState.
 from __future__ import annotations
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import PositionCheck, Switches
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings
-from isrcheck.conformance.cluster.configuration.switches import PositionCheck, Switches
 from isrcheck.conformance.cluster.network.messages import (
     AbortedTransaction,
     ConsumerFetchRequest,

@@ -1,7 +1,7 @@
 """A producer: its requests, and their known outcomes. Its user decides when and where to send, and when to retry.
 
 In:  `send`, `resend`; responses, as messages.
-Out: Produce requests in the network; `Sent`, one per request.
+Out: Produce requests in the network; `Sent`, one per request, for whoever observes it.
 
 An idempotent producer numbers its records. When the record that it expects to be the next one is refused as out of
 order, or any record because the leader does not know the producer, records are lost: it raises its epoch and numbers
@@ -11,23 +11,88 @@ before 2.5 takes its records to be deleted, and numbers what is in flight anew i
 silent on what happens before 2.5. An answer to a request with an earlier number changes nothing: the record is sent
 again. Transactional producers do none of this here.
 
-Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
+Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from isrcheck.conformance.cluster.clients.numbered import Identity, Numbered
-from isrcheck.conformance.cluster.clients.sent import Sent
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One produce request. `outcome` is None until a response was delivered, and always with acks=0.
+
+    NETWORK_EXCEPTION: the connection broke, and it is unknown whether the record was written. `offset` is -1 if
+    unknown; `retry_of` is the number of the first attempt.
+    """
+
+    number: int
+    payload: str
+    broker: int
+    acks: Acks
+    stamp: ProducerStamp | None
+    request: int
+    retry_of: int | None = None
+    outcome: Errors | None = None
+    offset: int = -1
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the producer knows that the record is written, as far as `acks` promises it."""
+        return self.outcome is Errors.NONE
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the producer does not know whether the record was written."""
+        return self.outcome in (None, Errors.NETWORK_EXCEPTION, Errors.REQUEST_TIMED_OUT)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a broker refused the record. After NOT_ENOUGH_REPLICAS_AFTER_APPEND it is in a log nevertheless."""
+        return not self.is_acknowledged and not self.is_unanswered
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the outcome is an error, after which a producer would retry."""
+        return self.outcome not in (None, Errors.NONE)
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a response may still arrive."""
+        return self.outcome is None and self.acks is not Acks.NONE
+
+
+@dataclass
+class Numbered:
+    """A record of an idempotent producer, and its stamp in each numbering in which it had one."""
+
+    payload: str
+    stamps: dict[int, ProducerStamp]
+    is_acknowledged: bool = False
+
+    @property
+    def stamp(self) -> ProducerStamp:
+        """The latest stamp."""
+        return self.stamps[max(self.stamps)]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A producer id with an epoch. Sequence numbers begin at 0 in each."""
+
+    producer_id: int
+    producer_epoch: int
+
 
 REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 """The answers that a sequence number is not the next one."""

@@ -14,25 +14,24 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
-from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse, WriteTxnMarkersRequest
-from isrcheck.conformance.cluster.network.network import Network
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
     EndTxnResponse,
+    Errors,
     InitProducerIdRequest,
     InitProducerIdResponse,
+    ProduceResponse,
+    WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
-from isrcheck.conformance.cluster.transactions.markers import TxnMarker
-from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
+from isrcheck.conformance.cluster.network.network import Clock, Network
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator, TransactionMetadata, TxnMarker
 
 COORDINATOR = "coordinator"
 

@@ -1,4 +1,4 @@
-"""The controller: the leader, its epoch, the ISR, elections, announcements.
+"""The controller with ZooKeeper: the leader, its epoch, the ISR, elections, announcements.
 
 In:  requests from the outside world (elections, notices of dead brokers), changes of the ISR, registrations.
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
@@ -11,14 +11,28 @@ is never empty, because its last member stays when it dies.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors, IsrWrite, LeaderAndIsr
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    IsrWrite,
+    LeaderAndIsr,
+)
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
+
+
+class Election(Enum):
+    """The kinds of elections. Kafka: PartitionLeaderElectionAlgorithms (offline, preferred, unclean)."""
+
+    FAIL_OVER = "fail-over"
+    PREFERRED = "preferred"
+    UNCLEAN = "unclean"
+
 
 ProcessOf = Callable[[int], int]
 """The number of a broker's process; 0 if none runs."""

@@ -1,7 +1,7 @@
 """A cluster whose partition is one of `__consumer_offsets`: each broker has a group coordinator.
 
 In:  the operations of a `Cluster`; write operations of clients; a driver's choice of the coordinators' events.
-Out: what is observed: the brokers, the coordinators, the answers.
+Out: immutable views of the brokers, the coordinators, and the answers.
 
 Clients and coordinators exchange no messages here: a write is handled when the driver says so, and its answer arrives
 at once. What lies below is Kafka's replication, with a KRaft controller, as in any other cluster.
@@ -9,18 +9,42 @@ at once. What lies below is Kafka's replication, with a KRaft controller, as in 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import CoordinatorBug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.coordinator.group import GroupRecord, RecordKind
-from isrcheck.conformance.cluster.coordinator.runtime import CoordinatorRuntime
-from isrcheck.conformance.cluster.coordinator.views import CoordinatedView, HandledWrite
-from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.coordinator.coordinator import (
+    CoordinatorRuntime,
+    CoordinatorView,
+    GroupRecord,
+    RecordKind,
+)
+from isrcheck.conformance.cluster.network.messages import Errors, MetadataImage
+from isrcheck.conformance.cluster.observe import ClusterView
+
+
+@dataclass(frozen=True)
+class HandledWrite:
+    """A write operation that the coordinator of a broker has handled, and its answer; None if there is none yet."""
+
+    name: str
+    kind: RecordKind
+    broker: int
+    answer: Errors | None = None
+
+
+@dataclass(frozen=True)
+class CoordinatedView:
+    """A cluster with its coordinators, by broker, None for one that is not active; and the writes in order."""
+
+    cluster: ClusterView
+    coordinators: Mapping[int, CoordinatorView | None]
+    writes: tuple[HandledWrite, ...]
+
 
 PROMPT = Settings(
     min_insync_replicas=1,

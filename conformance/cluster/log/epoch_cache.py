@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
-from isrcheck.conformance.cluster.configuration.switches import (
+from isrcheck.conformance.cluster.configuration.protocol import (
     EpochBelowFirstEntry,
     EpochCacheAssign,
     Switches,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
-from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEndOffset, EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.producer_state import ProducerStateManager
 from isrcheck.conformance.cluster.log.storage import Storage

@@ -1,25 +1,80 @@
-"""The state of idempotent and transactional producers in one log. Kafka: ProducerStateManager.
+"""The state of idempotent and transactional producers in one log. Kafka: ProducerStateManager, BatchMetadata.
 
-In:  every record that is appended to the log, and the high watermark.
-Out: whether a batch is a duplicate or out of sequence; the first unstable offset; the aborted transactions.
+In:  every record that is appended to the log, and the high watermark; questions to the transaction coordinator.
+Out: whether a batch is a duplicate or out of sequence, and may be appended; the first unstable offset; the aborted
+     transactions; snapshots.
 
 The state is a function of the log: truncation rebuilds it from the remaining records, and from the last snapshot,
 which holds only one batch of each producer. As many batches are remembered as IDEMPOTENT_CACHE says; UNKNOWN_PID_POLICY
 says how a producer without state may begin; without PRODUCER_STATE_KEPT, a producer is forgotten when its records are
-deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 8.22; KIP-98, KAFKA-5494, KIP-360, KAFKA-7190.
+deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 6.5, 8.22; KIP-98, KAFKA-5494, KIP-360, KAFKA-7190, KIP-890.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug, TransactionBug
-from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
-from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
-from isrcheck.conformance.cluster.log.verification import VerificationGuards
+from isrcheck.conformance.cluster.configuration.protocol import Switches, UnknownProducer
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
 from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, ProducerStamp, Record
+
+
+class VerificationGuards:
+    """Which first records of a transaction a leader may append: those that the coordinator knows of (KIP-890).
+
+    A guard lives from the question to the coordinator until something of the producer's transactions is appended: so
+    an answer that comes after the marker lets nothing pass. Left out: that a guard remembers the lowest sequence that
+    was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._guards: dict[int, int] = {}
+
+    def start(self, producer_id: int) -> int:
+        """The guard of a record that is about to be verified. Kafka: maybeStartTransactionVerification."""
+        return self._guards.setdefault(producer_id, next(self._numbers))
+
+    def allows(self, producer_id: int, guard: int | None) -> bool:
+        """Whether this is the producer's present guard. Kafka: batchMissingRequiredVerification."""
+        return guard is not None and self._guards.get(producer_id) == guard
+
+    def clear(self, producer_id: int) -> None:
+        """Something was appended: no answer to an earlier question counts. Kafka: clearVerificationStateEntry."""
+        self._guards.pop(producer_id, None)
+
+
+SEQUENCES = 1 << 31
+"""The sequence after the largest one is 0."""
+
+
+@dataclass(frozen=True)
+class BatchMetadata:
+    """One remembered batch: the sequences of its first and its last record, and the offset of its last record."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of its first record."""
+        return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
+
+    def with_record(self, record: Record) -> BatchMetadata:
+        """The batch with one more record at its end."""
+        return BatchMetadata(self.first_sequence, (self.last_sequence + 1) % SEQUENCES, record.offset)
+
+
+@dataclass(frozen=True)
+class ProducerSnapshot:
+    """The state of all producers at an offset: of each, by its id, the epoch and only the last batch."""
+
+    offset: int
+    producers: tuple[tuple[int, int, BatchMetadata], ...] = ()
 
 
 @dataclass

@@ -3,7 +3,9 @@
 In:  nothing.
 Out: payloads for `Network.send`.
 
-A field that a generation lacks is None. Source: fact sheet, sections 2.1, 3.4, 4.4, 5.1.
+A field that a generation lacks is None. A broker epoch is the number of the broker's process, which every message
+carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3, 4.4, 4.8,
+4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
 """
 
 from __future__ import annotations
@@ -287,3 +289,180 @@ Payload = (
 )
 BrokerRequest = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
 BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResponse
+
+
+@dataclass(frozen=True)
+class AlterIsrRequest:
+    """A leader proposes an ISR, which is to replace that of the given partition epoch.
+
+    `broker_epochs` are the processes of the followers in it from which the leader has heard last, as far as it has
+    heard from them in this leadership (KIP-903).
+    """
+
+    leader_epoch: int
+    partition_epoch: int
+    isr: frozenset[int]
+    broker_epochs: tuple[tuple[int, int], ...] = ()
+
+    def broker_epoch_of(self, broker: int) -> int | None:
+        """The process of a follower from which the leader has heard last; None if from none."""
+        return dict(self.broker_epochs).get(broker)
+
+
+@dataclass(frozen=True)
+class AlterIsrResponse:
+    """The record of the partition after the change; or an error, without one."""
+
+    error: Errors
+    leader_epoch: int = -1
+    partition_epoch: int = -1
+    isr: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class PartitionRegistration:
+    """The partition's record: the assigned replicas in order; the leader, its epoch, the ISR; the number of changes;
+    with KIP-966, who may lead besides the ISR, and who led last; and the replicas that a reassignment adds and
+    removes, all of them assigned while it lasts. Kafka: PartitionRegistration.
+    """
+
+    replicas: tuple[int, ...]
+    leader: int | None
+    leader_epoch: int
+    isr: frozenset[int]
+    partition_epoch: int = 0
+    elr: frozenset[int] = frozenset()
+    last_known_leader: int | None = None
+    adding: frozenset[int] = frozenset()
+    removing: frozenset[int] = frozenset()
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is in progress. Kafka: PartitionReassignmentReplicas.isReassignmentInProgress."""
+        return bool(self.adding or self.removing)
+
+
+@dataclass(frozen=True)
+class BrokerRegistration:
+    """A registered process of a broker; `UNREGISTERED`: none is. Kafka: BrokerRegistration."""
+
+    broker_epoch: int
+    is_fenced: bool = False
+    in_controlled_shutdown: bool = False
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether a process of the broker is registered."""
+        return self != UNREGISTERED
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the broker may lead, and join an ISR. Kafka: ClusterControlManager.isActive."""
+        return not self.is_fenced and not self.in_controlled_shutdown
+
+
+UNREGISTERED = BrokerRegistration(0, is_fenced=True)
+
+
+@dataclass(frozen=True)
+class MetadataImage:
+    """The metadata up to the record at this offset of the metadata log. A broker that receives it has read everything
+    up to there; it applies what has changed since the image that it had, however many records that are.
+
+    Brokers are in order of their numbers. `min_insync_replicas` is the value of min.insync.replicas that holds for the
+    topic. Kafka: MetadataImage, MetadataDelta.
+    """
+
+    offset: int
+    partition: PartitionRegistration
+    brokers: tuple[BrokerRegistration, ...]
+    min_insync_replicas: int
+
+
+@dataclass(frozen=True)
+class BrokerHeartbeatRequest:
+    """A broker lives, and has read the metadata log up to this offset."""
+
+    metadata_offset: int
+    wants_to_shut_down: bool
+
+
+@dataclass(frozen=True)
+class BrokerHeartbeatResponse:
+    """Whether the broker is fenced, and whether it may stop now."""
+
+    is_fenced: bool
+    should_shut_down: bool
+
+
+@dataclass(frozen=True)
+class AssignReplicasToDirsRequest:
+    """A broker tells in which of its log directories it has put its replica, which is not the one that the controller
+    knows. KIP-858.
+    """
+
+
+MetadataMessage = MetadataImage | BrokerHeartbeatRequest | BrokerHeartbeatResponse | AssignReplicasToDirsRequest
+
+
+@dataclass(frozen=True)
+class InitProducerIdRequest:
+    """An instance of a producer asks for its id and epoch; since KIP-360 it names those that it has, if any."""
+
+    transactional_id: str
+    timeout: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+@dataclass(frozen=True)
+class InitProducerIdResponse:
+    """The producer's id and epoch; -1 on an error."""
+
+    error: Errors
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+@dataclass(frozen=True)
+class AddPartitionsToTxnRequest:
+    """A producer, or with TV2 a partition's leader, has a partition added to the transaction; or, with `verify_only`, a
+    leader asks whether it is in it (KIP-890).
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partition: str
+    verify_only: bool = False
+
+
+@dataclass(frozen=True)
+class AddPartitionsToTxnResponse:
+    """Whether the transaction is ongoing and has the partition."""
+
+    error: Errors
+    partition: str
+
+
+@dataclass(frozen=True)
+class EndTxnRequest:
+    """A producer has its transaction committed or aborted. AddOffsetsToTxn is an AddPartitionsToTxn here."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    control: Control
+
+
+@dataclass(frozen=True)
+class EndTxnResponse:
+    """The outcome is decided; with TV2, the producer goes on with this id and epoch."""
+
+    error: Errors
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+TransactionRequest = InitProducerIdRequest | AddPartitionsToTxnRequest | EndTxnRequest
+TransactionResponse = InitProducerIdResponse | AddPartitionsToTxnResponse | EndTxnResponse

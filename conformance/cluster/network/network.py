@@ -1,7 +1,7 @@
-"""Messages in flight. Nothing moves by itself: the driver delivers each message, or drops it.
+"""Messages in flight, and virtual time. Nothing moves by itself: the driver delivers or drops messages, and moves time.
 
-In:  `send` from brokers, the controller and clients.
-Out: `Message`s, removed one at a time, in any order.
+In:  `send` from brokers, the controller and clients; `advance`.
+Out: `Message`s, removed one at a time, in any order; `now`, in milliseconds since the start of the run.
 
 A response, or metadata, belongs to an open connection and is for one *process* of a broker: if it reaches a later
 process of that broker, it is lost, as with TCP.
@@ -12,10 +12,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Payload
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataMessage
-from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    MetadataMessage,
+    Payload,
+    TransactionRequest,
+    TransactionResponse,
+)
+
+
+class Clock:
+    """Milliseconds since the start of the run."""
+
+    def __init__(self) -> None:
+        self._now = 0
+
+    @property
+    def now(self) -> int:
+        """The time in milliseconds."""
+        return self._now
+
+    def advance(self, milliseconds: int) -> None:
+        """Advance the time. Errors: ValueError for a negative amount."""
+        if milliseconds < 0:
+            raise ValueError(f"time cannot be advanced by {milliseconds} ms; give 0 or more")
+        self._now += milliseconds
+
 
 Content = Payload | AlterIsrRequest | AlterIsrResponse | MetadataMessage | TransactionRequest | TransactionResponse
 

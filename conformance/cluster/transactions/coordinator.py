@@ -1,38 +1,363 @@
 """The transaction coordinator: the requests of producers and leaders, time-outs, the end of a transaction, fail-over.
 
-In:  requests, each with a function that takes the answer; the time; answers to markers.
-Out: answers, at once or when a transition is durable; markers (markers.py).
+In:  requests, each with a function that takes the answer; the time; answers to markers; the log of the coordinator
+     before.
+Out: answers, at once or when a transition is durable; WriteTxnMarkers requests; transitions in the coordinator's log.
+
+The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
+to the log, and takes effect once the append is replicated; until then every other request for that id is refused
+(CONCURRENT_TRANSACTIONS). A partition that refuses its marker cancels the markers of that transaction that are not sent
+yet, and the transaction stays as it is: only another coordinator sends them again.
 
 `Cluster` and `TransactionalCluster` have the same coordinator. Left out: a failed append to its log without a
-fail-over. Source: fact sheet, sections 6.1, 6.5; Kafka: TransactionCoordinator; KIP-98, KIP-360, KIP-890.
+fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet, sections
+6.1, 6.2, 6.5, 8.23; KIP-98, KIP-360, KIP-890; Kafka: TransactionCoordinator, TransactionMetadata,
+TransactionStateManager, TransactionLog, TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
 from functools import partial
+from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
-from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
-from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Verification
+from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
     EndTxnResponse,
+    Errors,
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from isrcheck.conformance.cluster.transactions.markers import TransactionMarkerChannelManager
-from isrcheck.conformance.cluster.transactions.metadata import (
-    COMPLETED,
-    NO_ID,
-    PREPARED,
-    TransactionMetadata,
-    TransactionState,
-)
-from isrcheck.conformance.cluster.transactions.state_manager import TransactionLog, TransactionStateManager
+from isrcheck.conformance.cluster.network.records import LAST_EPOCH, NO_SEQUENCE, Control, ProducerStamp, Record
+
+NO_EPOCH = -1
+NO_ID = -1
+
+
+class TransactionState(Enum):
+    """The states of a transactional id."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+
+
+PREPARED = {Control.COMMIT: TransactionState.PREPARE_COMMIT, Control.ABORT: TransactionState.PREPARE_ABORT}
+COMPLETED = {Control.COMMIT: TransactionState.COMPLETE_COMMIT, Control.ABORT: TransactionState.COMPLETE_ABORT}
+
+
+@dataclass(frozen=True)
+class TransactionMetadata:
+    """One transactional id. Times in ms; `partitions` are the names of what the transaction has touched.
+
+    `last_producer_epoch` is the epoch before the present one, if the same instance of the producer had it;
+    `next_producer_id` the id with which what is prepared will be complete; `previous_producer_id` the one before.
+    """
+
+    producer_id: int
+    timeout: int
+    producer_epoch: int = 0
+    last_producer_epoch: int = NO_EPOCH
+    state: TransactionState = TransactionState.EMPTY
+    started: int = 0
+    partitions: frozenset[str] = frozenset()
+    next_producer_id: int = NO_ID
+    previous_producer_id: int = NO_ID
+
+    @property
+    def decision(self) -> Control | None:
+        """The decision whose markers are being written; None if there is none."""
+        return next((control for control, state in PREPARED.items() if state is self.state), None)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the producer id has no further epoch."""
+        return self.producer_epoch >= LAST_EPOCH
+
+    @property
+    def has_highest_epoch(self) -> bool:
+        """Whether the epoch is the one that is left to fence the last one of a producer: Short.MAX_VALUE."""
+        return self.producer_epoch > LAST_EPOCH
+
+    def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
+        """InitProducerId without a transaction: the next epoch. With the epoch before, which is a request whose answer
+        was lost: this one (KIP-360). Kafka: prepareIncrementProducerEpoch.
+        """
+        if expected_epoch not in (NO_EPOCH, self.producer_epoch):
+            is_retry = expected_epoch == self.last_producer_epoch
+            return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
+        return self._empty(timeout, self.producer_epoch + 1, expected_epoch)
+
+    def with_new_id(self, producer_id: int, timeout: int) -> TransactionMetadata:
+        """InitProducerId when the epochs are used up. Kafka: prepareProducerIdRotation."""
+        return replace(
+            self._empty(timeout, 0, NO_EPOCH), producer_id=producer_id, previous_producer_id=self.producer_id
+        )
+
+    def with_partition(self, partition: str, now: int) -> TransactionMetadata:
+        """The partition is part of the transaction, which begins if there is none. Kafka: prepareAddPartitions."""
+        started = self.started if self.state is TransactionState.ONGOING else now
+        added = self.partitions | {partition}
+        return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
+
+    def ended(self, control: Control, *, raises_epoch: bool, next_id: int = NO_ID) -> TransactionMetadata:
+        """The decision; with TV2, the transaction ends with the next epoch. Kafka: prepareAbortOrCommit."""
+        found = replace(self, state=PREPARED[control], next_producer_id=next_id)
+        return found._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else found
+
+    def fenced(
+        self, *, raises_epoch: bool, next_id: int = NO_ID, bug: TransactionBug | None = None
+    ) -> TransactionMetadata:
+        """The transaction is aborted with the epoch after that of its instance; with `raises_epoch`, ending it raises
+        the epoch once more (KAFKA-19367). Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+        """
+        is_kept = self.has_highest_epoch or bug is TransactionBug.FENCE_WITHOUT_NEW_EPOCH
+        fenced = self if is_kept else self._raised(NO_EPOCH)
+        return fenced.ended(Control.ABORT, raises_epoch=raises_epoch, next_id=next_id)
+
+    def completed(self) -> TransactionMetadata:
+        """Every partition has its marker. Kafka: prepareComplete."""
+        assert self.decision is not None
+        found = replace(self, state=COMPLETED[self.decision], partitions=frozenset(), next_producer_id=NO_ID)
+        if self.next_producer_id == NO_ID:
+            return found
+        return replace(
+            found, producer_id=self.next_producer_id, producer_epoch=0, previous_producer_id=self.producer_id
+        )
+
+    def text(self, *, has_other_ids: bool = True) -> str:
+        """The value of a record in the coordinator's log; up to 4.3 without the next and the previous producer id
+        (KAFKA-20310). Kafka: TransactionLog.valueToBytes.
+        """
+        value = asdict(self) | {"state": self.state.value, "partitions": sorted(self.partitions)}
+        if not has_other_ids:
+            value |= {"next_producer_id": NO_ID, "previous_producer_id": NO_ID}
+        return json.dumps(value)
+
+    @classmethod
+    def of(cls, text: str) -> TransactionMetadata:
+        """Read such a value."""
+        given = json.loads(text)
+        state, partitions = TransactionState(given.pop("state")), frozenset(given.pop("partitions"))
+        return cls(state=state, partitions=partitions, **given)
+
+    def _empty(self, timeout: int, producer_epoch: int, last_producer_epoch: int) -> TransactionMetadata:
+        return TransactionMetadata(
+            self.producer_id,
+            timeout,
+            producer_epoch,
+            last_producer_epoch,
+            previous_producer_id=self.previous_producer_id,
+        )
+
+    def _raised(self, last_producer_epoch: int) -> TransactionMetadata:
+        return replace(self, producer_epoch=self.producer_epoch + 1, last_producer_epoch=last_producer_epoch)
+
+
+Durable = Callable[[], None]
+"""Called when a transition has taken effect."""
+
+
+class TransactionLog(Protocol):
+    """What a coordinator needs of the log of its partition of `__transaction_state` (log/log.py)."""
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every record, oldest first."""
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset below which records are replicated."""
+
+    def append_as_leader(self, payload: str, leader_epoch: int) -> Record:
+        """Append a record in the leader's epoch."""
+
+
+@dataclass(frozen=True)
+class PendingTransition:
+    """A transition that is in the log and not replicated yet; `offset` is that of its record."""
+
+    offset: int
+    metadata: TransactionMetadata
+    durable: Durable
+
+
+class TransactionStateManager:
+    """The transactional ids of one coordinator, loaded from its log."""
+
+    def __init__(
+        self,
+        log: TransactionLog,
+        coordinator_epoch: int,
+        bug: TransactionBug | None = None,
+        *,
+        logs_other_ids: bool = True,
+    ) -> None:
+        """Load the log. Kafka: loadTransactionMetadata."""
+        self._logs_other_ids = logs_other_ids
+        self._log = log
+        self._bug = bug
+        self._coordinator_epoch = coordinator_epoch
+        self._pending: dict[str, PendingTransition] = {}
+        self._states: dict[str, TransactionMetadata] = {}
+        for record in log.records:
+            transactional_id, text = json.loads(record.payload)
+            self._states[transactional_id] = TransactionMetadata.of(text)
+
+    @property
+    def coordinator_epoch(self) -> int:
+        """The leader epoch of the log's partition."""
+        return self._coordinator_epoch
+
+    @property
+    def states(self) -> Mapping[str, TransactionMetadata]:
+        """The durable state of each transactional id."""
+        return dict(self._states)
+
+    @property
+    def pending(self) -> Mapping[str, PendingTransition]:
+        """The pending transition of each transactional id that has one."""
+        return dict(self._pending)
+
+    def append(self, transactional_id: str, metadata: TransactionMetadata, durable: Durable) -> None:
+        """Append a transition to the log. Kafka: appendTransactionToLog."""
+        assert transactional_id not in self._pending, "one transition at a time: this is a defect of the cluster"
+        text = json.dumps([transactional_id, metadata.text(has_other_ids=self._logs_other_ids)])
+        record = self._log.append_as_leader(text, self._coordinator_epoch)
+        self._pending[transactional_id] = PendingTransition(record.offset, metadata, durable)
+        self.replicated()
+
+    def replicated(self) -> None:
+        """The log is replicated up to its high watermark: the transitions below take effect. Kafka:
+        updateCacheCallback.
+        """
+        for transactional_id, each in list(self._pending.items()):
+            if each.offset < self._log.high_watermark or self._bug is TransactionBug.PENDING_TAKEN_FOR_DURABLE:
+                del self._pending[transactional_id]
+                self._states[transactional_id] = each.metadata
+                each.durable()
+
+
+REFUSALS = (Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED)
+"""The errors after which a marker is not sent again."""
+
+
+@dataclass(frozen=True)
+class TxnMarker:
+    """The marker of a transaction for one of its partitions."""
+
+    transactional_id: str
+    partition: str
+    stamp: ProducerStamp
+    control: Control
+    coordinator_epoch: int
+
+
+class TransactionMarkerChannelManager:
+    """The markers of one coordinator: queued, sent, and answered."""
+
+    def __init__(self, bug: TransactionBug | None = None, *, checks_epoch: bool = True) -> None:
+        self._bug = bug
+        self._checks_epoch = checks_epoch
+        self._given_up: set[str] = set()
+        self._queued: list[TxnMarker] = []
+        self._sent: dict[int, TxnMarker] = {}
+        self._unanswered: dict[str, set[str]] = {}
+        self._answered: dict[str, set[str]] = {}
+
+    @property
+    def queued(self) -> tuple[TxnMarker, ...]:
+        """The markers that wait to be sent."""
+        return tuple(self._queued)
+
+    @property
+    def sent(self) -> Mapping[int, TxnMarker]:
+        """The markers whose partitions have not answered, by the number of the request."""
+        return dict(self._sent)
+
+    @property
+    def cancelled(self) -> frozenset[str]:
+        """The decided transactions that wait for no partition any more, because one has refused its marker."""
+        return frozenset(self._answered.keys() - self._unanswered.keys())
+
+    @property
+    def given_up(self) -> frozenset[str]:
+        """The prepared transactions that nobody completes, because an answer of an earlier epoch has removed them."""
+        return frozenset(self._given_up)
+
+    def answered(self, transactional_id: str) -> frozenset[str]:
+        """The partitions that have the marker of the transaction that is being ended."""
+        return frozenset(self._answered.get(transactional_id, ()))
+
+    def add(self, transactional_id: str, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Queue the markers of a decided transaction. Kafka: addTxnMarkersToSend."""
+        assert metadata.decision is not None
+        stamp = ProducerStamp(metadata.producer_id, metadata.producer_epoch, NO_SEQUENCE, is_transactional=True)
+        self._unanswered[transactional_id], self._answered[transactional_id] = set(metadata.partitions), set()
+        for partition in sorted(metadata.partitions):
+            given = (stamp, metadata.decision, coordinator_epoch)
+            self._queued.append(TxnMarker(transactional_id, partition, *given))
+
+    def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> None:
+        """Send what is queued for a partition's leader. `send` returns the number of the request.
+
+        Kafka: generateRequests.
+        """
+        due = [each for each in self._queued if each.partition == partition]
+        for each in due:
+            self._queued.remove(each)
+            self._sent[send(each)] = each
+
+    def receive(self, request: int, error: Errors) -> None:
+        """A partition has answered. Every other error than a refusal has the marker sent again."""
+        marker = self._sent.pop(request)
+        transactional_id = marker.transactional_id
+        if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):
+            self._answered.get(transactional_id, set()).add(marker.partition)
+            self._unanswered.get(transactional_id, set()).discard(marker.partition)
+        elif error in REFUSALS:
+            self._queued = [each for each in self._queued if each.transactional_id != transactional_id]
+            self._unanswered.pop(transactional_id, None)
+        else:
+            self._queued.append(marker)
+
+    def receive_of_earlier_epoch(self, transactional_id: str) -> None:
+        """A partition answers a marker of an earlier coordinator epoch, and that transaction is given up: up to 3.7 by
+        its id, whatever its epoch (KAFKA-16352). Kafka: removeMarkersForTxnId.
+        """
+        if not self._checks_epoch and self._unanswered.get(transactional_id):
+            self._given_up.add(transactional_id)
+
+    def disconnected(self, request: int) -> None:
+        """The answer to a marker does not come: the marker is queued again."""
+        marker = self._sent.pop(request)
+        if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
+            self._queued.append(marker)
+
+    def next_complete(self) -> str | None:
+        """A transaction all of whose partitions have answered, and which is then forgotten. Kafka:
+        maybeWriteTxnCompletion.
+        """
+        for transactional_id, unanswered in self._unanswered.items():
+            is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
+            if transactional_id not in self._given_up and (not unanswered or is_enough):
+                del self._unanswered[transactional_id]
+                return transactional_id
+        return None
+
+    def forget(self, transactional_id: str) -> None:
+        """The transaction is complete."""
+        self._answered.pop(transactional_id, None)
 
 
 class TransactionCoordinator:

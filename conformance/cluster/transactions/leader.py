@@ -15,22 +15,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
-from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Verification
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
-from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
     Errors,
     ProduceRequest,
     ProduceResponse,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.network import Clock, Message, Network
 from isrcheck.conformance.cluster.network.records import Record
-from isrcheck.conformance.cluster.network.transaction_messages import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-)
 
 PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
 """transactional.id.expiration.ms, after which a partition forgot a producer up to 3.3."""

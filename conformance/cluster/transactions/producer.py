@@ -16,20 +16,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Verification
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
-from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
-from isrcheck.conformance.cluster.network.network import Message, Network
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
     EndTxnResponse,
+    Errors,
     InitProducerIdRequest,
     InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
     TransactionRequest,
 )
+from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
 
 TIMEOUT = 60_000
 """transaction.timeout.ms"""

@@ -13,23 +13,23 @@ from __future__ import annotations
 import itertools
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
-from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import ProduceRequest, ProduceResponse, WriteTxnMarkersRequest
-from isrcheck.conformance.cluster.network.network import Message, Network
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
     InitProducerIdRequest,
+    ProduceRequest,
+    ProduceResponse,
     TransactionResponse,
+    WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
+from isrcheck.conformance.cluster.network.network import Clock, Message, Network
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator, TxnMarker
 from isrcheck.conformance.cluster.transactions.leader import PRODUCER_ID_EXPIRATION, TransactionLeader
-from isrcheck.conformance.cluster.transactions.markers import TxnMarker
 from isrcheck.conformance.cluster.transactions.producer import OF_INPUT, TIMEOUT, TransactionalProducer
 
 TRANSACTIONAL_ID = "application"

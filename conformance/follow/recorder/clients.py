@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.clients.sent import Sent
-from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.acts import Act
+from isrcheck.conformance.cluster.clients.producer import Sent
+from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
@@ -25,7 +24,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.views import BrokerView, ConsumerView, ProducerView
+from isrcheck.conformance.cluster.observe import BrokerView, ConsumerView, ProducerView
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.implemented import ISOLATIONS
 from isrcheck.conformance.replay.projection import reader_of

@@ -16,33 +16,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.broker.fetch_state import Mode
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.configuration.switches import BrokerStateCheck, Switches
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
+from isrcheck.conformance.cluster.acts import Act
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
     DeleteRecordsRequest,
     Errors,
     FetchRequest,
     FetchResponse,
     LeaderAndIsr,
     ListOffsetsResponse,
+    MetadataImage,
     OffsetKind,
     OffsetsForLeaderEpochResponse,
     ProduceRequest,
     ProduceResponse,
 )
-from isrcheck.conformance.cluster.network.metadata_messages import (
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    MetadataImage,
-)
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import ProducerStamp
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ConsumerView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
 from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import NONE

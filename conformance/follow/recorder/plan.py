@@ -14,11 +14,10 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from isrcheck.conformance.cluster.chances import Chances
-from isrcheck.conformance.cluster.configuration.generations import USUAL
+from isrcheck.conformance.cluster.configuration.protocol import USUAL, Switches
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.scheduler import Chances
 from isrcheck.conformance.follow.format.events import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry

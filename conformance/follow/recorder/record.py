@@ -22,21 +22,27 @@ from pathlib import Path
 from random import Random
 from typing import Any, TextIO
 
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
-from isrcheck.conformance.cluster.broker.fetch_state import Mode
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.acts import Act, complete_parked_fetch, response_in_flight, view_of
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.protocol import SwitchError, Truncation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.configuration.switches import SwitchError, Truncation
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    LeaderAndIsr,
+    MetadataImage,
+    ProduceRequest,
+    ProduceResponse,
+)
 from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.cluster.scheduler import Scheduler
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.follow.format.events import Event, Header, Writer
 from isrcheck.conformance.follow.format.variables import Value, Variables
 from isrcheck.conformance.follow.recorder.clients import Clients

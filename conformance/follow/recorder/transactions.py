@@ -21,18 +21,22 @@ from functools import cached_property, partial
 from random import Random
 from typing import Any
 
-from isrcheck.conformance.cluster.configuration.switches import Verification
-from isrcheck.conformance.cluster.network.messages import Errors, ProduceRequest
+from isrcheck.conformance.cluster.configuration.protocol import Verification
+from isrcheck.conformance.cluster.network.messages import (
+    AddPartitionsToTxnRequest,
+    EndTxnResponse,
+    Errors,
+    ProduceRequest,
+)
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.network.transaction_messages import AddPartitionsToTxnRequest, EndTxnResponse
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
-from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.transactions.producer import Phase, Transaction, TransactionalProducer
 from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID
 from isrcheck.conformance.follow.format.events import Event, Header, LeftOut, Writer
 from isrcheck.conformance.follow.format.variables import Value, Variables
 from isrcheck.conformance.implemented import require_bug_of
-from isrcheck.conformance.replay.transactions.acts import Acts, switches_of
+from isrcheck.conformance.replay.transactions.driver import Acts, switches_of
 from isrcheck.conformance.replay.transactions.projection import (
     begun_in,
     entries_of,

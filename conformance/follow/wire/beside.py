@@ -21,14 +21,12 @@ from __future__ import annotations
 
 import base64
 import re
-import struct
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.compression import CompressionError, decompressed
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, content_of, objects_of
 from isrcheck.conformance.follow.recorded.lines import Header, read_line
 from isrcheck.conformance.follow.wire.controller import View
@@ -36,20 +34,20 @@ from isrcheck.conformance.follow.wire.exchanges import spelled
 from isrcheck.conformance.follow.wire.messages import Happening, is_number
 from isrcheck.conformance.follow.wire.survey import FAULTS, MIN_ISR, UNCLEAN, Survey
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value_in
+from isrcheck.conformance.kafka_format.record_batches import (
+    HEADER,
+    MAGIC,
+    CompressionError,
+    MalformedRecordsError,
+    records_of,
+)
+from isrcheck.conformance.kafka_format.record_batches import (
+    Header as BatchHeader,
+)
 from isrcheck.models.messages.errors import UsageError
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
-"""Base offset, length of the rest, leader epoch, magic, checksum, attributes, last offset delta, first and last
-timestamp, producer id, producer epoch, base sequence, number of records.
-"""
-
-BEFORE_LENGTH = 12
-"""The bytes of base offset and length, which the length does not count."""
-
-MAGIC = 2
-CONTROL = 0x20
 MOST_BYTES = 16 << 20
-"""The largest file that is read."""
+"""The largest file that is read, and the most bytes into which a batch is decompressed."""
 
 MOST_BROKERS = 100
 
@@ -124,59 +122,23 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
     """Offset, value and leader epoch of each record in a segment; a batch that was cut at the end is not read."""
     at = 0
     while len(data) - at >= HEADER.size:
-        base, length, epoch, magic, _, attributes, last, *_, count = HEADER.unpack_from(data, at)
-        end = at + BEFORE_LENGTH + length
-        if not base and not length:  # preallocated space
+        header = BatchHeader.of(data, at)
+        if not header.base_offset and not header.length:  # preallocated space
             return
-        if magic != MAGIC or length < HEADER.size - BEFORE_LENGTH or not 0 <= count == last + 1 or base < 0:
+        is_dense = 0 <= header.record_count == header.last_offset_delta + 1
+        if header.magic != MAGIC or header.size < HEADER.size or not is_dense or header.base_offset < 0:
             raise UsageError(f"{path}: byte {at} begins no record batch of format 2; give a segment of 0.11 or later")
-        if end > len(data):
+        if at + header.size > len(data):
             return
         try:
-            records = decompressed(attributes, data[at + HEADER.size : end])
+            for record in records_of(header, data[at + HEADER.size : at + header.size], MOST_BYTES):
+                text = None if record.value is None else record.value.decode(errors="replace")
+                yield record.offset, spelled(record.offset, text, is_control=header.is_control), header.leader_epoch
         except CompressionError as error:
             raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip, lz4 or none") from None
-        body = 0
-        for position in range(count):
-            try:
-                body, value = _record(records, body, len(records))
-            except (IndexError, ValueError):
-                what = f"record {position} of the batch at byte {at} is damaged"
-                raise UsageError(f"{path}: {what}; copy the segment again") from None
-            text = None if value is None else value.decode(errors="replace")
-            yield base + position, spelled(base + position, text, is_control=bool(attributes & CONTROL)), epoch
-        at = end
-
-
-def _record(data: bytes, at: int, end: int) -> tuple[int, bytes | None]:
-    """The end of a record, and its value. Raises ValueError or IndexError if the record is damaged."""
-    length, at = _varint(data, at)
-    after = at + length
-    if not at < after <= end:
-        raise ValueError
-    at += 1  # attributes
-    _, at = _varint(data, at)  # timestamp
-    _, at = _varint(data, at)  # offset
-    key, at = _varint(data, at)
-    at += max(0, key)
-    size, at = _varint(data, at)
-    if size < 0:
-        return after, None
-    if at + size > after:
-        raise ValueError
-    return after, data[at : at + size]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number of variable length, and the position behind it."""
-    found = 0
-    for shift in range(0, 70, 7):
-        byte = data[at]
-        at += 1
-        found |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (found >> 1) ^ -(found & 1), at
-    raise ValueError
+        except MalformedRecordsError:
+            raise UsageError(f"{path}: a record of the batch at byte {at} is damaged; copy the segment again") from None
+        at += header.size
 
 
 def _checkpoint(broker: Path, topic: str, index: int) -> int | None:

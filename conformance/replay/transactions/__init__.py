@@ -1,6 +1,5 @@
 """Replay of traces of the model `transactions`, on the executable cluster's system of transactions.
 
 In:  a trace of `transactions`.
-Out: a driver (driver.py), the model's view of the system (projection.py), the steps that no driver can take
-     (answers.py).
+Out: a driver (driver.py), and the model's view of the system (projection.py).
 """

@@ -12,14 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.conformance.cluster.network.messages import WriteTxnMarkersRequest
+from isrcheck.conformance.cluster.network.messages import EndTxnRequest, WriteTxnMarkersRequest
 from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, ProducerStamp, Record
-from isrcheck.conformance.cluster.network.transaction_messages import EndTxnRequest
 from isrcheck.conformance.cluster.transactions import producer as of_producer
+from isrcheck.conformance.cluster.transactions.coordinator import (
+    COMPLETED,
+    NO_ID,
+    PendingTransition,
+    TransactionMetadata,
+)
 from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
-from isrcheck.conformance.cluster.transactions.metadata import COMPLETED, NO_ID, TransactionMetadata
 from isrcheck.conformance.cluster.transactions.producer import Transaction
-from isrcheck.conformance.cluster.transactions.state_manager import PendingTransition
 from isrcheck.conformance.cluster.transactions.system import FIRST_PRODUCER_ID, TRANSACTIONAL_ID, TransactionalCluster
 from isrcheck.models.language import NONE
 from isrcheck.models.transactions.values import (

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import CONTROL, GZIP, ZSTD, batch, batches, broker
 from conformance.tests.audit.running import audit
-from isrcheck.conformance.audit.acked_list import Acked, acked_in
+from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.models.messages.errors import UsageError
 

@@ -7,7 +7,8 @@ import pytest
 from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
 from isrcheck.checker.session import progress
-from isrcheck.conformance.audit import audit_partition, command
+from isrcheck.conformance.audit import command
+from isrcheck.conformance.audit import report as audit_partition
 from isrcheck.conformance.console import DONE, INTERRUPTED, VIOLATED
 
 

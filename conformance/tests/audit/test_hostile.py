@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from conformance.tests.audit.building import batch, batches, broker, crc, snapshot
 from conformance.tests.audit.running import audit, lines_of
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.audit.audit_partition import audit_partition
-from isrcheck.conformance.audit.folder import copies_in
-from isrcheck.conformance.audit.format import files
+from isrcheck.conformance.audit.copies import copies_in
+from isrcheck.conformance.audit.report import audit_partition
 from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.conformance.kafka_format import log_folder as files
 
 REAL = RECORDINGS / "wire" / "stale_record"
 SEGMENT = f"{0:020}.log"

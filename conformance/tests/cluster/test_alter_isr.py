@@ -15,16 +15,14 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.controller import Controller
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.network.messages import Acks, AlterIsrRequest, AlterIsrResponse, Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
-from isrcheck.conformance.cluster.views import LeadershipView
+from isrcheck.conformance.cluster.observe import LeadershipView
 
 IN_SYNC_01 = Start(isr=frozenset({0, 1}))
 PROMPT = Settings(replica_fetch_backoff_ms=0)

@@ -25,17 +25,23 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import Switches, generation
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    AlterIsrRequest,
+    AlterIsrResponse,
+    Errors,
+    FetchResponse,
+    Isolation,
+    Payload,
+)
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-from isrcheck.conformance.cluster.views import LeadershipView, ProducerStateView
+from isrcheck.conformance.cluster.observe import LeadershipView, ProducerStateView
 
 PAIR = Start(replicas=2)
 PROMPT = Settings(replica_fetch_backoff_ms=0)

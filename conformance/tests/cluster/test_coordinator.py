@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from isrcheck.conformance.cluster.acts import append, apply, ask, complete_parked_fetch, payloads
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.cluster.coordinator.group import RecordKind
+from isrcheck.conformance.cluster.coordinator.coordinator import RecordKind
 from isrcheck.conformance.cluster.coordinator.system import CoordinatedCluster
-from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.network.messages import Errors, MetadataImage
 
 COMMIT, MEMBER, CLASSIC = RecordKind.COMMIT, RecordKind.MEMBER, RecordKind.CLASSIC
 RULES = generation("4.3")

@@ -5,8 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS, USUAL, generation
-from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches, Truncation
+from isrcheck.conformance.cluster.configuration.protocol import (
+    GENERATIONS,
+    USUAL,
+    SwitchError,
+    Switches,
+    Truncation,
+    generation,
+)
 from isrcheck.conformance.cluster.log.epoch_cache import UNDEFINED_END, EpochEndOffset, EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage

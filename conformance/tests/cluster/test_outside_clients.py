@@ -7,7 +7,7 @@ import pytest
 from isrcheck.conformance.cluster.acts import fetch, learn, payloads
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     ConsumerFetchRequest,
@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.transactions.metadata import TransactionState
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionState
 
 PAIR = Start(replicas=2)
 PROMPT = Settings(replica_fetch_backoff_ms=0)

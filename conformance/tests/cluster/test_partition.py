@@ -20,12 +20,12 @@ from isrcheck.conformance.cluster.acts import (
     restart,
     view_of,
 )
-from isrcheck.conformance.cluster.broker.fetch_state import Mode
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
@@ -37,7 +37,7 @@ from isrcheck.conformance.cluster.network.messages import (
 )
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.cluster.views import LeadershipView
+from isrcheck.conformance.cluster.observe import LeadershipView
 
 PROMPT = Settings(replica_fetch_backoff_ms=0)
 PAIR = Start(replicas=2)

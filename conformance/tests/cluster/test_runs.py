@@ -14,35 +14,24 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.places import CONFORMANCE, PROJECT
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.chances import Chances
+from isrcheck.conformance.cluster.acts import Act
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.scheduler import Scheduler
-from isrcheck.conformance.cluster.views import ClusterView
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.observe import ClusterView
+from isrcheck.conformance.cluster.scheduler import Chances, Scheduler
 
 DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/cluster/test_histories.py", "tests/cluster/test_bugs.py")
 OPEN_TO_DRIVERS = {
     "broker": {"TimerKind"},
     "controller": {"Election"},
-    "fetch_state": {"Mode"},
+    "fetcher": {"Mode"},
     "network": {"Message"},
     "bugs": {"Bug"},
     "storage": {"StorageError"},
 }
 """Of these modules, a driver may use these names only; of the others, all."""
-INSIDE = {
-    "fetcher",
-    "log",
-    "partition",
-    "replica_manager",
-    "producer",
-    "consumer",
-    "clients",
-    "delete_records",
-    "transactions",
-}
+INSIDE = {"log", "partition", "kraft", "replica_manager", "producer", "consumer", "clients", "transactions"}
 
 ROUGH = Chances(
     crash_interval=4_000,

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from isrcheck.conformance.cluster.acts import append, bounce, fetch, learn, payloads, reconcile, restart, view_of
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.chances import Chances
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.scheduler import Scheduler
-from isrcheck.conformance.cluster.views import ProducerStateView
+from isrcheck.conformance.cluster.observe import ProducerStateView
+from isrcheck.conformance.cluster.scheduler import Chances, Scheduler
 
 SETTINGS = Settings(min_insync_replicas=1, replica_fetch_backoff_ms=0, segment_records=2)
 PAIR = Start(replicas=2)

@@ -7,20 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
+from isrcheck.conformance.cluster.configuration.protocol import Switches, Verification
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
-from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.network.transaction_messages import (
+from isrcheck.conformance.cluster.network.messages import (
     AddPartitionsToTxnRequest,
     EndTxnRequest,
+    Errors,
     InitProducerIdRequest,
     InitProducerIdResponse,
     TransactionResponse,
 )
-from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
-from isrcheck.conformance.cluster.transactions.metadata import LAST_EPOCH, TransactionMetadata, TransactionState
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.transactions.coordinator import (
+    LAST_EPOCH,
+    TransactionCoordinator,
+    TransactionMetadata,
+    TransactionState,
+)
 from isrcheck.conformance.cluster.transactions.system import TransactionalCluster
 
 TV1 = Switches()

@@ -14,8 +14,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.replay import GENERATIONS, KRAFT
-from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.cluster.log.storage import FileStorage, StorageError
 from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record

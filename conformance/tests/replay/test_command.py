@@ -14,7 +14,7 @@ from conformance.tests.support import golden as golden_support
 from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.cluster.configuration.bugs import Bug, CoordinatorBug, TransactionBug
-from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.cluster.log.storage import FileStorage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour
@@ -258,7 +258,7 @@ def test_coverage_is_reported(conform):
     assert lines[2].startswith("  kafka/0.10: ")
     assert "broker_loses_disk" in lines[2]
     assert re.fullmatch(r"lines of the cluster that never ran: \d+ of \d+", lines[3])
-    assert any(line.startswith("  broker/delete_records.py: ") for line in lines[4:])
+    assert any(line.startswith("  broker/replica_manager.py: ") for line in lines[4:])
 
 
 def test_every_bug_can_be_named(conform):

@@ -13,7 +13,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.compare import replay
-from isrcheck.conformance.replay.coordinator.driver import CoordinatorDriver
+from isrcheck.conformance.replay.coordinator import CoordinatorDriver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import unmet

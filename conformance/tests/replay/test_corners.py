@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.support.replay import instance_of, must_replay, trace_of
 from isrcheck.conformance.cluster import acts
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.implemented import UntimelyError

@@ -10,9 +10,9 @@ import pytest
 
 from conformance.tests.support.replay import trace_of
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest
+from isrcheck.conformance.cluster.network.messages import AlterIsrRequest
 from isrcheck.conformance.implemented import UntimelyError
-from isrcheck.conformance.replay import compare, driver, projection, timing
+from isrcheck.conformance.replay import compare, driver, kraft_timing, projection, steps, timing
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.coverage import Coverage
 from isrcheck.conformance.replay.driver import Driver
@@ -33,7 +33,7 @@ PUBLIC = {name for name in dir(Cluster) if not name.startswith("_")}
 """What the outside world may do to a cluster, and what it may ask."""
 
 
-@pytest.mark.parametrize("module", [driver, projection, compare, timing])
+@pytest.mark.parametrize("module", [driver, steps, projection, compare, timing, kraft_timing])
 def test_replay_writes_no_field_of_a_broker(module):
     """The code assigns only to its own fields and to locals, and calls neither private methods nor setattr."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ def test_replay_writes_no_field_of_a_broker(module):
         for target in [*targets, node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets:
             if isinstance(target, ast.Attribute):
                 assert isinstance(target.value, ast.Name)
-                assert target.value.id in ("self", *(("one", "known") if module is timing else ()))
+                assert target.value.id in ("self", *(("one", "known") if module in (timing, kraft_timing) else ()))
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"setattr", "vars", "delattr", "exec", "eval"}
     private = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
@@ -52,10 +52,10 @@ def test_replay_writes_no_field_of_a_broker(module):
 
 def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
     """In `self.cluster.x`, x is public; its result is immutable (observe.py) or a number."""
-    tree = ast.parse(Path(driver.__file__).read_text(encoding="utf-8"))
     used = {
         node.attr
-        for node in ast.walk(tree)
+        for module in (driver, steps)
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "cluster"
     }
     assert {"deliver", "drop", "fire", "crash", "elect", "observe"} <= used <= PUBLIC
@@ -289,14 +289,14 @@ def test_coverage_names_unexercised_actions_and_lines():
     lines = {path.name: (set(one), count) for path, (one, count) in coverage.untouched_lines().items()}
     text = {path.name: path.read_text().splitlines() for path in coverage.untouched_lines()}
     ran = {name: {line for number, line in enumerate(text[name], 1) if number not in lines[name][0]} for name in lines}
-    assert "        offset = request.offset" not in ran["delete_records.py"]
-    assert lines["delete_records.py"][0]
+    assert "        offset = request.offset" not in ran["replica_manager.py"]
+    assert lines["replica_manager.py"][0]
     assert lines["consumer.py"][0]
     assert len(lines["broker.py"][0]) < lines["broker.py"][1]
-    before = sum(len(one) for one, _ in lines.values())
+    before = sum(len(missed) for missed, _ in coverage.untouched_lines().values())
     with coverage.watching():
         assert replay(walk(trace.instance, 0, 30), Driver()) is None
-    assert sum(len(one) for one, _ in coverage.untouched_lines().values()) < before
+    assert sum(len(missed) for missed, _ in coverage.untouched_lines().values()) < before
 
 
 def test_only_traces_of_kafka_without_swaps_are_replayed():

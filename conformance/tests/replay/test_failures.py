@@ -16,12 +16,13 @@ import pytest
 from conformance.tests.support.golden import steps_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks
-from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.implemented import BUGS
 from isrcheck.conformance.replay.compare import replay
-from isrcheck.conformance.replay.driver import Driver, cells_of
+from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.projection import payload_of
+from isrcheck.conformance.replay.steps import cells_of
 from isrcheck.conformance.replay.walks import with_step
 from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.models.run import State

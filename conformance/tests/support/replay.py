@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.support.compared.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS as SWITCHES
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS as SWITCHES
 from isrcheck.conformance.implemented import IN_ONE_EVENT
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver

@@ -15,8 +15,8 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.wire.driving.backend import Backend
 from isrcheck.conformance.wire.driving.pump import Pump
-from isrcheck.conformance.wire.faults import Faults
 from isrcheck.conformance.wire.listening.server import DEFECT, Server
+from isrcheck.conformance.wire.listening.serving import Faults
 
 TOPIC = "topic"
 SECONDS = 10.0

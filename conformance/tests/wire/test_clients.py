@@ -7,9 +7,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from kio.schema.errors import ErrorCode
 
 from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send, until
-from isrcheck.conformance.cluster.configuration.generations import GENERATIONS
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.wire.driving.membership import Membership
+from isrcheck.conformance.wire.driving.backend import Membership
 from isrcheck.conformance.wire.format.protocol import VERSIONS, Api
 
 

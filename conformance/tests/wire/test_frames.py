@@ -15,7 +15,8 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from conformance.tests.wire.serving import TOPIC, producer, read, running, send, until
-from isrcheck.conformance.wire.format.batches import SHORTEST, BatchError, batch_of, bytes_of
+from isrcheck.conformance.kafka_format.record_batches import HEADER
+from isrcheck.conformance.wire.format.batches import BatchError, batch_of, bytes_of
 from isrcheck.conformance.wire.format.protocol import VERSIONS, Api, decode, versions_of
 from isrcheck.conformance.wire.format.reading import Cursor, MalformedError
 from isrcheck.conformance.wire.format.reading import read as read_entity
@@ -231,7 +232,7 @@ def test_a_length_is_never_more_than_what_is_left():
 # ------------------------------------------------------------------------------------------------------------ batches
 
 
-@pytest.mark.parametrize("data", [None, b"", b"x" * SHORTEST, bytes(SHORTEST), bytes(16) + b"\2" + bytes(50)])
+@pytest.mark.parametrize("data", [None, b"", b"x" * HEADER.size, bytes(HEADER.size), bytes(16) + b"\2" + bytes(50)])
 def test_bytes_that_are_no_batch_are_refused(data):
     with pytest.raises(BatchError, match="corrupt_message"):
         batch_of(data)

@@ -10,10 +10,8 @@ from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.implemented import MissingMechanismError
-from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.played import ClientError, Played, Reading, Told
 from isrcheck.conformance.wire.script.player import Player
-from isrcheck.conformance.wire.script.real_consumer import Reading
-from isrcheck.conformance.wire.script.real_producer import Told
 from isrcheck.conformance.wire.script.report import code_of, lines_of
 from isrcheck.conformance.wire.script.stage import Stage
 from isrcheck.traces.format import folder

@@ -1,16 +1,25 @@
-"""What the requests of clients are answered from: the cluster, and what the brokers tell of each other.
+"""What the requests of clients are answered from: the cluster, the addresses of its brokers, and groups of consumers.
 
-In:  a cluster and its pump; the addresses of the brokers.
-Out: the cluster's answers, when they come.
+In:  a cluster and its pump; the addresses of the brokers; requests to the group coordinator, with the time in ms.
+Out: the cluster's answers, when they come; those of the group coordinator; committed offsets.
+
+Groups are kept in the memory of the server: the topic __consumer_offsets and its replication are left out. A group has
+at most one member and needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
+consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet says nothing of groups: this is just what one
+consumer needs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
-from isrcheck.conformance.cluster.clients.outside import Answered, ConsumerRequest
+from kio.schema.errors import ErrorCode
+
+from isrcheck.conformance.cluster.clients.clients import Answered, ConsumerRequest
 from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import (
@@ -19,8 +28,127 @@ from isrcheck.conformance.cluster.network.messages import (
     Payload,
     ProduceResponse,
 )
-from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.cluster.network.records import Control
 from isrcheck.conformance.wire.format.batches import Batch
+
+PARTITION = "topic-0"
+"""The cluster's only partition, for the transaction coordinator."""
+
+Tell = Callable[[str], None]
+"""Takes one line for each event."""
+
+LOOPBACK = "127.0.0.1"
+"""Where a server listens if nothing else is said."""
+
+
+def be_silent(line: str) -> None:
+    """Take a line, and tell nobody."""
+
+
+At = tuple[str, str, int]
+"""A group, a topic and a partition."""
+
+Committed = tuple[int, str | None]
+"""An offset and its metadata."""
+
+NOTHING: Committed = (-1, "")
+
+
+class Groups:
+    """The committed offsets, and those of transactions that have not ended."""
+
+    def __init__(self) -> None:
+        self._committed: dict[At, Committed] = {}
+        self._held: dict[tuple[int, int], dict[At, Committed]] = {}
+
+    def commit(self, at: At, offset: int, metadata: str | None) -> None:
+        """Commit an offset."""
+        self._committed[at] = offset, metadata
+
+    def committed(self, at: At) -> Committed:
+        """The committed offset; -1 if there is none."""
+        return self._committed.get(at, NOTHING)
+
+    def partitions_of(self, group: str) -> dict[str, list[int]]:
+        """The partitions of each topic for which a group has committed an offset."""
+        found: dict[str, list[int]] = {}
+        for name, topic, partition in self._committed:
+            if name == group:
+                found.setdefault(topic, []).append(partition)
+        return found
+
+    def hold(self, producer: tuple[int, int], at: At, offset: int, metadata: str | None) -> None:
+        """Keep an offset until the transaction of this producer (id, epoch) ends."""
+        self._held.setdefault(producer, {})[at] = offset, metadata
+
+    def release(self, producer: tuple[int, int], control: Control) -> None:
+        """The transaction of this producer has ended."""
+        held = self._held.pop(producer, {})
+        if control is Control.COMMIT:
+            self._committed.update(held)
+
+
+@dataclass
+class Member:
+    """The member of a group: its generation, its assignment, and when it was last heard of."""
+
+    name: str
+    generation: int
+    session_timeout: int
+    heard: int
+    assignment: bytes = b""
+
+
+class Membership:
+    """The member of each group."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, Member] = {}
+        self._numbers = itertools.count(1)
+        self._generations = itertools.count(1)
+
+    def join(self, group: str, name: str, session_timeout: int, now: int) -> tuple[ErrorCode, Member | None]:
+        """Become the member of a group, or stay it in a new generation; an empty name asks for a new one."""
+        present = self._members.get(group)
+        if present is not None and now - present.heard > present.session_timeout:
+            present = None
+        if present is not None and present.name != name:
+            return ErrorCode.group_max_size_reached, None
+        if present is None and name:
+            return ErrorCode.unknown_member_id, None
+        name = name or f"member-{next(self._numbers)}"
+        self._members[group] = found = Member(name, next(self._generations), session_timeout, now)
+        return ErrorCode.none, found
+
+    def sync(
+        self, group: str, name: str, generation: int, assignments: dict[str, bytes], now: int
+    ) -> tuple[ErrorCode, bytes]:
+        """Take the assignment that the member, which is the leader, has made."""
+        code = self.heartbeat(group, name, generation, now)
+        if code is not ErrorCode.none:
+            return code, b""
+        found = self._members[group]
+        found.assignment = assignments.get(name, found.assignment)
+        return code, found.assignment
+
+    def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
+        """Note that the member lives."""
+        found = self._members.get(group)
+        if found is None or found.name != name:
+            return ErrorCode.unknown_member_id
+        if found.generation != generation:
+            return ErrorCode.illegal_generation
+        found.heard = now
+        return ErrorCode.none
+
+    def leave(self, group: str, name: str) -> ErrorCode:
+        """Take the member out of its group."""
+        found = self._members.get(group)
+        if found is None or found.name != name:
+            return ErrorCode.unknown_member_id
+        del self._members[group]
+        return ErrorCode.none
+
 
 MOST_STORED = 256 << 20
 """Bytes of batches that a server takes before it takes no more."""

@@ -13,14 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from isrcheck.conformance.cluster.broker.timers import TimerKind
-from isrcheck.conformance.cluster.chances import INTERVALS
-from isrcheck.conformance.cluster.clients.outside import OUTSIDE
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.clients.clients import OUTSIDE
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.wire.driving.events import PARTITION, Tell
+from isrcheck.conformance.cluster.scheduler import INTERVALS
+from isrcheck.conformance.wire.driving.backend import PARTITION, Tell
 
 AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
 """The timers whose deadlines the cluster keeps itself."""

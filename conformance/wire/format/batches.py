@@ -5,7 +5,7 @@ Out: `Batch`; the bytes of batches for a consumer. Or BatchError.
 
 As in Kafka, the bytes of a producer's batch are kept; a broker writes only its offset and leader epoch into them. They
 are the payload of the batch's first record in the cluster, one character for each byte. Any other payload is text, the
-value of a record without a key. Compressed batches are refused: kio does not read them.
+value of a record without a key. Compressed batches are refused.
 """
 
 from __future__ import annotations
@@ -16,22 +16,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kio.records.readers import read_batch
+from crc32c import crc32c
 from kio.records.schema import NewRecordBatch
 from kio.records.schema import Record as KafkaRecord
 from kio.records.writers import write_new_batch
 from kio.schema.errors import ErrorCode
-from kio.serial.errors import SerialError
 from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+from isrcheck.conformance.kafka_format.record_batches import (
+    CONTROL,
+    CRC_FROM,
+    HEADER,
+    MAGIC,
+    MAGIC_AT,
+    TRANSACTIONAL,
+    Header,
+    MalformedRecordsError,
+    records_of,
+)
 
 START = struct.Struct(">qii")
 """Offset, length of the rest, leader epoch: neither the offset nor the leader epoch is covered by the checksum."""
 
-SHORTEST = 61
-MAGIC_AT, MAGIC = 16, 2
-COMPRESSION, TRANSACTIONAL, CONTROL = 0x07, 0x10, 0x20
 CONTROL_TYPES = {Control.ABORT: 0, Control.COMMIT: 1}
 BYTES = "latin-1"
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -58,23 +65,25 @@ class Batch:
 
 def batch_of(data: bytes | None) -> Batch:
     """Read the only batch of a produce request. Raises BatchError."""
-    if data is None or len(data) < SHORTEST or data[MAGIC_AT] != MAGIC:
+    if data is None or len(data) < HEADER.size or data[MAGIC_AT] != MAGIC:
         raise BatchError(ErrorCode.corrupt_message)
-    (attributes,) = struct.unpack_from(">h", data, 21)
-    if attributes & COMPRESSION:
+    header = Header.of(data)
+    if header.codec != "none":
         raise BatchError(ErrorCode.unsupported_compression_type)
+    batch = data[: header.size]
     try:
-        batch, size = read_batch(data, 0)
-    except (ValueError, TypeError, OverflowError, OSError, SerialError, struct.error):
+        records = tuple(records_of(header, batch[HEADER.size :], len(batch)))
+    except MalformedRecordsError:
         raise BatchError(ErrorCode.corrupt_message) from None
-    count = len(batch.records)
-    if size != len(data) or attributes & CONTROL or not count or batch.last_offset_delta != count - 1:
+    if not HEADER.size <= header.size == len(batch) or crc32c(batch[CRC_FROM:]) != header.crc:
+        raise BatchError(ErrorCode.corrupt_message)
+    count = len(records)
+    if len(data) != header.size or header.is_control or not count or header.last_offset_delta != count - 1:
         raise BatchError(ErrorCode.invalid_record)
     stamp = None
-    if batch.producer_id >= 0:
-        is_transactional = bool(attributes & TRANSACTIONAL)
-        stamp = ProducerStamp(batch.producer_id, batch.producer_epoch, batch.base_sequence, is_transactional)
-    values = tuple((each.value or b"").decode(errors="replace") for each in batch.records)
+    if header.producer_id >= 0:
+        stamp = ProducerStamp(header.producer_id, header.producer_epoch, header.base_sequence, header.is_transactional)
+    values = tuple((record.value or b"").decode(errors="replace") for record in records)
     return Batch(data.decode(BYTES), count, stamp, values)
 
 
@@ -108,7 +117,7 @@ def _batches(records: Sequence[Record]) -> Iterator[bytes]:
 def _bytes_of_batch(first: Record, count: int) -> bytes | None:
     """The bytes of a batch of which so many records are there; None if some are missing."""
     payload = first.payload.encode(BYTES, "replace")
-    if first.control is None and len(payload) >= SHORTEST and payload[MAGIC_AT] == MAGIC:
+    if first.control is None and len(payload) >= HEADER.size and payload[MAGIC_AT] == MAGIC:
         (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)
         return START.pack(first.offset, length, first.leader_epoch) + payload[START.size :] if last < count else None
     return _new_batch(first)

@@ -16,14 +16,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
-from isrcheck.conformance.wire.driving.events import LOOPBACK
-from isrcheck.conformance.wire.driving.groups import Groups
-from isrcheck.conformance.wire.driving.membership import Membership
+from isrcheck.conformance.wire.driving.backend import LOOPBACK, Backend, Disconnected, Groups, Membership
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
 from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
-from isrcheck.conformance.wire.requests.members import heartbeat, join_group, leave_group, sync_group
+from isrcheck.conformance.wire.requests.groups import heartbeat, join_group, leave_group, sync_group
 
 MOST_REQUEST = 4 << 20
 """Bytes of the longest request."""

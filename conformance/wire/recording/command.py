@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.conformance.console import DONE, USAGE, say, seconds
-from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from isrcheck.conformance.wire.recording.messages import Broker
+    from isrcheck.conformance.wire.recording.frames import Broker
     from isrcheck.conformance.wire.recording.proxy import Node
 
 FILE = "wire.ndjson"
@@ -48,10 +48,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _record(arguments: argparse.Namespace) -> int:
     must_have_kio("record")
-    from isrcheck.conformance.wire.recording.live import WritingError, record
-    from isrcheck.conformance.wire.recording.proxy import PortError
-    from isrcheck.conformance.wire.recording.rules import read_script
-    from isrcheck.conformance.wire.recording.typed import FAULT_COMMANDS
+    from isrcheck.conformance.wire.recording.proxy import PortError, WritingError, record
+    from isrcheck.conformance.wire.recording.rules import FAULT_COMMANDS, read_script
 
     nodes = _nodes(arguments.node)
     rules = read_script(arguments.script, [each.name for each in nodes]) if arguments.script else ()

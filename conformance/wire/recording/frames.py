@@ -1,16 +1,23 @@
-"""Finds the frames in a stream of bytes that may come in pieces of any size.
+"""Finds the frames in a stream of bytes that may come in pieces of any size, and reads what the proxy needs of them.
 
 In:  the bytes of one direction of a connection, which may be anything.
-Out: `Piece`s, which together are exactly these bytes; complete frames among them.
+Out: `Piece`s, which together are exactly these bytes; complete frames among them; `Message`: the API, its version, the
+     correlation id and the client id, where a response has the API and the client of its request.
 
 Memory is bounded: a frame of more than MOST_FRAME bytes is not kept, and all frames that are incomplete at one time
-have together at most MOST_KEPT bytes.
+have together at most MOST_KEPT bytes. No more of a message is read, so that it is passed on quickly; bodies are decoded
+by another process (writing.py).
 """
 
 from __future__ import annotations
 
+import struct
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from kio.schema.index import api_key_map
 
 MOST_FRAME = 16 << 20
 """Bytes of the longest frame that is recorded. A follower's fetch has 10 MiB at most by default."""
@@ -115,3 +122,86 @@ class Splitter:
         found = bytes(self._kept[:count])
         del self._kept[:count]
         return found
+
+
+MOST_UNANSWERED = 10_000
+"""Requests of a connection whose responses are awaited; a producer with acks=0 gets none."""
+
+START = struct.Struct(">hhi")
+CLIENT = struct.Struct(">h")
+REMOVED = {4: "leader_and_isr", 5: "stop_replica", 6: "update_metadata", 7: "controlled_shutdown"}
+"""APIs of a cluster with ZooKeeper, which kio no longer has."""
+
+NAMES = {**REMOVED, **{int(key): name for key, name in api_key_map.items()}}
+"""The names of the APIs, such as alter_partition, by their keys."""
+
+Broker = int | str
+"""The id of a broker, or the name of a controller."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A request or a response. `key` is None if the frame has no header, or answers no request that was seen."""
+
+    kind: str
+    broker: Broker
+    client: str | None
+    key: int | None
+    version: int | None
+    correlation: int | None
+
+    def meta(self) -> dict[str, Any]:
+        """What is recorded of it beside its body."""
+        return {
+            "client": self.client,
+            "broker": self.broker,
+            "key": self.key,
+            "version": self.version,
+            "correlation": self.correlation,
+        }
+
+
+class Conversation:
+    """The messages of one connection: remembers the requests that are not answered yet."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._waiting: OrderedDict[int, Message] = OrderedDict()
+        self._client: str | None = None
+
+    def request(self, frame: bytes) -> Message:
+        """The header of a request."""
+        if len(frame) < START.size:
+            return self.unknown("request")
+        key, version, correlation = START.unpack_from(frame)
+        client = _client_of(frame)
+        self._client = client
+        found = Message("request", self._broker, client, key, version, correlation)
+        self._waiting[correlation] = found
+        if len(self._waiting) > MOST_UNANSWERED:
+            self._waiting.popitem(last=False)
+        return found
+
+    def response(self, frame: bytes) -> Message:
+        """The header of a response: it answers the request with its correlation id."""
+        if len(frame) < 4:
+            return self.unknown("response")
+        correlation = int.from_bytes(frame[:4], "big", signed=True)
+        asked = self._waiting.pop(correlation, None)
+        if asked is None:
+            return Message("response", self._broker, self._client, None, None, correlation)
+        return Message("response", self._broker, asked.client, asked.key, asked.version, correlation)
+
+    def unknown(self, kind: str) -> Message:
+        """A frame of which nothing is known but its connection."""
+        return Message(kind, self._broker, self._client, None, None, None)
+
+
+def _client_of(frame: bytes) -> str | None:
+    """The client id: the same bytes in all versions of the header but the first, which has none."""
+    at = START.size
+    if len(frame) < at + CLIENT.size:
+        return None
+    (length,) = CLIENT.unpack_from(frame, at)
+    at += CLIENT.size
+    return None if not 0 <= length <= len(frame) - at else frame[at : at + length].decode(errors="replace")

@@ -1,22 +1,30 @@
-"""The script of holds and delays: one rule a line.
+"""Holds and delays messages by the rules of a script, and obeys what a person types while the proxy runs.
 
-In:  the text of a script; the names of the nodes.
-Out: `Rule`s; or UsageError with file and line.
+In:  the text of a script, one rule a line; the names of the nodes; each message when it arrives; typed lines.
+Out: `Rule`s, or a UsageError with file and line; when a message may pass; entries of the recording: `hold`, `delay`,
+     `pass`, `release`, `held`, `dropped`, faults in the words that `conform follow` knows, and notes.
 
     hold  MESSAGE [after MOMENT] until MOMENT
     delay MESSAGE by N ms [after MOMENT] [until MOMENT]
 
     MESSAGE: [response] API [from PARTY] [to PARTY]      API: fetch, alter_partition, ..., or any
     MOMENT:  MESSAGE | begun | released                  PARTY: broker N | controller | client ID
+
+A message is held by the first rule that fits, then by the next ones. What follows it on its connection waits behind
+it, because the order of bytes must not change. A fault that a person types is only written down: the person causes it.
+Its line stands where it was typed, so type it at the same moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.conformance.wire.recording.messages import NAMES, Broker, Message
+from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind, fault_in, may_be_fault
+from isrcheck.conformance.wire.recording.frames import NAMES, Broker, Message
+from isrcheck.conformance.wire.recording.writing import Sink
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.nearest import nearest
 
@@ -208,3 +216,224 @@ class _Words:
 
 def _run_together(name: str) -> str:
     return name.lower().replace("_", "")
+
+
+ACTS = ("begin", "pass", "release")
+
+
+class DroppedError(ConnectionError):
+    """The connection of a message that is held has ended."""
+
+
+class _Active:
+    """A rule while the proxy runs."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.name = f"line {rule.line}"
+        self.is_on = rule.after is None
+        self.is_over = False
+        self.passes = asyncio.Event()
+        self.now = 0
+        self.has_held = False
+
+    def takes(self, message: Message) -> bool:
+        return self.is_on and not self.is_over and self.rule.pattern.fits(message)
+
+    def let_pass(self) -> None:
+        """Let the messages pass that are held now; later ones are held anew."""
+        self.passes.set()
+        self.passes = asyncio.Event()
+
+
+class Holding:
+    """The rules of one script, and the messages that they hold."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        sink: Sink,
+        tell: Callable[[str], None],
+        answer: Callable[[str], None] | None = None,
+    ) -> None:
+        """`tell` takes one line for each event, `answer` what is wrong with a command (None: `tell` takes it, too)."""
+        self._answer = answer or tell
+        self._rules = [_Active(each) for each in rules]
+        self._sink = sink
+        self._tell = tell
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether messages have to be judged at all."""
+        return bool(self._rules)
+
+    def start(self) -> None:
+        """Record the rules that hold from the start."""
+        for each in self._rules:
+            if each.is_on:
+                self._begin(each)
+
+    async def admit(self, message: Message, frame: bytes, ended: asyncio.Event) -> None:
+        """Wait until a message may pass. Raises DroppedError if its connection ends before."""
+        begun = self._see(message)
+        for each in self._rules:
+            if each not in begun and each.takes(message):
+                await self._hold(each, message, frame, ended)
+
+    def obey(self, act: str, line: str) -> None:
+        """Begin, let pass or release the rule at this line of the script; answer what is wrong with it."""
+        found = next((each for each in self._rules if str(each.rule.line) == line), None)
+        if found is None:
+            lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
+            self._answer(f"{line[:100]}: no such rule; the lines of the rules are: {lines}")
+        elif found.is_over:
+            self._answer(f"{found.name} is over already")
+        elif act == "release":
+            self._end(found)
+        elif act == "pass":
+            self._pass(found)
+        elif not found.is_on:
+            self._begin(found)
+
+    def _see(self, message: Message) -> list[_Active]:
+        """Begin and end the rules whose moment this message is; returns those that begin, and hold only later ones."""
+        begun = []
+        for each in self._rules:
+            rule = each.rule
+            if each.is_over:
+                continue
+            if each.is_on and isinstance(rule.until, Pattern) and (each.has_held or rule.delay is not None):
+                if rule.until.fits(message):
+                    self._end(each)
+            elif not each.is_on and isinstance(rule.after, Pattern) and rule.after.fits(message):
+                self._begin(each)
+                begun.append(each)
+        return begun
+
+    async def _hold(self, each: _Active, message: Message, frame: bytes, ended: asyncio.Event) -> None:
+        about = {"what": message.kind, "rule": each.name, **message.meta()}
+        self._sink.put({"kind": "held", **about}, frame)
+        self._tell(f"{each.name} holds a {message.kind} of {message.client} at {message.broker}")
+        each.now += 1
+        each.has_held = True
+        has_passed = False
+        try:
+            has_passed = await _either(each.passes, ended, each.rule.delay)
+            if not has_passed:
+                raise DroppedError
+        finally:
+            each.now -= 1
+            if not has_passed:
+                self._sink.put({"kind": "dropped", **about})
+                self._tell(f"{each.name} drops it: the connection has ended")
+
+    def _begin(self, each: _Active) -> None:
+        each.is_on = True
+        what = "hold" if each.rule.delay is None else "delay"
+        self._sink.put({"kind": "fault", "what": what, "rule": each.name, "text": each.rule.text})
+        self._tell(f"{each.name} begins: {each.rule.text}")
+
+    def _pass(self, each: _Active) -> None:
+        self._sink.put({"kind": "fault", "what": "pass", "rule": each.name, "held_now": each.now})
+        self._tell(f"{each.name} lets {each.now} pass")
+        each.let_pass()
+
+    def _end(self, each: _Active) -> None:
+        self._sink.put({"kind": "fault", "what": "release", "rule": each.name, "held_now": each.now})
+        self._tell(f"{each.name} ends, and releases {each.now}")
+        each.is_over = True
+        each.let_pass()
+
+
+async def _either(passes: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
+    """Wait until a message may pass, its delay is over, or its connection has ended; returns whether it may pass."""
+    waiting = [asyncio.create_task(passes.wait()), asyncio.create_task(ended.wait())]
+    try:
+        await asyncio.wait(waiting, timeout=delay, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+    return not ended.is_set()
+
+
+MOST_NOTE = 1_000
+LONGEST_WORD = 100
+
+FAULTS = {
+    "kill": FaultKind.KILL,
+    "freeze": FaultKind.FREEZE,
+    "thaw": FaultKind.THAW,
+    "stop": FaultKind.STOP,
+    "start": FaultKind.START,
+}
+"""The commands for faults of one node."""
+
+CUTS = {"cut": FaultKind.CUT.value, "heal": "heal"}
+"""The commands for faults between two nodes, and the words of their lines."""
+
+FAULT_COMMANDS = "kill N, freeze N, thaw N, stop N, start N, cut N M, heal N M"
+COMMANDS = f"{FAULT_COMMANDS}, note TEXT, begin LINE, pass LINE, release LINE"
+NO_FAULT = "it is kept as a remark, after which `conform follow` rejects nothing, since it may be about a fault"
+
+
+class Typed:
+    """The commands of one recording. `answer` takes the one line that says what is wrong with a command."""
+
+    def __init__(self, nodes: Collection[Broker], holding: Holding, sink: Sink, answer: Callable[[str], None]) -> None:
+        self._nodes = {str(node): node for node in nodes}
+        self._holding = holding
+        self._sink = sink
+        self._answer = answer
+        self._conditions: dict[Broker, str] = {}
+
+    def obey(self, line: str) -> None:
+        """Carry out a command of one line; answer what is wrong with it. An empty line is none."""
+        command, _, rest = line.strip().partition(" ")
+        words = rest.split()
+        if command in FAULTS and len(words) == 1:
+            self._befall(FAULTS[command], words[0])
+        elif command in CUTS and len(words) == 2:
+            self._cut(CUTS[command], *words)
+        elif command == "note" and rest:
+            self._note(rest[:MOST_NOTE])
+        elif command in ACTS:
+            self._holding.obey(command, rest.strip())
+        elif command:
+            self._answer(f"{line.strip()[:LONGEST_WORD]}: no such command; the commands are: {COMMANDS}")
+
+    def _note(self, text: str) -> None:
+        fault = fault_in(text)
+        if fault is not None:
+            self._befall(fault[0], str(fault[1]))
+            return
+        self._sink.put({"kind": "fault", "what": "note", "text": text})
+        if may_be_fault(text):
+            self._answer(f"{text[:LONGEST_WORD]}: {NO_FAULT}; the commands for faults are: {FAULT_COMMANDS}")
+
+    def _befall(self, kind: FaultKind, word: str) -> None:
+        node = self._node(word)
+        if node is None:
+            return
+        condition = self._conditions.get(node, "running")
+        if condition not in ALLOWED[kind]:
+            self._answer(f"{kind.value} {word}: it is {condition}; not written")
+            return
+        self._conditions[node] = BECOMES[kind]
+        self._sink.put({"kind": "fault", "what": kind.value, "broker": node})
+
+    def _cut(self, what: str, *words: str) -> None:
+        one, other = (self._node(word) for word in words)
+        if one is None or other is None:
+            return
+        if one == other:
+            self._answer(f"{what} {words[0]} {words[1]}: name two nodes")
+            return
+        broker, peer = (one, other) if isinstance(one, int) else (other, one)
+        self._sink.put({"kind": "fault", "what": what, "broker": broker, "peer": peer})
+
+    def _node(self, word: str) -> Broker | None:
+        if word not in self._nodes:
+            self._answer(
+                f"{word[:LONGEST_WORD]}: there is no such node; the nodes are {', '.join(self._nodes)} (--node)"
+            )
+        return self._nodes.get(word)

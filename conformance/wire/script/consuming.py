@@ -1,6 +1,6 @@
-"""The consumers with a position of a play: where they fetch, what they read, and where they continue.
+"""The consumers of a play: a new one that reads the whole log, and those with a position that read during the trace.
 
-In:  the steps of a trace; the fetches of real consumers that wait at the stage.
+In:  addresses of brokers; the steps of a trace; the fetches of real consumers that wait at the stage.
 Out: answers to them; what they have read (`Played`).
 
 After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace. Which follower
@@ -18,20 +18,94 @@ rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ign
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
-from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
+from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors, Isolation
 from isrcheck.conformance.implemented import ISOLATIONS, RESETS
 from isrcheck.conformance.replay.projection import reader_of
-from isrcheck.conformance.wire.script.played import ClientError, Played, otherwise
-from isrcheck.conformance.wire.script.real_consumer import PositionedConsumer
+from isrcheck.conformance.wire.script.played import ClientError, Played, Reading, otherwise
+from isrcheck.conformance.wire.script.producing import FAST
 from isrcheck.conformance.wire.script.stage import SECONDS, Stage, Waiting, comes
 from isrcheck.models.kafka.state.values import PositionCheck
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
+
+POLL = 0.2
+READ_SECONDS = 10.0
+RESET_NAMES: Mapping[AutoOffsetReset, str] = {
+    AutoOffsetReset.EARLIEST: "earliest",
+    AutoOffsetReset.LATEST: "latest",
+    AutoOffsetReset.NOTHING: "error",
+}
+
+
+def read_all(addresses: str, topic: str, isolation: Isolation) -> Reading | None:
+    """Read the whole partition with a new consumer; None if it could not. Blocks."""
+    consumer = _consumer(addresses, "a new consumer", isolation, AutoOffsetReset.EARLIEST)
+    try:
+        partition = TopicPartition(topic, 0)
+        start, end = consumer.get_watermark_offsets(partition, timeout=READ_SECONDS)
+        consumer.assign([TopicPartition(topic, 0, start)])
+        found: list[tuple[int, str]] = []
+        for _ in range(int(READ_SECONDS / POLL)):
+            message = consumer.poll(POLL)
+            if message is not None and message.error() is not None:
+                return Reading(tuple(found), start, end)  # the end of the partition
+            if message is not None:
+                found.append((message.offset() or 0, (message.value() or b"").decode()))
+    except KafkaException:
+        return None
+    finally:
+        consumer.close()
+    return None
+
+
+class PositionedConsumer:
+    """A consumer that begins at offset 0 and stays for the whole trace; it looks for a new leader all the time."""
+
+    def __init__(self, addresses: str, topic: str, name: str, isolation: Isolation, reset: AutoOffsetReset) -> None:
+        self._consumer = _consumer(addresses, name, isolation, reset, **{"topic.metadata.refresh.interval.ms": 50})
+        self._consumer.assign([TopicPartition(topic, 0, 0)])
+        self._read: list[tuple[int, str]] = []
+
+    @property
+    def read(self) -> list[tuple[int, str]]:
+        """The offset and the value of each record that it has read so far, in order."""
+        while (message := self._consumer.poll(0)) is not None:
+            if message.error() is None:
+                self._read.append((message.offset() or 0, (message.value() or b"").decode()))
+        return self._read
+
+    def end(self) -> None:
+        """End the consumer. Blocks until the library has ended its threads."""
+        self._consumer.close()
+
+
+def _consumer(
+    addresses: str, name: str, isolation: Isolation, reset: AutoOffsetReset, **settings: str | int
+) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": addresses,
+            "client.id": name,
+            "group.id": name,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation.value,
+            "auto.offset.reset": RESET_NAMES[reset],
+            "fetch.wait.max.ms": 10,
+            "fetch.error.backoff.ms": 10,
+            **FAST,
+            **settings,
+        }
+    )
+
 
 FETCHES = ("consumer_fetches", "consumer_finds_nothing", "consumer_is_out_of_range")
 FOLLOWS = "consumer_follows_new_leader"

@@ -1,7 +1,7 @@
-"""What happened in a play.
+"""What happened in a play, and what went wrong in it.
 
 In:  nothing.
-Out: `Played`; `ClientError`, and how its messages begin.
+Out: `Played`, with what clients were told and have read; `ClientError`, and how its messages begin.
 """
 
 from __future__ import annotations
@@ -9,9 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.replay.compare import Divergence
-from isrcheck.conformance.wire.script.real_consumer import Reading
-from isrcheck.conformance.wire.script.real_producer import Told
 from isrcheck.models.messages.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a producer's callback was told about its record: an error, or the offset, which acks=0 does not tell."""
+
+    error: str | None
+    offset: int | None
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"not delivered: {self.error}"
+        return "delivered" if self.offset is None else f"delivered at offset {self.offset}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a new consumer has read: (offset, value) of each record; where the partition starts and ends."""
+
+    records: tuple[tuple[int, str], ...]
+    start_offset: int
+    end_offset: int
+
+    @property
+    def values(self) -> list[str]:
+        """The records in the order of reading."""
+        return [value for _, value in self.records]
 
 
 class ClientError(UsageError):

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from isrcheck.conformance.console import DIVERGED, DONE, UNDECIDED
-from isrcheck.conformance.replay.driver import cells_of
 from isrcheck.conformance.replay.projection import payload_of
-from isrcheck.conformance.wire.script.played import Played
-from isrcheck.conformance.wire.script.real_consumer import Reading
+from isrcheck.conformance.replay.steps import cells_of
+from isrcheck.conformance.wire.script.played import Played, Reading
 from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState
 from isrcheck.models.language import NONE
 from isrcheck.models.run import State

@@ -15,11 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
-from isrcheck.conformance.cluster.clients.outside import ConsumerRequest
+from isrcheck.conformance.cluster.clients.clients import ConsumerRequest
 from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     ConsumerFetchRequest,
@@ -28,10 +27,9 @@ from isrcheck.conformance.cluster.network.messages import (
     Payload,
     ProduceResponse,
 )
-from isrcheck.conformance.cluster.network.network import Network
+from isrcheck.conformance.cluster.network.network import Clock, Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
-from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
-from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Tell
 from isrcheck.conformance.wire.format.batches import Batch
 
 SECONDS = 10.0

@@ -1,40 +1,89 @@
-"""The active controller of a KRaft quorum.
+"""The active controller of a KRaft quorum: the sessions of brokers, registrations, and shutdowns.
 
 In:  heartbeats and requests of brokers in the network; registrations, ends of sessions, and an administrator's
      requests.
-Out: the metadata log: a message to every running broker for each record.
+Out: the metadata log (replication_control.py): a message to every running broker for each record.
 
 A record that the controller writes is committed at once, so that a fail-over to another controller loses none. The
 brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so that it shuts down in two
-steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController.
+steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.controller import ProcessOf
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.controller.kraft.broker_states import BrokerState, BrokerStates
-from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
-from isrcheck.conformance.cluster.controller.kraft.replication_control import ReplicationControl
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
-from isrcheck.conformance.cluster.network.metadata_messages import (
+from isrcheck.conformance.cluster.controller.controller import Election, ProcessOf
+from isrcheck.conformance.cluster.controller.kraft.replication_control import MetadataLog, ReplicationControl
+from isrcheck.conformance.cluster.network.messages import (
     UNREGISTERED,
+    AlterIsrRequest,
+    AlterIsrResponse,
     AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistration,
+    Errors,
+    LeaderAndIsr,
     MetadataImage,
     PartitionRegistration,
 )
-from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.network import Clock, Message, Network
+
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class BrokerState:
+    """One broker. `shutdown_offset` is the end of the log when its controlled shutdown began; -1 if it shuts not
+    down. `last_contact` is in ms.
+    """
+
+    metadata_offset: int = 0
+    last_contact: int = 0
+    has_session: bool = True
+    shutdown_offset: int = NEVER
+
+
+class BrokerStates:
+    """The brokers by number."""
+
+    def __init__(self, brokers: Iterable[int]) -> None:
+        self._states = {number: BrokerState() for number in brokers}
+
+    def of(self, broker: int) -> BrokerState:
+        """What is known of a broker."""
+        return self._states[broker]
+
+    def touch(self, broker: int, metadata_offset: int, now: int) -> None:
+        """A heartbeat of the broker has arrived."""
+        known = self._states[broker]
+        self._states[broker] = replace(known, metadata_offset=metadata_offset, last_contact=now, has_session=True)
+
+    def begin_session(self, broker: int, now: int) -> None:
+        """A new process of the broker has registered; it has to read the log from the start."""
+        self._states[broker] = BrokerState(last_contact=now)
+
+    def end_session(self, broker: int) -> None:
+        """No heartbeat of the broker has arrived in time."""
+        self._states[broker] = replace(self._states[broker], has_session=False)
+
+    def fence(self, broker: int) -> None:
+        """The broker is fenced: its session is over, and so is its controlled shutdown."""
+        self._states[broker] = replace(self._states[broker], has_session=False, shutdown_offset=NEVER)
+
+    def begin_shutdown(self, broker: int, offset: int) -> None:
+        """The broker waits until the active brokers have read the log up to this offset."""
+        self._states[broker] = replace(self._states[broker], shutdown_offset=offset)
+
+    def may_stop(self, broker: int, active: Iterable[int]) -> bool:
+        """Whether every active broker has told that it has read what the shutdown has changed."""
+        least = self._states[broker].shutdown_offset
+        return all(self._states[each].metadata_offset >= least for each in active)
 
 
 class QuorumController:

@@ -1,26 +1,283 @@
-"""What the active controller decides about the partition, and about min.insync.replicas.
+"""What the active controller decides about the partition and min.insync.replicas, and the log in which it writes this.
 
 In:  what happens to brokers; proposals of leaders; requests of an administrator.
-Out: records of the partition, and of min.insync.replicas, in the metadata log.
+Out: records of the partition, of brokers, and of min.insync.replicas, in the metadata log; answers to proposals.
 
-Source: fact sheet, sections 4.5 to 4.9; Kafka: ReplicationControlManager, ConfigurationControlManager.
+A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
+always in one batch (ControllerResult.of). The controller never compares logs. A replica that is removed stays assigned
+until the reassignment completes; the ELR is not looked at.
+
+Source: fact sheet, sections 4.5 to 4.9; KAFKA-15665 and KAFKA-19975 for the completion of a reassignment; Kafka:
+ReplicationControlManager (validateAlterPartitionData, ineligibleReplicasForIsr), PartitionChangeBuilder,
+PartitionReassignmentReplicas, PartitionReassignmentRevert, ConfigurationControlManager.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.controller.kraft.alter_partition import error_for
-from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
-from isrcheck.conformance.cluster.controller.kraft.partition_change import PartitionChange
-from isrcheck.conformance.cluster.controller.kraft.reassignment import Assignment, assignment_of, begun, reverted
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.cluster.network.metadata_messages import PartitionRegistration
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    BrokerRegistration,
+    Errors,
+    MetadataImage,
+    PartitionRegistration,
+)
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
+
+
+class MetadataLog:
+    """The metadata after each record, by offset; offset 0 is what the log begins with."""
+
+    def __init__(self, first: MetadataImage, network: Network, process_of: Callable[[int], int]) -> None:
+        """`process_of` gives the number of a broker's running process; 0 if none runs."""
+        self._images = [first]
+        self._network = network
+        self._process_of = process_of
+
+    @property
+    def images(self) -> tuple[MetadataImage, ...]:
+        """The metadata after each record."""
+        return tuple(self._images)
+
+    @property
+    def now(self) -> MetadataImage:
+        """The metadata after the last record."""
+        return self._images[-1]
+
+    def registered_at(self, broker: int) -> int:
+        """The offset of the record with which a broker's present registration began."""
+        epoch = self.now.brokers[broker].broker_epoch
+        return next(image.offset for image in self._images if image.brokers[broker].broker_epoch == epoch)
+
+    def write_partition(self, partition: PartitionRegistration) -> None:
+        """Append a record of the partition."""
+        self._append(replace(self.now, partition=partition))
+
+    def write_broker(self, broker: int, registration: BrokerRegistration) -> None:
+        """Append a record of a broker."""
+        brokers = (*self.now.brokers[:broker], registration, *self.now.brokers[broker + 1 :])
+        self._append(replace(self.now, brokers=brokers))
+
+    def write_min_insync_replicas(self, least: int, partition: PartitionRegistration) -> None:
+        """Append a record of min.insync.replicas, and the record of the partition that comes with it: brokers read
+        both at once, because both are in one batch (ControllerResult.atomicOf).
+        """
+        self._append(replace(self.now, min_insync_replicas=least, partition=partition))
+
+    def _append(self, image: MetadataImage) -> None:
+        image = replace(image, offset=self.now.offset + 1)
+        self._images.append(image)
+        for broker in range(len(image.brokers)):
+            if process := self._process_of(broker):
+                self._network.send(CONTROLLER, broker, image, destination_process=process)
+
+
+@dataclass(frozen=True)
+class PartitionChange:
+    """A change of the record to this target. `may_lead` tells the active brokers; `unclean` are brokers that have
+    registered anew after an unclean shutdown, which may have lost records. A fail-over is Kafka's Election.ONLINE.
+    `knows_elr` is Kafka's eligibleLeaderReplicasEnabled; without it, the ELR is forgotten. With
+    `changes_directory`, there is always a new record.
+    """
+
+    partition: PartitionRegistration
+    may_lead: Callable[[int], bool]
+    min_isr: int
+    switches: Switches
+    bug: Bug | None
+    target_isr: frozenset[int]
+    target: Assignment
+    election: Election = Election.FAIL_OVER
+    unclean: frozenset[int] = frozenset()
+    knows_elr: bool = True
+    changes_directory: bool = False
+
+    def build(self) -> PartitionRegistration | None:
+        """The new record, in a new partition epoch; None if nothing changes."""
+        if is_complete(self.target, self.target_isr, self.switches, self.bug):
+            isr, target = self.target_isr - self.target.removing, Assignment(self.target.target)
+            return replace(self, target_isr=isr, target=target)._built()
+        return self._built()
+
+    def _built(self) -> PartitionRegistration | None:
+        before = self.partition
+        elr = self._elr()
+        leader, is_unclean = self._elected(elr)
+        is_new = leader != before.leader
+        isr = self.target_isr
+        if is_new and leader is not None and (is_unclean or leader in elr):
+            isr, elr = frozenset({leader}), frozenset() if is_unclean else elr - {leader}
+        elif not isr and not self.knows_elr:
+            isr = before.isr  # the last member stays
+        after = replace(
+            before,
+            replicas=self.target.replicas,
+            leader=leader,
+            leader_epoch=before.leader_epoch + (is_new or self._starts_an_epoch()),
+            isr=isr,
+            elr=elr if self.knows_elr else frozenset(),
+            last_known_leader=self._last_known_leader(leader, isr),
+            adding=self.target.adding,
+            removing=self.target.removing,
+        )
+        is_same = after == before and not self.changes_directory
+        return None if is_same else replace(after, partition_epoch=before.partition_epoch + 1)
+
+    def _elr(self) -> frozenset[int]:
+        """Who was in ISR or ELR stays eligible until the ISR is large enough. Kafka: maybePopulateTargetElr.
+
+        Kafka does not ask whether they are replicas still.
+        """
+        if not self.knows_elr:
+            return self.partition.elr
+        if len(self.target_isr) >= self.min_isr:
+            return frozenset()
+        former = self.partition.elr | self.partition.isr
+        trusted = former if self.bug is Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY else former - self.unclean
+        if self.switches.ELR_WITHIN_REPLICAS:
+            trusted &= frozenset(self.target.replicas)
+        return trusted - self.target_isr
+
+    def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
+        """The leader, and whether it may lack records. A valid leader stays, but for a preferred election; otherwise
+        the first valid broker in assignment order leads; the last known leader if ISR and ELR are empty.
+        """
+        order, leader = self.target.replicas, self.partition.leader
+        if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
+            return order[0], False
+        if leader is not None and self._is_valid(leader, elr):
+            return leader, False
+        valid = next((each for each in order if self._is_valid(each, elr)), None)
+        if valid is not None:
+            return valid, False
+        last = self.partition.last_known_leader
+        if last is not None and self._may_last_known_leader_lead(last, elr):
+            return last, True
+        if self.election is Election.UNCLEAN:
+            acceptable = next((each for each in order if self.may_lead(each)), None)
+            return acceptable, acceptable is not None
+        return None, False
+
+    def _may_last_known_leader_lead(self, last: int, elr: frozenset[int]) -> bool:
+        """Kafka: canElectLastKnownLeader. Up to 4.0 it need not be alive (KAFKA-19522)."""
+        if not self.knows_elr or (self.switches.LAST_KNOWN_LEADER_IS_ACTIVE and not self.may_lead(last)):
+            return False
+        return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
+
+    def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
+        """Kafka: isValidNewLeader. Who cannot be elected is not asked whether it is active."""
+        return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
+
+    def _starts_an_epoch(self) -> bool:
+        """A leader that stays enters a new epoch if a replica is removed, and before 3.6 if the ISR becomes smaller.
+        Kafka: triggerLeaderEpochBumpIfNeeded.
+        """
+        if not set(self.partition.replicas) <= set(self.target.replicas):
+            return self.bug is not Bug.REMOVAL_KEEPS_LEADER_EPOCH
+        return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
+
+    def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
+        """Kept from the first time that nobody leads until somebody does. Kafka: maybeUpdateLastKnownLeader."""
+        before = self.partition
+        if not self.knows_elr:
+            return before.last_known_leader
+        if leader is not None:
+            return None
+        return before.leader if before.leader is not None and not isr else before.last_known_leader
+
+
+def error_for(
+    sender: int, request: AlterIsrRequest, image: MetadataImage, switches: Switches, bug: Bug | None
+) -> Errors:
+    """The error for a proposal of a registered process; NONE: it is accepted.
+
+    Unlike a controller with ZooKeeper, this one refuses a request that it has accepted before and that comes again: its
+    partition epoch is old.
+    """
+    record = image.partition
+    if request.leader_epoch < record.leader_epoch:
+        return Errors.FENCED_LEADER_EPOCH
+    if sender != record.leader:
+        return Errors.INVALID_REQUEST
+    if request.partition_epoch < record.partition_epoch and bug is not Bug.PARTITION_EPOCH_NOT_COMPARED:
+        return Errors.INVALID_UPDATE_VERSION
+    if not {sender} <= request.isr <= {*record.replicas}:
+        return Errors.INVALID_REQUEST
+    if not all(_is_eligible(each, request.broker_epoch_of(each), image, switches, bug) for each in request.isr):
+        return Errors.INELIGIBLE_REPLICA
+    return Errors.NONE
+
+
+def _is_eligible(
+    broker: int, broker_epoch: int | None, image: MetadataImage, switches: Switches, bug: Bug | None
+) -> bool:
+    """Whether a broker may be in the ISR: it is active (KIP-841), and the process that has fetched is the registered
+    one (KIP-903), as far as the leader knows it.
+    """
+    registered, check = image.brokers[broker], switches.BROKER_STATE_CHECK
+    if check >= BrokerStateCheck.FENCED and not registered.is_active:
+        return bug is Bug.FENCED_BROKER_ELIGIBLE
+    is_other = broker_epoch is not None and broker_epoch != registered.broker_epoch
+    return check < BrokerStateCheck.BROKER_EPOCH or not is_other or bug is Bug.BROKER_EPOCH_NOT_COMPARED
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The assigned replicas in order, and those of them that are added and removed."""
+
+    replicas: tuple[int, ...]
+    adding: frozenset[int] = frozenset()
+    removing: frozenset[int] = frozenset()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that stay."""
+        return tuple(each for each in self.replicas if each not in self.removing)
+
+
+def assignment_of(partition: PartitionRegistration) -> Assignment:
+    """The present assignment of a partition."""
+    return Assignment(partition.replicas, partition.adding, partition.removing)
+
+
+def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
+    """The assignment with which a reassignment to the wanted replicas begins. Kafka: changePartitionReassignment.
+
+    What an unfinished reassignment adds or removes is kept if the new one adds or removes nothing: a replica can then
+    be in both sets.
+    """
+    removing = frozenset(present.replicas) - frozenset(wanted)
+    adding = frozenset(wanted) - frozenset(present.replicas)
+    return Assignment((*wanted, *sorted(removing)), adding or present.adding, removing or present.removing)
+
+
+def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
+    """Whether a reassignment is over, once this is the ISR: the added replicas are in it, and so are the others that
+    stay; up to 3.7 without the others (KAFKA-15665), since 4.3 without them unless it removes more replicas than it
+    adds (KAFKA-19975). Kafka: maybeCompleteReassignment.
+    """
+    kept, target = isr - assignment.removing, frozenset(assignment.target)
+    if not (assignment.adding or assignment.removing) or not kept or not target:
+        return False
+    if bug is Bug.REASSIGNMENT_COMPLETES_EARLY:
+        return True
+    has_fewer = len(assignment.adding) < len(assignment.removing)
+    if switches.REASSIGNED_WITHOUT_THE_OTHERS or (switches.REASSIGNED_ONCE_ADDED and not has_fewer):
+        return assignment.adding <= kept
+    return target <= kept and (not switches.REASSIGNED_ONCE_ADDED or assignment.adding <= kept)
+
+
+def reverted(present: Assignment) -> Assignment:
+    """The assignment before the reassignment that is in progress. Kafka: PartitionReassignmentRevert."""
+    return Assignment(tuple(each for each in present.replicas if each not in present.adding))
+
 
 NOBODY = -1
 """No broker, where a broker would be removed."""

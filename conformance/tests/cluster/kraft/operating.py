@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from isrcheck.conformance.cluster.acts import fetch as fetch_once
 from isrcheck.conformance.cluster.acts import finish_alter_isr, payloads, view_of
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
+from isrcheck.conformance.cluster.network.messages import MetadataImage
 
 PROMPT = Settings(replica_fetch_backoff_ms=0, replica_fetch_wait_max_ms=0)
 

@@ -7,12 +7,10 @@ from collections.abc import Collection
 import pytest
 
 from conformance.tests.cluster.kraft.operating import cluster_of
-from isrcheck.conformance.cluster.act import Act
-from isrcheck.conformance.cluster.administration import OPERATIONS
-from isrcheck.conformance.cluster.chances import Chances
+from isrcheck.conformance.cluster.acts import OPERATIONS, Act
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.cluster.scheduler import Scheduler
+from isrcheck.conformance.cluster.scheduler import Chances, Scheduler
 
 KEPT = [name for name in OPERATIONS if name != "delete replica"]
 """The operations that delete nothing that was not copied before, as far as the controller knows."""

@@ -30,10 +30,10 @@ from conformance.tests.cluster.kraft.operating import (
     stop,
 )
 from isrcheck.conformance.cluster.acts import acknowledged, append, finish_alter_isr, view_of
-from isrcheck.conformance.cluster.broker.timers import TimerKind
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.controller.election import Election
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse
 
 # C2

@@ -24,11 +24,10 @@ from conformance.tests.cluster.kraft.operating import start as start_up
 from isrcheck.conformance.cluster.acts import acknowledged, alter_isr_in_flight, append, ask, fetch, view_of
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.generations import generation
+from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import AlterIsrRequest, AlterIsrResponse, Errors
 
 IN_SYNC_01 = Start(isr=frozenset({0, 1}))
 

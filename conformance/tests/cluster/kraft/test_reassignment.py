@@ -38,9 +38,8 @@ from isrcheck.conformance.cluster.acts import (
 )
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.controller.election import Election
-from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import AlterIsrRequest, AlterIsrResponse, Errors, FetchResponse
 
 
 def second_partition(replicas_of_first: int) -> Cluster:

@@ -13,11 +13,8 @@ from typing import Any
 
 from conformance.tests.wire.in_thread import in_thread
 from conformance.tests.wire.serving import SECONDS
-from isrcheck.conformance.wire.recording.connection import Shared
-from isrcheck.conformance.wire.recording.holding import Holding
-from isrcheck.conformance.wire.recording.proxy import Node, Proxy
-from isrcheck.conformance.wire.recording.rules import Rule
-from isrcheck.conformance.wire.recording.typed import Typed
+from isrcheck.conformance.wire.recording.proxy import Node, Proxy, Shared
+from isrcheck.conformance.wire.recording.rules import Holding, Rule, Typed
 from isrcheck.conformance.wire.recording.writing import line_of
 
 HOST = "127.0.0.1"

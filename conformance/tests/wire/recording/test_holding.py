@@ -3,8 +3,7 @@
 import pytest
 
 from conformance.tests.wire.recording.proxying import answer, answered, ask, node, passing, soon
-from isrcheck.conformance.wire.recording.rules import MOST_BYTES, Party, Pattern, Rule, read_script
-from isrcheck.conformance.wire.recording.typed import COMMANDS
+from isrcheck.conformance.wire.recording.rules import COMMANDS, MOST_BYTES, Party, Pattern, Rule, read_script
 from isrcheck.models.messages.errors import UsageError
 
 NOT_YET = 0.03

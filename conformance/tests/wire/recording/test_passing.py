@@ -22,9 +22,8 @@ from conformance.tests.wire.recording.proxying import (
 )
 from conformance.tests.wire.serving import SECONDS
 from isrcheck.conformance.wire.recording import frames, proxy
-from isrcheck.conformance.wire.recording import messages as messages_module
-from isrcheck.conformance.wire.recording.frames import MOST_FRAME, Room, Splitter
-from isrcheck.conformance.wire.recording.messages import Conversation
+from isrcheck.conformance.wire.recording import frames as messages_module
+from isrcheck.conformance.wire.recording.frames import MOST_FRAME, Conversation, Room, Splitter
 from isrcheck.conformance.wire.recording.rules import read_script
 
 NO_RULE = "hold any from client nobody until released"

@@ -16,7 +16,7 @@ from conformance.tests.wire.recording.proxying import HOST, answer, answered, as
 from conformance.tests.wire.serving import SECONDS
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DONE, INTERRUPTED, USAGE
-from isrcheck.conformance.wire.recording.typed import COMMANDS, FAULT_COMMANDS
+from isrcheck.conformance.wire.recording.rules import COMMANDS, FAULT_COMMANDS
 
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"
 

@@ -14,10 +14,8 @@ from conformance.tests.support.places import RECORDINGS
 from conformance.tests.wire.recording.proxying import Lines
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.conformance.wire.recording.frames import Piece, Room, Splitter
-from isrcheck.conformance.wire.recording.holding import Holding
-from isrcheck.conformance.wire.recording.messages import Conversation
-from isrcheck.conformance.wire.recording.typed import COMMANDS, FAULT_COMMANDS, Typed
+from isrcheck.conformance.wire.recording.frames import Conversation, Piece, Room, Splitter
+from isrcheck.conformance.wire.recording.rules import COMMANDS, FAULT_COMMANDS, Holding, Typed
 from isrcheck.conformance.wire.recording.writing import line_of
 
 NODES = (1, 2, "controller", "controller-101")

@@ -1,0 +1,231 @@
+"""Acknowledged records: reads the list of what producers were told with acks=all; does every copy hold them?
+
+In:  a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of the wire.
+     The batches of each copy, and after the last one the logs.
+Out: `Acked`, in the order of the file, or a UsageError with file and line; findings.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.audit.comparison import lacking, later_leader_without, shown
+from isrcheck.conformance.audit.copies import CopyLog, UnreadRecordsError, records_in
+from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, only, parsed
+from isrcheck.conformance.kafka_format.log_folder import FileError, opened
+from isrcheck.conformance.kafka_format.record_batches import Batch, BatchError
+from isrcheck.models.messages.errors import UsageError
+
+LONGEST_LINE = 1 << 20
+MOST_RECORDS = 1_000_000
+KEYS = {"offset", "value", "topic", "partition", "note"}
+CURE = 'write OFFSET, OFFSET VALUE, or {"offset": 5, "value": "..."}'
+
+
+@dataclass(frozen=True, slots=True)
+class Acked:
+    """An acknowledged record: the line of the list, its offset, its value if the list has it, and its partition
+    (TOPIC-N) if the list names it."""
+
+    line: int
+    offset: int
+    value: bytes | None
+    partition: str | None = None
+
+
+def acked_in(path: Path) -> list[Acked]:
+    """The acknowledged records of a list. Raises UsageError."""
+    found: list[Acked] = []
+    for number, line in _lines(path):
+        try:
+            record = _record(number, line)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+        if record is not None:
+            found.append(record)
+        if len(found) > MOST_RECORDS:
+            raise bad_line(path, number, f"more than {MOST_RECORDS} records; divide the list")
+    if not found:
+        raise UsageError(f"{path}: no acknowledged record in it; {CURE}")
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    try:
+        with opened(path) as (file, _):
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise bad_line(path, number, f"the line is longer than {LONGEST_LINE} bytes; {CURE}")
+                yield number, line.rstrip(b"\r\n")
+    except FileError as error:
+        raise UsageError(str(error)) from None
+
+
+def _record(number: int, line: bytes) -> Acked | None:
+    """The record of a line; None for a line about something else. Raises UnreadableError."""
+    if not line.strip() or line.startswith(b"#"):
+        return None
+    if line.startswith(b"{"):
+        said = parsed(line)
+        return _observed(number, said) if "kind" in said else _listed(number, said)
+    word, _, value = line.partition(b" ")
+    if not word.isdigit() or len(word) > len(str(1 << 63)):
+        raise UnreadableError(f"it does not begin with an offset; {CURE}")
+    return Acked(number, _offset(int(word)), value if b" " in line else None)
+
+
+def _listed(number: int, said: dict[str, Any]) -> Acked:
+    only(said, KEYS)
+    partition = None
+    if "topic" in said or "partition" in said:
+        partition = f"{get(said, 'topic', str)}-{get(said, 'partition', int)}"
+    return Acked(number, _offset(get(said, "offset", int)), _value(said), partition)
+
+
+def _observed(number: int, said: dict[str, Any]) -> Acked | None:
+    """The record of a line of a recording: `acked` with acks=all, or the `client_result` of a success."""
+    is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
+    is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
+    if not (is_acked or is_result) or said.get("offset") is None:
+        return None
+    return Acked(number, _offset(get(said, "offset", int)), _value(said))
+
+
+def _value(said: dict[str, Any]) -> bytes | None:
+    value = get(said, "value", str, absent=None) if said.get("value") is not None else None
+    return None if value is None else value.encode("utf-8", "surrogatepass")
+
+
+def _offset(offset: int) -> int:
+    if not 0 <= offset < 1 << 63:
+        raise UnreadableError(f"an offset is a number from 0 to {(1 << 63) - 1}")
+    return offset
+
+
+MOST_TOLD = 20
+"""The most acknowledged records of a partition that are reported one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """What a copy has at the offset of an acknowledged record; `is_it` is None if the records could not be read."""
+
+    is_it: bool | None
+    epoch: int
+    shown: str
+
+
+@dataclass
+class Tally:
+    """How many acknowledged records were asked for, and how many every copy holds that has their offset."""
+
+    asked: int = 0
+    everywhere: int = 0
+
+
+class AckedCheck:
+    """Looks for the acknowledged records of a partition, while the logs of its copies are read."""
+
+    def __init__(self, logs: Sequence[CopyLog], records: Sequence[Acked], isr: Set[str] | None) -> None:
+        self.logs = logs
+        self.isr = isr
+        self.tally = Tally(len(records))
+        self._records = sorted(records, key=lambda record: record.offset)
+        self._offsets = [record.offset for record in self._records]
+        self._there: dict[tuple[str, int], There] = {}
+        for log in logs:
+            log.heard.append(partial(self._hear, log))
+
+    def _hear(self, log: CopyLog, batch: Batch) -> None:
+        place = bisect_left(self._offsets, max(batch.header.base_offset, log.start))
+        wanted: dict[int, list[int]] = {}
+        while place < len(self._records) and self._offsets[place] <= batch.header.last_offset:
+            wanted.setdefault(self._offsets[place], []).append(place)
+            place += 1
+        if not wanted:
+            return
+        try:
+            for record in records_in(batch):
+                told = "a marker" if batch.header.is_control else shown(record.value)
+                for number in wanted.get(record.offset, ()):
+                    is_equal = self._records[number].value in (None, record.value)
+                    self._there[log.broker, number] = There(
+                        is_equal and not batch.header.is_control, batch.header.leader_epoch, told
+                    )
+        except (UnreadRecordsError, BatchError) as error:
+            for number in (number for numbers in wanted.values() for number in numbers):
+                is_there = self._records[number].value is None and isinstance(error, UnreadRecordsError)
+                self._there[log.broker, number] = There(is_there or None, batch.header.leader_epoch, str(error))
+
+    def judge_all(self) -> Iterator[Finding]:
+        """What the copies have of the acknowledged records."""
+        behind: dict[tuple[str, tuple[str, ...]], list[Acked]] = {}
+        judged = (self._judge(number, record, behind) for number, record in enumerate(self._records))
+        yield from at_most(MOST_TOLD, filter(None, judged))
+        for (broker, holders), records in behind.items():
+            some = f"the acknowledged record at offset {records[0].offset}"
+            if len(records) > 1:
+                some = f"{len(records)} acknowledged records, from offset {records[0].offset} on"
+            verb = "holds" if len(holders) == 1 else "hold"
+            what = f"{broker} lacks {some}, which {names(holders)} {verb}"
+            yield lacking(self.isr, what, (broker,), records[0].offset, records[-1].offset)
+
+    def _judge(
+        self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
+    ) -> Finding | None:
+        """What the copies have of one record; copies that lack what others hold are added to `behind`."""
+        there = {log.broker: self._there.get((log.broker, number)) for log in self.logs}
+        holders = tuple(broker for broker, one in there.items() if one is not None and one.is_it)
+        deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
+        unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, there[log.broker]))
+        lack = tuple(broker for broker in there if broker not in (*holders, *deleted, *unknown))
+        name = f"the acknowledged record at offset {record.offset} (line {record.line}"
+        name += f": {shown(record.value)})" if record.value is not None else ")"
+        at = (record.offset, record.offset)
+        if not holders:
+            if unknown:
+                what = f"{name} may be on {names(unknown)}: what is there was not read, or compacted"
+                return Finding(Grade.UNDECIDED, "acked", what, unknown, *at)
+            if deleted:
+                what = f"{name} is below the log start offset of {names(deleted)}: it was deleted"
+                return Finding(Grade.NOTE, "acked", what, deleted, *at)
+            what = f"{name} is in no copy: {self._instead(there)}"
+            return Finding(Grade.BROKEN, "acked", what, lack, *at)
+        epoch = max(one.epoch for one in there.values() if one is not None and one.is_it)
+        later = later_leader_without(self.logs, record.offset, epoch)
+        if later is not None:
+            what = (
+                f"{name}, of epoch {epoch}, is only on {names(holders)}: the leader of epoch {later[0]} began at offset"
+                f" {later[1]} (leader epochs of {later[2]}) without it"
+            )
+            return Finding(Grade.BROKEN, "acked", what, lack, *at)
+        for broker in lack:
+            behind.setdefault((broker, holders), []).append(record)
+        self.tally.everywhere += not lack and not unknown
+        return None
+
+    @staticmethod
+    def _is_unknown(log: CopyLog, record: Acked, there: There | None) -> bool:
+        """Whether a copy may hold a record where it cannot be read, or held it before compaction."""
+        if there is not None:
+            return there.is_it is None
+        return record.offset >= log.start and (
+            record.offset < log.copy.cleaned if record.offset < log.end else not log.is_whole
+        )
+
+    def _instead(self, there: Mapping[str, There | None]) -> str:
+        """What the copies have at the offset of a record that none of them holds."""
+        brokers: dict[str, list[str]] = {}
+        for log in self.logs:
+            one = there[log.broker]
+            what = "there is nothing on" if one is None else f"{one.shown} (epoch {one.epoch}) is there on"
+            brokers.setdefault(what, []).append(log.broker)
+        return "; ".join(f"{what} {names(those)}" for what, those in brokers.items())

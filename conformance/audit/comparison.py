@@ -1,0 +1,405 @@
+"""Compares the copies of a partition offset by offset: is everything committed on every copy that has to have it?
+
+In:  the logs of the copies, each of which is read once, all side by side.
+Out: `Region`: offsets in a row at which the same copies agree and differ; and, after the last one, findings.
+
+Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
+compaction rewrites the batches of each copy by itself. Compressed records that cannot be read are left undecided.
+
+A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
+Who differs from it in an earlier leader epoch, or ends before it, may only have been stopped before the others: this is
+an error if that broker was in the ISR, which the folders do not say.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from isrcheck.conformance.audit.copies import CopyLog, UnreadRecordsError, records_in, unread
+from isrcheck.conformance.audit.findings import Finding, Grade, names, offsets
+from isrcheck.conformance.kafka_format.record_batches import Batch, BatchError
+
+LONGEST_VALUE = 40
+"""The most characters of a record's value that are shown."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Copies that hold the same at some offsets: their brokers, the leader epoch, the value of the first record."""
+
+    brokers: tuple[str, ...]
+    epoch: int
+    shown: str = ""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Offsets at which copies differ: the groups that hold something, and the copies that have a hole there.
+
+    `why` says why it could not be decided whether the groups differ, if so.
+    """
+
+    first: int
+    last: int
+    groups: tuple[Group, ...]
+    holes: tuple[str, ...] = ()
+    why: str | None = None
+
+    def goes_on_as(self, other: Region) -> bool:
+        """Whether another region follows directly, with the same copies in the same groups."""
+        return self.last + 1 == other.first and self.sides() == other.sides()
+
+    def sides(self) -> object:
+        """The copies and epochs, without the values."""
+        return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A batch, or one record of a batch (then `batch` is None)."""
+
+    first: int
+    last: int
+    epoch: int
+    digest: bytes
+    batch: Batch | None
+    shown: str = ""
+
+
+class _Cursor:
+    """The next piece of a copy (`head`, None at the end)."""
+
+    def __init__(self, log: CopyLog) -> None:
+        self.log = log
+        self._batches = log.batches()
+        self._records: Iterator[_Piece] = iter(())
+        self.head: _Piece | None = None
+        self.advance()
+
+    def advance(self) -> None:
+        """Pass on to the next piece."""
+        self.head = next(self._records, None)
+        if self.head is None:
+            batch = next(self._batches, None)
+            if batch is not None:
+                found = (batch.header.base_offset, batch.header.last_offset, batch.header.leader_epoch, batch.digest)
+                self.head = _Piece(*found, batch)
+
+    def open(self) -> str | None:
+        """Replace the batch at the head by its records; return why that is not possible."""
+        batch = self.head.batch if self.head else None
+        if batch is None:
+            return None
+        try:
+            pieces = [
+                _Piece(
+                    record.offset, record.offset, batch.header.leader_epoch, record.digest, None, shown(record.value)
+                )
+                for record in records_in(batch)
+                if record.offset >= self.log.start
+            ]
+        except UnreadRecordsError as error:
+            return str(error)
+        except BatchError as error:
+            return error.what
+        self._records = iter(pieces)
+        self.advance()
+        return None
+
+
+def compare(logs: Sequence[CopyLog]) -> Iterator[Region]:
+    """Read the copies side by side; yield the regions in which they differ, in the order of their offsets."""
+    before: Region | None = None
+    for region in _differences([_Cursor(log) for log in logs]):
+        if before is not None and before.goes_on_as(region):
+            before = replace(before, last=region.last)
+        else:
+            if before is not None:
+                yield before
+            before = region
+    if before is not None:
+        yield before
+
+
+def _differences(cursors: Sequence[_Cursor]) -> Iterator[Region]:
+    while True:
+        heads = [cursor for cursor in cursors if cursor.head is not None]
+        if not heads:
+            return
+        at = min(cursor.head.first for cursor in heads if cursor.head)
+        here = [cursor for cursor in heads if cursor.head and cursor.head.first == at]
+        pieces = [cursor.head for cursor in here if cursor.head]
+        last = max(piece.last for piece in pieces)
+        inside = any(cursor.head and at < cursor.head.first <= last for cursor in heads)
+        if _are_equal(pieces) and not inside:
+            yield from _gap(cursors, here, pieces[0])
+            for cursor in here:
+                cursor.advance()
+            continue
+        closed = [unread(piece.batch) for piece in pieces if piece.batch and unread(piece.batch)]
+        why = next(iter(closed), None) or next(filter(None, (cursor.open() for cursor in here)), None)
+        if why is not None:  # at least one stays a batch
+            yield from _unopened(cursors, at, last, why)
+        elif all(piece.batch is None for piece in pieces):  # otherwise the records are compared in the next round
+            yield from _different(cursors, here)
+            for cursor in here:
+                cursor.advance()
+
+
+def _are_equal(pieces: Sequence[_Piece]) -> bool:
+    first = pieces[0]
+    return all(
+        (one.last, one.epoch, one.digest, one.batch is None)
+        == (first.last, first.epoch, first.digest, first.batch is None)
+        for one in pieces
+    )
+
+
+def _gap(cursors: Sequence[_Cursor], here: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
+    """The region of a piece on which all agree that hold it, if another copy has a hole there."""
+    holes = _holes(cursors, here, piece.first)
+    if holes:
+        brokers = tuple(cursor.log.broker for cursor in here)
+        yield Region(piece.first, piece.last, (Group(brokers, piece.epoch, piece.shown),), holes)
+
+
+def _holes(cursors: Sequence[_Cursor], here: Sequence[_Cursor], at: int) -> tuple[str, ...]:
+    """The copies whose log spans an offset without having it."""
+    return tuple(
+        cursor.log.broker
+        for cursor in cursors
+        if cursor not in here and cursor.log.start <= at and (cursor.head is not None or at < cursor.log.end)
+    )
+
+
+def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[Region]:
+    """The region of one offset, with the copies grouped by what they hold."""
+    groups: dict[tuple[int, bytes], Group] = {}
+    for cursor in here:
+        piece = cursor.head
+        assert piece is not None
+        known = groups.get((piece.epoch, piece.digest), Group((), piece.epoch, piece.shown))
+        groups[piece.epoch, piece.digest] = replace(known, brokers=(*known.brokers, cursor.log.broker))
+    at = here[0].head.first if here[0].head else 0
+    yield Region(at, at, tuple(groups.values()), _holes(cursors, here, at))
+
+
+def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
+    """The region of a batch that cannot be opened.
+
+    If all hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is not known.
+    """
+    groups: dict[tuple[int, int, int, bytes], Group] = {}
+    here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
+    for cursor in here:
+        piece = cursor.head
+        assert piece is not None
+        key = (piece.first, piece.last, piece.epoch, piece.digest)
+        known = groups.get(key, Group((), piece.epoch, ""))
+        groups[key] = replace(known, brokers=(*known.brokers, cursor.log.broker))
+    is_rewritten = any(cursor.log.copy.cleaned > at for cursor in here)
+    is_aligned = all(key[:2] == (at, last) for key in groups)
+    yield Region(at, last, tuple(groups.values()), why=None if is_aligned and not is_rewritten else why)
+    for cursor in here:
+        while cursor.head is not None and cursor.head.first <= last:
+            cursor.advance()
+
+
+def shown(value: bytes | None) -> str:
+    """The value of a record, shortened, for people to read."""
+    if value is None:
+        return "no value"
+    text = value[: 4 * LONGEST_VALUE].decode(errors="replace")
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+class CommittedCheck:
+    """Judges the differences between the copies of a partition. `isr`: the brokers in the ISR; None: not known."""
+
+    def __init__(self, logs: Sequence[CopyLog], isr: Set[str] | None) -> None:
+        self.logs = logs
+        self.isr = isr
+        self._high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
+        self._highest = max(self._high_watermarks.values())
+        self._cleaned = {log.broker: log.copy.cleaned for log in logs}
+        self._told: set[tuple[str, int]] = set()
+        self._compacted: dict[str, tuple[int, int]] = {}
+
+    def judge(self, region: Region) -> Iterator[Finding]:
+        """What a region in which copies differ means."""
+        if region.why is not None:
+            brokers = tuple(broker for group in region.groups for broker in group.brokers)
+            what = f"{offsets(region.first, region.last)} of {names(brokers)} cannot be compared: {region.why}"
+            yield Finding(Grade.UNDECIDED, "matching", what, brokers, region.first, region.last)
+        else:
+            for one, other in combinations(region.groups, 2):
+                yield self._pair(region, *sorted((one, other), key=lambda group: group.epoch))
+        for broker in region.holes:
+            yield from self._hole(region, broker)
+
+    def judge_all(self) -> Iterator[Finding]:
+        """What the logs as a whole mean, after the last region."""
+        yield from self._later_leaders()
+        for log in self.logs:
+            yield from self._behind(log)
+        for broker, (first, count) in self._compacted.items():
+            what = f"{broker} lacks {count} of the offsets from {first} on, as compaction may do"
+            yield Finding(Grade.NOTE, "matching", what, (broker,), first)
+
+    def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
+        """Two groups that differ, of which `later` has the higher leader epoch, if one has."""
+        brokers, first = (*earlier.brokers, *later.brokers), region.first
+        values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
+        who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
+        if len(brokers) == 2:
+            who = f"{names(brokers)} differ at"
+        epochs = f"(epoch {earlier.epoch} against {later.epoch}{values})"
+        if earlier.epoch == later.epoch:
+            what = f"{who} {offsets(first, region.last)}, both of epoch {later.epoch}{values}: an epoch has one leader"
+            return Finding(Grade.BROKEN, "matching", what, brokers, first, region.last)
+        high_watermark, owner = self._bound(earlier)
+        if first < high_watermark:
+            self._told |= {(broker, first) for broker in earlier.brokers}
+            last = min(region.last, high_watermark - 1)
+            what = (
+                f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner}: a"
+                f" committed record differs, and the leader of epoch {later.epoch} did not have it"
+            )
+            return Finding(Grade.BROKEN, "committed", what, brokers, first, last)
+        high_watermark, owner = self._bound(later)
+        if first < high_watermark:
+            last = min(region.last, high_watermark - 1)
+            what = f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner} only"
+            return self._lacking(what, earlier.brokers, first, last)
+        above = "every high watermark" if first >= self._highest else "the high watermarks of both"
+        what = (
+            f"{who} {offsets(first, region.last)} {epochs}, only above {above}: this is normal, and"
+            f" {names(earlier.brokers)} will truncate there"
+        )
+        return Finding(Grade.NOTE, "matching", what, brokers, first, region.last)
+
+    def _hole(self, region: Region, broker: str) -> Iterator[Finding]:
+        if self._cleaned[broker] > region.first:
+            first, count = self._compacted.get(broker, (region.first, 0))
+            self._compacted[broker] = first, count + region.last - region.first + 1
+            return
+        holders = tuple(holder for group in region.groups for holder in group.brokers)
+        where = offsets(region.first, region.last)
+        what = f"{broker} has a hole at {where}, where {names(holders)} {_have(holders)} records"
+        if region.first < self._highest:
+            what += (
+                f", below the high watermark {self._highest}: a committed record is missing from the middle of its log"
+            )
+            yield Finding(Grade.BROKEN, "committed", what, (broker,), region.first, region.last)
+        else:
+            yield Finding(
+                Grade.NOTE, "matching", f"{what}, above every high watermark", (broker,), region.first, region.last
+            )
+
+    def _later_leaders(self) -> Iterator[Finding]:
+        """Leaders that began before a record that was committed in an earlier epoch: they did not have it."""
+        for log in self.logs:
+            committed = min(self._high_watermarks[log.broker], log.end)
+            ends = [run.last for run in log.runs]
+            for (epoch, start), told_by in _starts(self.logs, log.broker).items():
+                place = bisect_left(ends, max(start, log.start))
+                if place == len(ends) or log.runs[place].epoch >= epoch:
+                    continue
+                first = max(log.runs[place].first, start, log.start)
+                if first >= committed or (log.broker, first) in self._told:
+                    continue
+                self._told.add((log.broker, first))
+                what = (
+                    f"{log.broker} holds {offsets(first, committed - 1)} from epoch {log.runs[place].epoch} on, below"
+                    f" its high watermark {committed}, and the leader of epoch {epoch} began at offset {start}"
+                    f" (leader epochs of {names(told_by)}): it did not have this committed record"
+                )
+                yield Finding(Grade.BROKEN, "committed", what, (log.broker, *told_by), first, committed - 1)
+
+    def _behind(self, log: CopyLog) -> Iterator[Finding]:
+        """A copy that ends before what is committed on another one."""
+        others = [other for other in self.logs if other is not log]
+        committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
+        most = max(committed.values(), default=0)
+        if log.end >= most:
+            return
+        holders = [broker for broker, offset in committed.items() if offset > log.end]
+        owners = [broker for broker, offset in committed.items() if offset == most]
+        hold = f"{names(holders)} hold{'s' * (len(holders) == 1)}"
+        if not log.is_whole:
+            what = (
+                f"{log.broker} is not read from offset {log.end} on; {hold} offset {log.end}, and what is committed"
+                f" below the high watermark {most} of {names(owners)}"
+            )
+            yield Finding(Grade.UNDECIDED, "committed", what, (log.broker,), log.end, most - 1)
+            return
+        what = (
+            f"{log.broker} lacks {offsets(log.end, most - 1)}, below the high watermark {most} of {names(owners)}"
+            f" ({hold} offset {log.end})"
+        )
+        if self._high_watermarks[log.broker] > log.end:
+            what += f"; its own high watermark is {self._high_watermarks[log.broker]}: a committed record is missing"
+            yield Finding(Grade.BROKEN, "committed", what, (log.broker,), log.end, most - 1)
+        else:
+            yield self._lacking(what, (log.broker,), log.end, most - 1)
+
+    def _lacking(self, what: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
+        """These brokers lack what others have committed."""
+        return lacking(self.isr, what, brokers, first, last)
+
+    def _bound(self, group: Group) -> tuple[int, str]:
+        """The highest high watermark of a group, and whose it is."""
+        owner = max(group.brokers, key=lambda broker: self._high_watermarks[broker])
+        return self._high_watermarks[owner], owner
+
+
+def lacking(isr: Set[str] | None, what: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
+    """The finding that these brokers lack something: an error if one of them was in the ISR."""
+    if isr is None:
+        why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
+        return Finding(Grade.UNDECIDED, "committed", f"{what}; {why}", brokers, first, last)
+    inside = tuple(broker for broker in brokers if broker in isr)
+    if inside:
+        why = f"a committed record is missing, for {names(inside)} {_was(inside)} in the ISR"
+        return Finding(Grade.BROKEN, "committed", f"{what}: {why}", brokers, first, last)
+    why = f"this is normal, for {names(brokers)} {_was(brokers)} not in the ISR"
+    return Finding(Grade.NOTE, "committed", f"{what}: {why}", brokers, first, last)
+
+
+def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
+    """A later leader that began at or before this offset, hence without its record of this epoch: its leader epoch, its
+    start offset, and the broker whose log folder says so."""
+    found = [
+        (later, start, log.broker)
+        for log in logs
+        for later, start in _leader_epochs(log)
+        if later > epoch and start <= offset
+    ]
+    return min(found, default=None)
+
+
+def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
+    """The leader epochs and their start offsets as the other brokers know them, and who knows them."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for log in logs:
+        if log.broker != but:
+            for entry in _leader_epochs(log):
+                found.setdefault(entry, []).append(log.broker)
+    return dict(sorted(found.items()))
+
+
+def _leader_epochs(log: CopyLog) -> Sequence[tuple[int, int]]:
+    if log.copy.leader_epochs is not None:
+        return log.copy.leader_epochs
+    return [(run.epoch, run.first) for run in log.runs]
+
+
+def _have(brokers: Sequence[str]) -> str:
+    return "has" if len(brokers) == 1 else "have"
+
+
+def _was(brokers: Sequence[str]) -> str:
+    return "was" if len(brokers) == 1 else "were"

@@ -1,0 +1,239 @@
+"""Audits one partition: reads all its copies once, side by side, and makes every check. Spells the result.
+
+In:  the copies of a partition, what was acknowledged of it, and who was in its ISR.
+Out: `PartitionReport`. As text: for each partition a table of its copies, then the findings, worst first; last the
+     verdict. As values for `json.dumps`, whose keys docs/audit.md describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.conformance.audit.acknowledged import Acked, AckedCheck, Tally
+from isrcheck.conformance.audit.comparison import CommittedCheck, compare
+from isrcheck.conformance.audit.copies import Copy, CopyLog
+from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names, worst_first
+from isrcheck.conformance.audit.own_checks import SnapshotCheck, check_checkpoints, check_leader_epochs
+from isrcheck.conformance.kafka_format.record_batches import READ, Batch
+from isrcheck.models.messages.printable import escaped
+
+MOST_FINDINGS = 50
+"""The most findings of a kind that differing copies of a partition make."""
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """What the copies of a partition are, and what was found, worst first.
+
+    `snapshots` is the number of producer snapshots that were compared with the log; `acked` counts the acknowledged
+    records, if a list was given.
+    """
+
+    partition: str
+    logs: tuple[CopyLog, ...]
+    findings: tuple[Finding, ...]
+    snapshots: int
+    acked: Tally | None
+
+    def has(self, grade: Grade) -> bool:
+        """Whether there is a finding of this grade."""
+        return any(finding.grade == grade for finding in self.findings)
+
+
+def audit_partition(
+    partition: str,
+    copies: Sequence[Copy],
+    brokers: Sequence[str],
+    most: int,
+    *,
+    acked: Sequence[Acked] | None = None,
+    isr: Set[str] | None = None,
+    hear: Callable[[Batch], None] = lambda batch: None,
+) -> PartitionReport:
+    """Audit a partition of which these copies exist in the folders of these brokers.
+
+    At most `most` bytes of each segment are read. `hear` is called with each batch that was read.
+    """
+    logs = [CopyLog(copy, most) for copy in copies]
+    for log in logs:
+        log.heard.append(hear)
+    related, findings = _of_one_topic(logs)
+    findings += _absent(logs, brokers)
+    snapshots = [SnapshotCheck(log) for log in logs]
+    records = AckedCheck(related, acked, isr) if acked is not None else None
+    committed = CommittedCheck(related, isr)
+    differences = (finding for region in compare(related) for finding in committed.judge(region))
+    findings += at_most(MOST_FINDINGS, differences)
+    for log in logs:
+        if log not in related:
+            for _ in log.batches():  # held against its own checkpoints only
+                pass
+    for log, check in zip(logs, snapshots, strict=True):
+        check.close()
+        findings += [*log.findings, *check.findings, *check_checkpoints(log), *check_leader_epochs(log)]
+    findings += at_most(MOST_FINDINGS, committed.judge_all())
+    if records is not None:
+        findings += records.judge_all()
+    for log in logs:
+        log.heard.clear()  # the report needs the figures of a log, not what the checks have remembered of it
+    compared = sum(check.compared for check in snapshots)
+    tally = records.tally if records is not None else None
+    return PartitionReport(partition, tuple(logs), tuple(worst_first(findings)), compared, tally)
+
+
+def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
+    """The largest set of logs whose topics can be the same, and a finding about the others."""
+    ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
+    if len(ids) < 2:
+        return list(logs), []
+    by_id = {one: [log for log in logs if log.copy.topic_id == one] for one in ids}
+    most = max(ids, key=lambda one: len(by_id[one]))
+    told = "; ".join(f"{one} on {names([log.broker for log in by_id[one]])}" for one in ids)
+    what = (
+        f"{logs[0].copy.path}: the copies are of different topics of the same name ({told}): only those of topic id"
+        f" {most} are compared; give folders of one cluster and of one moment"
+    )
+    return by_id[most], [Finding(Grade.DAMAGED, "topic id", what)]
+
+
+def _absent(logs: Sequence[CopyLog], brokers: Sequence[str]) -> list[Finding]:
+    """Remarks about brokers without a copy."""
+    absent = tuple(broker for broker in brokers if broker not in {log.broker for log in logs})
+    if len(logs) == 1:
+        what = f"only {logs[0].broker} has a copy: there is nothing to compare it with"
+        return [Finding(Grade.NOTE, "copies", what, absent)]
+    if absent:
+        return [
+            Finding(Grade.NOTE, "copies", f"{names(absent)} {'has' if len(absent) == 1 else 'have'} no copy", absent)
+        ]
+    return []
+
+
+COLUMNS = ("broker", "log start", "log end", "high watermark", "recovery point", "last epoch")
+MOST_WITHOUT_FINDINGS = 10
+"""With more partitions than this, those in which nothing but notes was found are only counted."""
+
+
+def spell_partition(report: PartitionReport) -> Iterator[str]:
+    """The table of a partition and its findings; damaged files are told on stderr instead."""
+    yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
+    rows = [COLUMNS, *map(_row, report.logs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    for row in rows:
+        yield "  " + "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+    for finding in report.findings:
+        if finding.grade != Grade.DAMAGED:
+            yield spell_finding(report.partition, finding)
+
+
+def spell_finding(partition: str, finding: Finding) -> str:
+    """A finding in one line."""
+    return f"{finding.grade}: {partition}: {escaped(finding.what)}"
+
+
+def is_told(report: PartitionReport, of: int) -> bool:
+    """Whether the report of a partition is printed, among so many."""
+    return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
+
+
+def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str]:
+    """What was read, and the verdict."""
+    logs = [log for report in reports for log in report.logs]
+    read = [
+        count(len(reports), "partition"),
+        count(len(logs), "copy", "copies"),
+        count(sum(log.segments_read for log in logs), "segment"),
+        count(sum(log.records_read for log in logs), "record"),
+        count(sum(report.snapshots for report in reports), "producer snapshot"),
+    ]
+    yield f"read: {', '.join(read)}; of these, every checksum is right"
+    compressed = sum(sum(number for codec, number in log.compressed.items() if codec not in READ) for log in logs)
+    if compressed:
+        batches = count(compressed, "batch", "batches")
+        yield f"compressed: {batches} with snappy or zstd: compared as a whole, the records in them are not read"
+    tallies = [report.acked for report in reports if report.acked is not None]
+    if tallies:
+        everywhere, asked = sum(tally.everywhere for tally in tallies), sum(tally.asked for tally in tallies)
+        yield f"acknowledged: {everywhere} of {count(asked, 'record')} on every copy that has not deleted them"
+    yield verdict(reports, unreadable)
+
+
+def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
+    """The verdict in one line: the worst grade, and the number of its findings."""
+    for grade, word in ((Grade.BROKEN, "BROKEN"), (Grade.DAMAGED, "UNREADABLE"), (Grade.UNDECIDED, "UNDECIDED")):
+        number = sum(finding.grade == grade for report in reports for finding in report.findings)
+        number += unreadable if grade == Grade.DAMAGED else 0
+        if number:
+            what = {"BROKEN": "finding", "UNREADABLE": "file or folder", "UNDECIDED": "question"}[word]
+            plural = "files or folders" if word == "UNREADABLE" else f"{what}s"
+            return f"{word}: {count(number, what, plural)} in {count(len(reports), 'partition')}"
+    return f"HOLDS: every invariant, in {count(len(reports), 'partition')}"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def _row(log: CopyLog) -> tuple[str, ...]:
+    copy = log.copy
+    cells = (copy.high_watermark, copy.recovery_point, log.last_epoch)
+    end = f"{'' if log.is_whole else 'at least '}{log.end}"
+    return (escaped(log.broker), str(log.start), end, *("-" if cell is None else str(cell) for cell in cells))
+
+
+def object_of(
+    brokers: Sequence[str], reports: Sequence[PartitionReport], unreadable: Sequence[str], remarks: Sequence[str]
+) -> dict[str, Any]:
+    """The whole audit."""
+    return {
+        "brokers": list(brokers),
+        "partitions": [_partition(report) for report in reports],
+        "unreadable": list(unreadable),
+        "remarks": list(remarks),
+        "verdict": verdict(reports, len(unreadable)).partition(":")[0],
+    }
+
+
+def _partition(report: PartitionReport) -> dict[str, Any]:
+    acked = report.acked
+    return {
+        "partition": report.partition,
+        "copies": [_copy(log) for log in report.logs],
+        "findings": [_finding(finding) for finding in report.findings],
+        "producer_snapshots": report.snapshots,
+        "acknowledged": None if acked is None else {"asked": acked.asked, "on_every_copy": acked.everywhere},
+    }
+
+
+def _copy(log: CopyLog) -> dict[str, Any]:
+    copy = log.copy
+    return {
+        "broker": log.broker,
+        "log_start_offset": log.start,
+        "log_end_offset": log.end,
+        "is_whole": log.is_whole,
+        "high_watermark": copy.high_watermark,
+        "recovery_point": copy.recovery_point,
+        "last_epoch": log.last_epoch,
+        "leader_epochs": None if copy.leader_epochs is None else [list(entry) for entry in copy.leader_epochs],
+        "batches": log.batches_read,
+        "records": log.records_read,
+        "compressed_batches": dict(log.compressed),
+        "torn": log.torn,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "grade": finding.grade.value,
+        "check": finding.check,
+        "brokers": list(finding.brokers),
+        "first_offset": finding.first,
+        "last_offset": finding.last,
+        "what": finding.what,
+    }

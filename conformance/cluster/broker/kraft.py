@@ -1,0 +1,260 @@
+"""A broker of a KRaft cluster: how it applies the metadata log to its partition, and when it stops.
+
+In:  metadata images; answers to heartbeats.
+Out: changes of the partition's role; heartbeats, as the broker sends them.
+
+Source: fact sheet, sections 3.1, 3.2, 4.2, 4.3 and 4.8; Kafka: Partition, ReplicaManager.applyDelta,
+BrokerLifecycleManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
+from isrcheck.conformance.cluster.broker.partition import NO_EPOCH, IsrManager, IsrState, Partition, ReplicaState, Role
+from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager, Reply
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.protocol import BrokerStateCheck, Switches
+from isrcheck.conformance.cluster.configuration.settings import Settings
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.network.messages import (
+    BrokerHeartbeatRequest,
+    Errors,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsr,
+    MetadataImage,
+    PartitionRegistration,
+)
+from isrcheck.conformance.cluster.network.network import Clock, Message
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
+
+
+@dataclass
+class MetadataCache:
+    """The metadata up to where a broker has read the log; None before it has read anything."""
+
+    image: MetadataImage | None = None
+
+    @property
+    def offset(self) -> int:
+        """The offset of the last record that was read; -1 before the first."""
+        return -1 if self.image is None else self.image.offset
+
+
+class KraftPartition(Partition):
+    """One replica of the partition, in the role of the record that its broker has read last."""
+
+    def __init__(
+        self,
+        broker: int,
+        replicas: frozenset[int],
+        log: Log,
+        isr_manager: IsrManager,
+        metadata: MetadataCache,
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        super().__init__(broker, replicas, log, isr_manager, clock, settings, switches, bug)
+        self._metadata = metadata
+
+    def is_news(self, told: LeaderAndIsr) -> bool:
+        """Whether a record is newer than what this broker knows, perhaps from an answer to AlterPartition; one that is
+        equally old replaces the leader's state in every release so far (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25).
+        """
+        if self._leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
+            return True
+        if told.partition_epoch == self._partition_epoch:
+            return self._switches.EQUAL_PARTITION_EPOCH_REPLACES
+        return told.partition_epoch > self._partition_epoch
+
+    def take_assignment(self, record: PartitionRegistration) -> None:
+        """Take the assigned replicas of a record that is not older than what this broker knows, also if it does not
+        replace the ISR. A leader forgets the followers that are removed, and knows nothing of the added ones. Kafka:
+        updateAssignmentAndIsr.
+        """
+        if record.partition_epoch < self._partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
+            return
+        self._replicas = frozenset(record.replicas)
+        if self.is_leader:
+            followers = sorted(self._replicas - {self._broker})
+            self._remote = {each: self._remote.get(each, ReplicaState()) for each in followers}
+
+    def take_min_insync_replicas(self, least: int) -> None:
+        """Take the topic's value of min.insync.replicas. The high watermark does not move by that."""
+        self._min_insync_replicas = least
+
+    def adopt_record(self, told: LeaderAndIsr) -> None:
+        """Take a record of the same leader epoch: a leader adopts the ISR, and drops a change that is pending."""
+        self._partition_epoch = told.partition_epoch
+        if self.is_leader:
+            self._isr_state = IsrState(told.isr)
+            self.maybe_increment_leader_high_watermark()
+
+    def be_removed(self, partition_epoch: int) -> None:
+        """The partition is no longer assigned to this broker, which deletes its log. Kafka: Partition.delete."""
+        self._role, self._leader, self._leader_epoch = Role.NONE, None, NO_EPOCH
+        self._partition_epoch, self._isr_state, self._remote = partition_epoch, IsrState(), {}
+        self._replicas, self._leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
+        if self._bug is not Bug.REMOVED_REPLICA_KEEPS_LOG:
+            self._log.truncate_fully_and_start_at(0)
+            self._log.checkpoint_high_watermark()
+
+    def knows_follower(self, follower: int) -> bool:
+        """Whether a broker is one of the assigned followers, as far as this leader has read."""
+        if self._bug is Bug.STRANGER_COUNTED:
+            self._remote.setdefault(follower, ReplicaState())
+        return follower in self._remote
+
+    def is_fetch_of_earlier_process(self, follower: int, broker_epoch: int) -> bool:
+        """Whether the leader has read that a newer process of the follower is registered (since 3.5, KIP-903)."""
+        if self._switches.BROKER_STATE_CHECK < BrokerStateCheck.BROKER_EPOCH or self._metadata.image is None:
+            return False
+        return broker_epoch < self._metadata.image.brokers[follower].broker_epoch
+
+    def update_as_two_threads(
+        self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
+    ) -> None:
+        """Handle a fetch that finds that the follower may join the ISR; before the leader names the follower's process
+        in its request, another fetch takes effect. Up to 3.6 it names the process of the other fetch; since 3.7 it
+        compares the processes (KAFKA-15221).
+        """
+        self._note_fetch(follower, *late)
+        may_join = self._may_join_isr(follower)
+        self._note_fetch(follower, *between())
+        is_same = late[2] == self._remote[follower].broker_epoch
+        if may_join and (is_same or self._switches.LATE_FETCH_COUNTS):
+            self._propose(self._isr_state.isr | {follower})
+        self.maybe_increment_leader_high_watermark()
+
+    def _effective_min_isr(self) -> int:
+        """At most the number of assigned replicas, those included that are being added or removed."""
+        if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
+            return self._min_insync_replicas
+        return super()._effective_min_isr()
+
+    def _may_join_isr(self, follower: int) -> bool:
+        return super()._may_join_isr(follower) and self._is_eligible(follower)
+
+    def _is_eligible(self, follower: int) -> bool:
+        """Whether the follower is active, and has fetched as the process that is registered, as far as this broker has
+        read the metadata log. Kafka: isReplicaIsrEligible.
+        """
+        check, image = self._switches.BROKER_STATE_CHECK, self._metadata.image
+        if check is BrokerStateCheck.NONE or image is None:
+            return True
+        registered = image.brokers[follower]
+        is_registered = self._remote[follower].broker_epoch == registered.broker_epoch
+        return registered.is_active and (is_registered or check < BrokerStateCheck.BROKER_EPOCH)
+
+
+class KraftReplicaManager(ReplicaManager):
+    """The requests that one broker process answers, and the metadata that it has read."""
+
+    def __init__(
+        self,
+        partition: KraftPartition,
+        metadata: MetadataCache,
+        fetchers: FetcherManager,
+        reply: Reply,
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        super().__init__(partition, fetchers, reply, clock, settings, switches, bug)
+        self._kraft_partition = partition
+        self._metadata = metadata
+        self._wants_to_shut_down = False
+
+    @property
+    def metadata_offset(self) -> int:
+        """How far this process has read the metadata log; -1 if it has read nothing."""
+        return self._metadata.offset
+
+    @property
+    def known_leader(self) -> tuple[int | None, int]:
+        """What this process tells clients, also as no replica of the partition. Kafka: KRaftMetadataCache."""
+        image = self._metadata.image
+        return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
+
+    def begin_shutdown(self) -> None:
+        """From now on heartbeats ask for a controlled shutdown."""
+        self._wants_to_shut_down = True
+
+    def heartbeat(self) -> BrokerHeartbeatRequest:
+        """The heartbeat that this process sends now."""
+        return BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
+
+    def apply_metadata(self, image: MetadataImage, *, is_dropped: bool = False) -> None:
+        """Read the metadata log up to this record; what has changed for the partition is applied as one change, and
+        after that a change of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
+
+        An image that this process has passed is ignored. `is_dropped`: an exception ends the change of the partition;
+        the broker goes on all the same, and does not try again.
+        """
+        before, partition = self._metadata.image, self._kraft_partition
+        if before is not None and image.offset <= before.offset:
+            return
+        self._metadata.image = image
+        had_log = before is not None and self._fetchers.broker in before.partition.replicas
+        if not had_log or self._switches.CONFIGURATION_BEFORE_TOPICS:
+            partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with what holds now
+        if not is_dropped and (before is None or before.partition != image.partition):
+            self._apply_record(image.partition)
+        if self._bug is not Bug.NEW_MINIMUM_NOT_READ:
+            partition.take_min_insync_replicas(image.min_insync_replicas)
+
+    def _apply_record(self, record: PartitionRegistration) -> None:
+        partition = self._kraft_partition
+        if self._fetchers.broker not in record.replicas:
+            self._fetchers.remove_fetcher()
+            partition.be_removed(record.partition_epoch)
+            self._give_up_what_waits()
+            return
+        told = LeaderAndIsr(record.leader, record.leader_epoch, record.isr, record.partition_epoch)
+        is_news = partition.is_news(told)
+        if is_news or self._switches.EQUAL_PARTITION_EPOCH_ASSIGNS:
+            partition.take_assignment(record)
+        if not is_news:
+            return
+        if told.leader_epoch == partition.leader_epoch:
+            partition.adopt_record(told)
+            self.complete_delayed_produces()
+        else:
+            self._enter_epoch(told)
+
+    def handle_fetch(self, message: Message, request: FetchRequest) -> None:
+        """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is no follower as
+        far as this leader has read: then it retries. Kafka: followerReplicaOrThrow.
+        """
+        partition, follower = self._kraft_partition, self._follower(message)
+        error = partition.error_for_epoch(request.current_leader_epoch)
+        if partition.is_fetch_of_earlier_process(follower, message.source_process):
+            error = Errors.NOT_LEADER_OR_FOLLOWER
+        elif error is Errors.NONE and not partition.knows_follower(follower):
+            error = Errors.UNKNOWN_LEADER_EPOCH
+        else:
+            super().handle_fetch(message, request)
+            return
+        self._reply(message, FetchResponse(error, request.fetch_offset))
+
+    def handle_two_fetches(self, late: Message, other: Message) -> None:
+        """Two threads handle fetches of one follower: the late one finds that the follower may join the ISR, and the
+        other one takes effect before the leader asks the controller. KAFKA-15221.
+        """
+        assert isinstance(late.payload, FetchRequest)
+        assert isinstance(other.payload, FetchRequest)
+        follower, asked = self._follower(late), other.payload
+        if self._read(late.payload).error is Errors.NONE and self._read(asked).error is Errors.NONE:
+            self._kraft_partition.update_as_two_threads(
+                follower,
+                (late.payload.fetch_offset, late.payload.log_start_offset, late.source_process),
+                lambda: (asked.fetch_offset, asked.log_start_offset, other.source_process),
+            )
+            self.complete_delayed_produces()
+        self._reply(other, self._read(asked))

@@ -1,0 +1,371 @@
+"""The group coordinator of one broker: active while the broker leads, with groups in memory and a batch that is open.
+
+In:  the metadata that the broker has applied; write operations; a driver's choice of the next event.
+Out: records in the log of the partition that the broker leads; answers.
+
+Loading and unloading are events in a queue, in order. Writes that came before, a flush, and the high watermark, which
+is put at the front of the queue, may be handled while they wait. A write changes the state at once, and its record
+joins the open batch. A flush appends the batch; the writes are answered once the high watermark has reached the offset
+behind it. A group of the protocol of KIP-848 is a consumer group until its last such member has left; then it becomes a
+classic group.
+
+Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
+CoordinatorPartitionWriter, CoordinatorLoaderImpl, GroupCoordinatorService.onElection and onResignation,
+BrokerMetadataPublisher.updateCoordinator, GroupMetadataManager, OffsetMetadataManager.
+
+Left out: transactional writes, reads, timers, a batch that is full. The records of a batch are entries of their own in
+the log; in Kafka, a batch is fetched as a whole. Loading is one event; in Kafka, another thread reads the log
+meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from isrcheck.conformance.cluster.broker.partition import NO_EPOCH, Partition
+from isrcheck.conformance.cluster.configuration.bugs import CoordinatorBug
+from isrcheck.conformance.cluster.configuration.protocol import Switches
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import Errors
+
+
+@dataclass(frozen=True)
+class CoordinatorView:
+    """An active coordinator: the leader epoch that it was loaded in; its state in memory; the writes in its open batch;
+    those that wait for the high watermark, each with the offset that it awaits; whether an event that unloads it waits;
+    whether it hears the high watermark, and the last one that it has heard and not handled, or None.
+    """
+
+    epoch: int
+    group: Group
+    batch: tuple[str, ...]
+    deferred: tuple[tuple[str, int], ...]
+    last_written_offset: int
+    unload_is_queued: bool
+    is_listening: bool
+    noted_high_watermark: int | None
+
+
+class RecordKind(Enum):
+    """What a record says: an offset is committed, a consumer has joined, the group becomes a classic group."""
+
+    COMMIT = "commit"
+    MEMBER = "member"
+    CLASSIC = "classic"
+
+
+class InvalidRecordError(Exception):
+    """A record that contradicts the state. Kafka: IllegalStateException."""
+
+
+@dataclass(frozen=True)
+class GroupRecord:
+    """A record in the log; each write operation has its own name."""
+
+    kind: RecordKind
+    name: str
+
+    @classmethod
+    def of(cls, payload: str) -> GroupRecord:
+        """The record with this payload."""
+        kind, name = payload.split()
+        return cls(RecordKind(kind), name)
+
+    @property
+    def payload(self) -> str:
+        """The record as it is written."""
+        return f"{self.kind.value} {self.name}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group: the commits and members in memory, by the names of their records, and that of the conversion."""
+
+    commits: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+    converted_by: str | None = None
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the group has become a classic group."""
+        return self.converted_by is not None
+
+    def replayed(self, record: GroupRecord) -> Group:
+        """The group after a record. A classic group takes neither consumers nor the end of a consumer group, with which
+        a conversion begins: raises InvalidRecordError. Kafka: getOrMaybeCreatePersistedConsumerGroup.
+        """
+        if record.kind is RecordKind.COMMIT:
+            return replace(self, commits=self.commits | {record.name})
+        if self.is_classic:
+            raise InvalidRecordError(f"record {record.payload}: the group is not a consumer group")
+        if record.kind is RecordKind.CLASSIC:
+            return replace(self, converted_by=record.name)
+        return replace(self, members=self.members | {record.name})
+
+
+NOT_WRITTEN = -1
+
+Respond = Callable[[Errors], None]
+
+
+class OutOfSyncError(Exception):
+    """The log ends elsewhere than the coordinator expected, so that it has to be loaded again."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write operation whose record is in the open batch, or in the log: then it awaits an offset."""
+
+    record: GroupRecord
+    respond: Respond
+    awaited_offset: int = NOT_WRITTEN
+
+
+class HighWatermarkListener:
+    """Notes the last high watermark of the partition that was not handled yet; None if there is none.
+
+    Up to KAFKA-20634 it goes on while its broker follows.
+    """
+
+    def __init__(self, switches: Switches) -> None:
+        self._goes_on = switches.LISTENS_AS_FOLLOWER
+        self.is_listening = True
+        self.noted: int | None = None
+
+    def on_high_watermark_updated(self, offset: int) -> None:
+        """The high watermark of the broker's log has gone up."""
+        if self.is_listening:
+            self.noted = offset
+
+    def on_becoming_follower(self) -> None:
+        """The broker follows from now on. Kafka: CoordinatorPartitionWriter.ListenerAdapter."""
+        self.is_listening &= self._goes_on
+
+
+class CoordinatorContext:
+    """The coordinator on one broker, loaded from the log of the partition in a leader epoch."""
+
+    def __init__(self, partition: Partition, epoch: int, switches: Switches, bug: CoordinatorBug | None) -> None:
+        """Load the whole log, and listen. Raises InvalidRecordError if a record contradicts those before it."""
+        self._partition = partition
+        self._switches = switches
+        self._bug = bug
+        self.epoch = epoch
+        self._group = Group()
+        log = partition.log
+        end = log.high_watermark if bug is CoordinatorBug.LOADED_TO_HIGH_WATERMARK else log.log_end_offset
+        for record in log.read(log.log_start_offset, end):
+            self._group = self._group.replayed(GroupRecord.of(record.payload))
+        self._written = self._group
+        self._last_written_offset = log.log_end_offset
+        self._batch: list[Write] = []
+        self._deferred: list[Write] = []
+        self.listener = HighWatermarkListener(switches)
+        self.listener.is_listening = bug is not CoordinatorBug.LOADED_WITHOUT_LISTENER
+        log.high_watermark_listeners.append(self.listener.on_high_watermark_updated)
+
+    @property
+    def has_open_batch(self) -> bool:
+        """Whether records wait to be appended."""
+        return bool(self._batch)
+
+    def observe(self, *, unload_is_queued: bool) -> CoordinatorView:
+        """The state of this coordinator. Changes nothing."""
+        return CoordinatorView(
+            epoch=self.epoch,
+            group=self._group,
+            batch=tuple(write.record.name for write in self._batch),
+            deferred=tuple((write.record.name, write.awaited_offset) for write in self._deferred),
+            last_written_offset=self._last_written_offset,
+            unload_is_queued=unload_is_queued,
+            is_listening=self.listener.is_listening,
+            noted_high_watermark=self.listener.noted,
+        )
+
+    def write(self, record: GroupRecord, respond: Respond) -> None:
+        """Handle a write operation, unless it needs a consumer group and the group is a classic group.
+
+        A conversion changes the state itself, before its records, which are large, get a batch of their own; the
+        records are not replayed. With KAFKA-20845 the empty batch that is allocated for them is flushed, which fails.
+        Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup. Errors: `ClusterError` for
+        a conversion while a batch is open.
+        """
+        if record.kind is not RecordKind.COMMIT and self._group.is_classic:
+            respond(Errors.GROUP_ID_NOT_FOUND)
+            return
+        if record.kind is RecordKind.CLASSIC and self._batch:
+            raise ClusterError("the records of a conversion need a batch of their own; flush the open one first")
+        self._group = self._group.replayed(record)
+        if record.kind is RecordKind.CLASSIC and self._switches.FLUSHES_EMPTY_BATCH:
+            self._fail_batch(Errors.UNKNOWN_SERVER_ERROR)
+        self._batch.append(Write(record, respond))
+
+    def flush(self) -> None:
+        """Append the open batch, unless the broker does not lead; then fail it. Raises OutOfSyncError. Kafka:
+        flushCurrentBatch.
+        """
+        partition = self._partition
+        is_fenced = self._switches.APPENDS_IN_ITS_EPOCH and partition.leader_epoch != self.epoch
+        if not partition.is_leader or is_fenced:
+            self._fail_batch(Errors.NOT_LEADER_OR_FOLLOWER)
+            return
+        expected = self._last_written_offset + len(self._batch)
+        for write in self._batch:
+            partition.append_as_leader(write.record.payload)
+        offset = partition.log.log_end_offset
+        if offset != expected and self._bug is not CoordinatorBug.OUT_OF_SYNC_NOT_NOTICED:
+            raise OutOfSyncError
+        self._last_written_offset, self._written = offset, self._group
+        self._deferred += [replace(write, awaited_offset=offset) for write in self._batch]
+        self._batch = []
+        if self._bug is CoordinatorBug.WRITTEN_TAKEN_FOR_COMMITTED:
+            self._complete_up_to(offset)
+
+    def _fail_batch(self, error: Errors) -> None:
+        """Revert the state to what was written before the batch, and answer its writes. Kafka: failCurrentBatch."""
+        if self._bug is not CoordinatorBug.FAILED_FLUSH_KEEPS_STATE:
+            self._group = self._written
+        failed, self._batch = self._batch, []
+        for write in failed:
+            write.respond(error)
+
+    def handle_high_watermark(self) -> None:
+        """Take the noted high watermark; one above what this coordinator has written is refused. Kafka:
+        HighWatermarkUpdate, updateLastCommittedOffset.
+        """
+        offset, self.listener.noted = self.listener.noted, None
+        is_known = offset is not None and offset <= self._last_written_offset
+        if offset is not None and (is_known or self._bug is CoordinatorBug.BEYOND_WRITTEN_ACCEPTED):
+            self._complete_up_to(offset + (self._bug is CoordinatorBug.ANSWERED_ONE_RECORD_EARLY))
+
+    def _complete_up_to(self, offset: int) -> None:
+        """Answer the writes that await no later offset. Kafka: DeferredEventQueue.completeUpTo."""
+        waiting, self._deferred = self._deferred, []
+        for write in waiting:
+            if write.awaited_offset <= offset:
+                write.respond(Errors.NONE)
+            else:
+                self._deferred.append(write)
+
+    def close(self) -> None:
+        """Give up the state; whatever waits fails. Kafka: CoordinatorContext.unload."""
+        self._partition.log.high_watermark_listeners.remove(self.listener.on_high_watermark_updated)
+        waiting, self._deferred, self._batch = [*self._deferred, *self._batch], [], []
+        for write in waiting if self._bug is not CoordinatorBug.UNLOADING_FORGETS_WRITES else ():
+            write.respond(Errors.NOT_COORDINATOR)
+
+
+class EventKind(Enum):
+    """What an event in the queue does."""
+
+    LOAD = "load"
+    UNLOAD = "unload"
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event in the queue, with the leader epoch that it is about."""
+
+    kind: EventKind
+    epoch: int
+
+
+class CoordinatorRuntime:
+    """The coordinator of one process of one broker. `context` is None unless it is active."""
+
+    def __init__(self, partition: Partition, switches: Switches, bug: CoordinatorBug | None) -> None:
+        self._partition = partition
+        self._switches = switches
+        self._bug = bug
+        self._queue: deque[Event] = deque()
+        self._epoch = NO_EPOCH
+        self.context: CoordinatorContext | None = None
+        self.metadata_applied()
+
+    @property
+    def queue(self) -> tuple[Event, ...]:
+        """The events that wait, in order."""
+        return tuple(self._queue)
+
+    def observe(self) -> CoordinatorView | None:
+        """The state of the coordinator; None unless it is active."""
+        if self.context is None:
+            return None
+        return self.context.observe(unload_is_queued=any(each.kind is EventKind.UNLOAD for each in self._queue))
+
+    def metadata_applied(self) -> None:
+        """The broker has applied metadata. In a new leader epoch, the coordinator is to be loaded, or unloaded."""
+        partition = self._partition
+        if partition.leader_epoch == self._epoch:
+            return
+        self._epoch = partition.leader_epoch
+        if partition.is_leader:
+            self._queue.append(Event(EventKind.LOAD, partition.leader_epoch))
+            return
+        if self.context is not None:
+            self.context.listener.on_becoming_follower()
+        if self._bug is not CoordinatorBug.FOLLOWER_NOT_UNLOADED:
+            self._queue.append(Event(EventKind.UNLOAD, partition.leader_epoch))
+
+    def handle_event(self) -> Event:
+        """Handle the next event of the queue, and return it. Errors: `ClusterError` if the queue is empty."""
+        if not self._queue:
+            raise ClusterError("no event waits in the queue of the coordinator")
+        event = self._queue.popleft()
+        if event.kind is EventKind.LOAD:
+            self._load(event.epoch)
+        elif self.context is not None and self.context.epoch < event.epoch:
+            self._close()
+        return event
+
+    def write(self, record: GroupRecord, respond: Respond) -> None:
+        """Handle a write operation of a client. A coordinator that is not active refuses it."""
+        if self.context is None:
+            respond(Errors.NOT_COORDINATOR)
+        else:
+            self.context.write(record, respond)
+
+    def flush(self) -> None:
+        """The linger time of the open batch is over. A coordinator that is out of sync with its log is loaded again.
+        Errors: `ClusterError` if there is no open batch.
+        """
+        context = self._active()
+        if not context.has_open_batch:
+            raise ClusterError("the coordinator has no open batch to flush")
+        try:
+            context.flush()
+        except OutOfSyncError:
+            self._close()
+            self._queue.append(Event(EventKind.LOAD, context.epoch))
+
+    def handle_high_watermark(self) -> None:
+        """Handle the event that the high watermark has put in the queue. Errors: `ClusterError` if there is none."""
+        context = self._active()
+        if context.listener.noted is None:
+            raise ClusterError("the coordinator has heard no high watermark that it has not handled")
+        context.handle_high_watermark()
+
+    def _load(self, epoch: int) -> None:
+        """Load the coordinator, if the broker leads and the log is valid; an active one only takes the epoch. Kafka:
+        scheduleLoadOperation.
+        """
+        if self.context is not None:
+            if self.context.epoch < epoch and self._bug is not CoordinatorBug.EPOCH_KEPT_BY_ACTIVE:
+                self.context.epoch = epoch
+        elif self._partition.is_leader:
+            try:
+                self.context = CoordinatorContext(self._partition, epoch, self._switches, self._bug)
+            except InvalidRecordError:
+                return  # it has failed, until the broker leads in another epoch
+
+    def _close(self) -> None:
+        self._active().close()
+        self.context = None
+
+    def _active(self) -> CoordinatorContext:
+        if self.context is None:
+            raise ClusterError("the coordinator of this broker is not active")
+        return self.context

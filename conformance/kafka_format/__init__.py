@@ -1,0 +1,8 @@
+"""Kafka's own formats: record batches, as they are on the wire and on a disk, and the other files of a log folder.
+
+In:  bytes, and files that a stopped Kafka has left.
+Out: values; or an error that names the byte, and the file if there is one.
+May import: nothing else of isrcheck.
+
+Nothing here knows of other brokers, or judges what it reads.
+"""

@@ -1,0 +1,281 @@
+"""Record batches of magic 2, the format of 0.11 and later (KIP-98): their headers, their records, their compression.
+
+In:  bytes, or an open segment.
+Out: `Header`, `Batch`, `Record`; or a BatchError with the byte, a CompressionError, a MalformedRecordsError.
+
+Neither the base offset nor the leader epoch is covered by the checksum. Older formats (magic 0 and 1) are not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+
+from crc32c import crc32c
+from lz4.frame import LZ4FrameDecompressor
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+"""The fields of `Header`."""
+
+LENGTH_FROM = 12
+"""The byte from which on the length counts."""
+
+MAGIC_AT, MAGIC = 16, 2
+CRC_FROM = 21
+"""The byte from which on the checksum counts."""
+
+LONGEST = 100 << 20
+"""The longest batch in bytes, a hundred times the default of max.message.bytes."""
+
+LARGEST_OFFSET = (1 << 63) - 1
+COMPRESSION, TRANSACTIONAL, CONTROL = 0x07, 0x10, 0x20
+"""Bits of the attributes: the number of a codec, and two flags."""
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+READ = {"none", "gzip", "lz4"}
+"""The codecs whose records are read."""
+
+GZIP_FORMAT = 16 + zlib.MAX_WBITS
+CHUNK = 1 << 20
+
+
+class BatchError(Exception):
+    """A batch that cannot be read: its byte in the file, what is wrong, and whether the file has nothing after it."""
+
+    def __init__(self, byte: int, what: str, *, reaches_end: bool = False) -> None:
+        super().__init__(what)
+        self.byte = byte
+        self.what = what
+        self.reaches_end = reaches_end
+
+
+class OldFormatError(BatchError):
+    """A batch of magic 0 or 1, or of a newer magic than 2."""
+
+
+class LimitError(BatchError):
+    """A batch that ends after the bytes that may be read of a file."""
+
+
+class CompressionError(Exception):
+    """The records of a batch cannot be decompressed."""
+
+
+class TooLargeError(CompressionError):
+    """They would be more bytes than are allowed."""
+
+
+class MalformedRecordsError(Exception):
+    """Bytes that are not the records that the header of their batch announces."""
+
+
+class Header(NamedTuple):
+    """The header of a batch; `length` counts the bytes that follow it, times are in milliseconds."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @classmethod
+    def of(cls, data: bytes, byte: int = 0) -> Header:
+        """The header that begins at this byte; there must be HEADER.size bytes."""
+        return cls._make(HEADER.unpack_from(data, byte))
+
+    @property
+    def size(self) -> int:
+        """The bytes of the whole batch."""
+        return LENGTH_FROM + self.length
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record, also if compaction has removed it."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def codec(self) -> str:
+        """The name of the compression."""
+        number = self.attributes & COMPRESSION
+        return CODECS[number] if number < len(CODECS) else f"codec {number}"
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch holds a marker of a transaction, or of the metadata log, and no records of a client."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the last record; -1 without one. Sequence numbers wrap around at 2**31."""
+        if self.base_sequence < 0:
+            return -1
+        return (self.base_sequence + self.last_offset_delta) % (1 << 31)
+
+
+class Record(NamedTuple):
+    """A record: its offset, its key and value (None: absent), its distance in milliseconds from the batch's base
+    timestamp, and the bytes of key, value and headers as they are in the batch."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_delta: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of a segment: its byte there, its header, the bytes of its records, and a digest.
+
+    The digest covers what the checksum covers: two batches of equal offsets, epochs and digests are equal.
+    """
+
+    byte: int
+    header: Header
+    body: bytes
+    digest: bytes
+
+
+def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
+    """The batches of a segment of this size in bytes, of which at most `most` bytes are read. Raises BatchError.
+
+    At most one batch is in memory.
+    """
+    byte = 0
+    while byte < size:
+        head = file.read(HEADER.size)
+        _check_start(file, head, byte, size)
+        header = Header.of(head)
+        end = byte + header.size
+        if end > size:
+            raise BatchError(byte, f"the batch has {size - byte} of its {header.size} bytes", reaches_end=True)
+        if end > most:
+            raise LimitError(byte, f"only {most} bytes of a file are read")
+        body = file.read(end - byte - HEADER.size)
+        if len(body) < end - byte - HEADER.size:
+            raise BatchError(byte, "the file has become shorter while it was read", reaches_end=True)
+        yield _batch(byte, header, head[CRC_FROM:], body, end == size)
+        byte = end
+
+
+def _check_start(file: BinaryIO, head: bytes, byte: int, size: int) -> None:
+    """Check length and magic, so that only a batch of the right format and of a bounded size is read."""
+    if len(head) < LENGTH_FROM or (len(head) < HEADER.size and not any(head)):
+        raise BatchError(byte, f"the batch has {len(head)} of at least {HEADER.size} bytes", reaches_end=True)
+    length = int.from_bytes(head[8:12], "big", signed=True)
+    if not any(head) and _only_zeros(file):
+        raise BatchError(byte, f"only zeros from here to the end, {size - byte} bytes", reaches_end=True)
+    if len(head) > MAGIC_AT and head[MAGIC_AT] != MAGIC:
+        magic = head[MAGIC_AT]
+        if magic < MAGIC:
+            raise OldFormatError(byte, f"message format {magic}, of before Kafka 0.11, is not read")
+        raise OldFormatError(byte, f"no record batch, or of the unknown message format {magic}")
+    if length < HEADER.size - LENGTH_FROM:
+        raise BatchError(byte, f"a batch cannot have a length of {length}; it has at least {HEADER.size - LENGTH_FROM}")
+    if length > LONGEST:
+        raise BatchError(byte, f"a batch with a length of {length}: batches of up to {LONGEST} bytes are read")
+    if len(head) < HEADER.size:
+        whole = LENGTH_FROM + length
+        raise BatchError(byte, f"the batch has {len(head)} of its {whole} bytes", reaches_end=True)
+
+
+def _only_zeros(file: BinaryIO) -> bool:
+    return not any(any(chunk) for chunk in iter(lambda: file.read(CHUNK), b""))
+
+
+def _batch(byte: int, header: Header, covered: bytes, body: bytes, is_last: bool) -> Batch:
+    """A batch; `covered` are the bytes of its header that the checksum covers. Raises BatchError."""
+    crc = crc32c(body, crc32c(covered))
+    if crc != header.crc:
+        what = f"the batch says CRC {header.crc:08x}, and its bytes have {crc:08x}"
+        raise BatchError(byte, what, reaches_end=is_last)
+    base, delta, count = header.base_offset, header.last_offset_delta, header.record_count
+    if base < 0 or delta < 0 or base + delta >= LARGEST_OFFSET or not 0 <= count <= delta + 1:
+        raise BatchError(byte, f"{count} records from offset {base} to offset {base + delta} make no batch")
+    digest = hashlib.blake2b(covered, digest_size=16)
+    digest.update(body)
+    return Batch(byte, header, body, digest.digest())
+
+
+def records_of(header: Header, body: bytes, most: int) -> Iterator[Record]:
+    """The records of a batch in the order of their offsets. At most `most` bytes are decompressed.
+
+    Raises CompressionError, MalformedRecordsError.
+    """
+    body = expanded(header.codec, body, most)
+    at, before = 0, header.base_offset - 1
+    for _ in range(header.record_count):
+        length, at = _varint(body, at)
+        end = at + length
+        if length < 1 or end > len(body):
+            raise MalformedRecordsError
+        timestamp_delta, start = _varint(body, at + 1)  # after the attributes
+        offset_delta, start = _varint(body, start)
+        key, here = _bytes(body, start, end)
+        value, here = _bytes(body, here, end)
+        offset = header.base_offset + offset_delta
+        if not before < offset <= header.last_offset:
+            raise MalformedRecordsError
+        yield Record(offset, key, value, timestamp_delta, body[start:end])
+        at, before = end, offset
+    if at != len(body):
+        raise MalformedRecordsError
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    """A number in zigzag code of at most ten bytes, and the byte after it."""
+    number = 0
+    for shift in range(0, 70, 7):
+        if at >= len(body):
+            break
+        byte = body[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number >> 1 ^ -(number & 1), at
+    raise MalformedRecordsError
+
+
+def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    """Bytes with their length in front (-1: None), and the byte after them."""
+    length, at = _varint(body, at)
+    if length < 0:
+        return None, at
+    if at + length > end:
+        raise MalformedRecordsError
+    return body[at : at + length], at + length
+
+
+def expanded(codec: str, data: bytes, most: int) -> bytes:
+    """What this codec has compressed, at most `most` bytes. Raises CompressionError, TooLargeError."""
+    if codec == "none":
+        return data
+    if codec not in READ:
+        raise CompressionError(f"compressed: {codec}")
+    reader = zlib.decompressobj(GZIP_FORMAT) if codec == "gzip" else LZ4FrameDecompressor()
+    try:
+        content: bytes = reader.decompress(data, most + 1)
+    except (zlib.error, RuntimeError, EOFError):
+        raise CompressionError(f"compressed: {codec}, and damaged") from None
+    if len(content) > most:
+        raise TooLargeError(f"compressed: {codec}, with more than {most >> 20} MiB")
+    if not reader.eof:
+        raise CompressionError(f"compressed: {codec}, and cut")
+    return content

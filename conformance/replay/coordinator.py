@@ -1,0 +1,301 @@
+"""Replays traces of the model `coordinator` on a cluster with group coordinators, only from outside.
+
+In:  a trace, and its steps one by one.
+Out: a `CoordinatedCluster` after each step, and each variable of the model as it is observed there; or why no cluster
+     follows the trace.
+
+In the model, leaders and followers exchange records and high watermarks at once. Here a follower fetches: its fetch
+tells the leader how far it has come, so that one whose response is lost advances the high watermark, and nothing else.
+
+Some traces no cluster follows. A follower's fetch tells the leader how far it has come, unless their logs diverge, and
+the leader advances its high watermark at once as far as all have come. The model's leader may wait, and knows what a
+follower has that has yet to cut its log. A follower takes a high watermark of its leader that is lower than its own;
+the model's keeps its own. Kafka's coordinator fails to load a log in which a record of a consumer group, or another
+conversion, comes behind a conversion; the model's loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.conformance.cluster import acts
+from isrcheck.conformance.cluster.configuration.protocol import Switches, generation
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.coordinator.coordinator import CoordinatorView, EventKind, GroupRecord, RecordKind
+from isrcheck.conformance.cluster.coordinator.system import CoordinatedCluster, CoordinatedView
+from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse, MetadataImage
+from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.models.coordinator.state import Answer, Kind
+from isrcheck.models.language import NONE
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.run import State
+from isrcheck.traces.format.trace import Trace
+
+KINDS = {RecordKind.COMMIT: Kind.COMMIT, RecordKind.MEMBER: Kind.MEMBER, RecordKind.CLASSIC: Kind.CLASSIC}
+
+
+def name_of(write: int) -> str:
+    """The name of the model's write with that number: a letter."""
+    return chr(ord("a") + write)
+
+
+def number_of(name: str) -> int:
+    """The number of the write with that name."""
+    return ord(name) - ord("a")
+
+
+def project(view: CoordinatedView, writes: int) -> dict[str, Any]:
+    """The values of all variables of the model, which has so many writes."""
+    controller, handled = view.cluster.controller, view.writes
+    rest = writes - len(handled)
+    active = [coordinator for coordinator in view.coordinators.values() if coordinator]
+    awaited = {number_of(name): offset for one in active for name, offset in one.deferred}
+    brokers = [
+        _of_broker(broker, writes) | _of_coordinator(view.coordinators[broker.number], writes)
+        for broker in view.cluster.brokers
+    ]
+    return {
+        "leader": controller.leader,
+        "leader_epoch": controller.leader_epoch,
+        "next_write": len(handled),
+        "kind": [KINDS[each.kind] for each in handled] + [Kind.NONE] * rest,
+        "handled_by": [each.broker for each in handled] + [NONE] * rest,
+        "answer": [_answer(each.answer) for each in handled] + [Answer.NONE] * rest,
+        "awaited_offset": [awaited.get(write, 0) for write in range(writes)],
+    } | {name: [broker[name] for broker in brokers] for name in brokers[0]}
+
+
+def _answer(error: Errors | None) -> Answer:
+    if error is None:
+        return Answer.NONE
+    return Answer.ACKNOWLEDGED if error is Errors.NONE else Answer.FAILED
+
+
+def _of_broker(view: BrokerView, writes: int) -> dict[str, Any]:
+    log = [number_of(GroupRecord.of(record.payload).name) for record in view.log]
+    return {
+        "known_epoch": view.leader_epoch,
+        "leads": view.leadership is not None,
+        "log": log + [NONE] * (writes - len(log)),
+        "log_end_offset": view.log_end_offset,
+        "high_watermark": view.high_watermark,
+    }
+
+
+def _of_coordinator(view: CoordinatorView | None, writes: int) -> dict[str, Any]:
+    """The variables of a broker's coordinator; one that is not active knows nothing."""
+    applied = {*view.group.commits, *view.group.members, view.group.converted_by} if view else set()
+    batch = view.batch if view else ()
+    return {
+        "is_active": view is not None,
+        "loaded_in": view.epoch if view else 0,
+        "applied": [name_of(write) in applied for write in range(writes)],
+        "batch": [name_of(write) in batch for write in range(writes)],
+        "last_written_offset": view.last_written_offset if view else 0,
+        "unload_is_queued": view is not None and view.unload_is_queued,
+        "is_listening": view is not None and view.is_listening,
+        "heard_high_watermark": (view.noted_high_watermark or 0) if view else 0,
+    }
+
+
+FETCHES, ADVANCES, LOADS = "follower_fetches", "leader_advances_high_watermark", "coordinator_loads"
+TIMED = (FETCHES, ADVANCES, LOADS)
+"""The steps that a cluster may be unable to take as the model does."""
+
+
+def why_no_cluster_follows(trace: Trace) -> str | None:
+    """The first step in which a cluster does something else, as a reason; None if there is none."""
+    replicas = range(trace.instance.configuration.replicas)
+    known = {(leader, follower): 0 for leader in replicas for follower in replicas}
+    for position, step in enumerate(trace.steps, start=1):
+        before, after = (State(trace.instance, trace.states[at]) for at in (position - 1, position))
+        leader = after.leader
+        if step.action == LOADS and not _is_valid(before, step.ordinals[0]):
+            return (
+                f"step {position} loads a log in which a record of a consumer group comes behind its conversion to a"
+                " classic group; Kafka's coordinator fails to load it, the model's does not"
+            )
+        if step.action == "broker_applies_leadership":
+            (broker,) = step.ordinals
+            if after.leads[broker] and not before.leads[broker]:
+                known |= {(broker, follower): NONE for follower in replicas}
+        fetches: tuple[int, ...] = ()
+        if step.action == FETCHES:
+            fetches = step.ordinals
+            if before.high_watermark[fetches[0]] > before.high_watermark[leader]:
+                return (
+                    f"in step {position}, broker {fetches[0]} fetches from a leader with a lower high watermark, and"
+                    " keeps its own; a follower of a cluster takes its leader's"
+                )
+        elif step.action == ADVANCES:
+            fetches = tuple(follower for follower in replicas if not _diverges(before, follower))
+        known |= {(leader, follower): before.log_end_offset[follower] for follower in fetches}
+        reached = min(known[leader, follower] for follower in replicas if follower != leader)
+        if fetches and after.high_watermark[leader] != max(reached, before.high_watermark[leader]):
+            return (
+                f"in step {position}, the followers of broker {leader} have told it that all have {max(reached, 0)}"
+                f" records, and its high watermark is {after.high_watermark[leader]}; a cluster's leader advances it at"
+                " once, and no further"
+            )
+    return None
+
+
+def _log_of(state: State, broker: int) -> list[int]:
+    return [state.log[broker][offset] for offset in range(state.log_end_offset[broker])]
+
+
+def _diverges(state: State, follower: int) -> bool:
+    """Whether a follower's log has what the leader's has not."""
+    log = _log_of(state, follower)
+    return log != _log_of(state, state.leader)[: len(log)]
+
+
+def _is_valid(state: State, broker: int) -> bool:
+    """Whether only commits come behind the conversion of the group in the log of a broker."""
+    kinds = [state.kind[write] for write in _log_of(state, broker)]
+    return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
+
+
+REPLICATION = "4.0"
+"""The generation of the brokers below the coordinators. What they do here is the same in all releases since."""
+
+MOST_FETCHES = 8
+"""A follower needs fewer fetches to find where its log diverges from the leader's."""
+
+
+def switches_of(instance: Instance) -> Switches:
+    """The switches of a cluster that behaves like the model."""
+    given = instance.configuration
+    return replace(
+        generation(REPLICATION),
+        LISTENS_AS_FOLLOWER=bool(given.LISTENS_AS_FOLLOWER),
+        FLUSHES_EMPTY_BATCH=bool(given.FLUSHES_EMPTY_BATCH),
+        APPENDS_IN_ITS_EPOCH=bool(given.APPENDS_IN_ITS_EPOCH),
+    )
+
+
+class CoordinatorDriver:
+    """Replays traces one after the other, each on a new cluster. The methods are those of `System` (system.py)."""
+
+    cluster: CoordinatedCluster
+
+    def __init__(self, bug: str | None = None) -> None:
+        """With `bug`, the clusters have a seeded bug."""
+        self.bug = bug
+
+    def begin(self, trace: Trace) -> None:
+        """Create a cluster whose broker 0 leads an empty log, and has an active coordinator."""
+        self.configuration, self.handled = trace.instance.configuration, 0
+        self.cluster = CoordinatedCluster(switches_of(trace.instance), self.configuration.replicas, self.bug)
+
+    def take(self, step: Step) -> None:
+        """Take the next step of the trace. Raises ClusterError if the cluster cannot take it."""
+        take: Callable[..., object] = getattr(self, step.action)
+        take(*step.ordinals)
+
+    def observe(self) -> dict[str, Any]:
+        """The values of all variables of the model."""
+        return project(self.cluster.observe_coordinators(), self.configuration.writes)
+
+    # ------------------------------------------------------------------------------------------------- the coordinators
+
+    def coordinator_handles_commit(self, broker: int) -> None:
+        self._write(broker, RecordKind.COMMIT)
+
+    def coordinator_handles_member(self, broker: int) -> None:
+        self._write(broker, RecordKind.MEMBER)
+
+    def coordinator_converts_group(self, broker: int) -> None:
+        self._write(broker, RecordKind.CLASSIC)
+
+    def _write(self, broker: int, kind: RecordKind) -> None:
+        self.cluster.write(broker, kind, name_of(self.handled))
+        self.handled += 1
+
+    def coordinator_flushes_batch(self, broker: int) -> None:
+        self.cluster.coordinator_of(broker).flush()
+
+    def coordinator_handles_high_watermark(self, broker: int) -> None:
+        self.cluster.coordinator_of(broker).handle_high_watermark()
+
+    def coordinator_unloads(self, broker: int) -> None:
+        """The events up to the last unloading are handled."""
+        coordinator = self.cluster.coordinator_of(broker)
+        while any(event.kind is EventKind.UNLOAD for event in coordinator.queue):
+            coordinator.handle_event()
+
+    def coordinator_loads(self, broker: int) -> None:
+        """All events are handled: those before the last loading change nothing that lasts."""
+        coordinator = self.cluster.coordinator_of(broker)
+        while coordinator.queue:
+            coordinator.handle_event()
+
+    coordinator_stays = coordinator_loads
+
+    # -------------------------------------------------------------------------------------------------- the replication
+
+    def controller_elects(self, elected: int) -> None:
+        self.cluster.move_leadership(elected)
+
+    def broker_applies_leadership(self, broker: int) -> None:
+        """The broker reads the metadata log to its end."""
+        images = [
+            message.number
+            for message in self.cluster.messages()
+            if message.destination == broker and isinstance(message.payload, MetadataImage)
+        ]
+        for number in images[:-1]:
+            self.cluster.drop(number)
+        self.cluster.deliver(images[-1])
+
+    def follower_truncates(self, follower: int) -> None:
+        for _ in range(MOST_FETCHES):
+            ends = self._log_of(follower)
+            if ends == self._log_of(self._leader())[: len(ends)]:
+                return
+            self._fetch(follower)
+        raise ClusterError(f"follower {follower} does not stop truncating")
+
+    def follower_fetches(self, follower: int) -> None:
+        """The follower fetches until it has the next record, or a higher high watermark."""
+        before = self.cluster.observe_broker(follower)
+        for _ in range(MOST_FETCHES):
+            self._fetch(follower)
+            after = self.cluster.observe_broker(follower)
+            if (before.log_end_offset, before.high_watermark) != (after.log_end_offset, after.high_watermark):
+                return
+        raise ClusterError(f"follower {follower} fetches nothing new from broker {self._leader()}")
+
+    def leader_advances_high_watermark(self) -> None:
+        """Every follower fetches, and the responses are lost, but for those that say where logs diverge."""
+        for follower in self.cluster.brokers:
+            while follower != self._leader() and self._sends_fetch(follower).diverging_epoch is not None:
+                acts.apply(self.cluster, follower, self._leader())
+            if follower != self._leader():
+                response = acts.response_in_flight(self.cluster, follower, self._leader())
+                self.cluster.drop(response.number if response else -1)
+
+    def _fetch(self, follower: int) -> None:
+        self._sends_fetch(follower)
+        acts.apply(self.cluster, follower, self._leader())
+
+    def _sends_fetch(self, follower: int) -> FetchResponse:
+        """A follower sends a fetch, which the leader answers; the response, which is in flight."""
+        leader = self._leader()
+        if acts.ask(self.cluster, follower, leader) is None:
+            acts.complete_parked_fetch(self.cluster, leader, follower)
+        response = acts.response_in_flight(self.cluster, follower, leader)
+        if response is None or not isinstance(response.payload, FetchResponse):
+            raise ClusterError(f"broker {leader} does not answer the fetch of broker {follower}")
+        return response.payload
+
+    def _leader(self) -> int:
+        leader = self.cluster.controller_metadata().leader
+        if leader is None:
+            raise ClusterError("the partition has no leader")
+        return leader
+
+    def _log_of(self, broker: int) -> tuple[str, ...]:
+        return acts.payloads(self.cluster, broker)

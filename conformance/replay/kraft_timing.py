@@ -1,0 +1,332 @@
+"""When brokers read the metadata log, and in which order replicas are assigned, so that a cluster follows a trace.
+
+In:  a trace of `kafka` with KRaft. In the model, a broker knows the partition's record of some partition epoch, a
+     leader proposes a follower for the ISR whatever it has read of the brokers, and any valid broker is elected.
+Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or
+     UntimelyError: no timing or no order makes a cluster follow the trace.
+
+Each broker reads as late as it can: the log only grows, so that it can read on whenever it has to. The order of the
+records of one change is Kafka's: a broker is fenced after the partition has changed, and it is unfenced or begins to
+shut down before. Kafka elects the first valid replica, a preferred election the first replica of all, and an unclean
+election the first active replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced,
+handleBrokerUnfenced, handleBrokerInControlledShutdown; ClusterControlManager.registerBroker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from isrcheck.conformance.implemented import UntimelyError
+from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch, LeaderChoice
+from isrcheck.models.language import NONE
+from isrcheck.models.language.model import Step
+from isrcheck.models.run import State
+
+FENCE = ("controller_fences_broker", "controller_fences_leader", "controller_fences_last_leader")
+SHUT_DOWN = ("broker_asks_to_shut_down", "leader_asks_to_shut_down", "last_leader_asks_to_shut_down")
+UNFENCE = "controller_unfences_broker"
+STOP = "broker_shuts_down"
+UNREGISTER = "controller_unregisters_broker"
+CONFIGURE = "operator_changes_min_insync_replicas"
+RESTART = "broker_restarts"
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The metadata after one record: the partition epoch, and for each broker whether it is fenced, whether it shuts
+    down, and the number of its registered process; and how often min.insync.replicas was changed.
+    """
+
+    partition_epoch: int
+    is_fenced: tuple[bool, ...]
+    is_shutting_down: tuple[bool, ...]
+    processes: tuple[int, ...]
+    configurations: int = 0
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker may join the ISR."""
+        return not self.is_fenced[broker] and not self.is_shutting_down[broker]
+
+
+class MetadataLog:
+    """The metadata after each record, by offset."""
+
+    def __init__(self, first: State) -> None:
+        replicas = int(first.replicas)
+        nobody = (False,) * replicas
+        self.log = [Metadata(0, nobody, nobody, (1,) * replicas)]
+
+    @property
+    def end(self) -> int:
+        """The offset of the last record."""
+        return len(self.log) - 1
+
+    def offsets(self, partition_epoch: int, least: int) -> range:
+        """The offsets from `least` on at which the partition has had this epoch so far."""
+        found = [offset for offset, one in enumerate(self.log) if one.partition_epoch == partition_epoch]
+        return range(max(least, found[0]), found[-1] + 1) if found else range(0)
+
+    def note(self, step: Step, before: State, after: State) -> None:
+        """Append what a step writes."""
+        if step.action == CONFIGURE:
+            now = self.log[-1]
+            epoch = int(after.controller_partition_epoch)
+            self.log.append(replace(now, partition_epoch=epoch, configurations=now.configurations + 1))
+            return
+        if step.action in (*FENCE, STOP, RESTART, UNREGISTER):
+            self._change_partition(after)
+            self._change_broker(step, after)
+        elif step.action == UNFENCE or step.action in SHUT_DOWN:
+            self._change_broker(step, after)
+            self._change_partition(after)
+        else:
+            self._change_partition(after)
+
+    def _change_partition(self, after: State) -> None:
+        epoch = int(after.controller_partition_epoch)
+        if epoch != self.log[-1].partition_epoch:
+            self.log.append(replace(self.log[-1], partition_epoch=epoch))
+
+    def _change_broker(self, step: Step, after: State) -> None:
+        broker, now = step.ordinals[0], self.log[-1]
+        started = step.action == RESTART
+        self.log.append(
+            replace(
+                now,
+                is_fenced=_with(now.is_fenced, broker, bool(after.is_fenced[broker])),
+                is_shutting_down=_with(now.is_shutting_down, broker, bool(after.is_shutting_down[broker])),
+                processes=tuple(one + (started and r == broker) for r, one in enumerate(now.processes)),
+            )
+        )
+
+
+def _with(flags: Sequence[bool], broker: int, flag: bool) -> tuple[bool, ...]:
+    return tuple(flag if r == broker else one for r, one in enumerate(flags))
+
+
+ELECT_WITHOUT = ("controller_fences_leader", "leader_asks_to_shut_down")
+REQUESTS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
+REASSIGNED = (
+    "controller_reassigns_without_leader",
+    "controller_cancels_without_leader",
+    "controller_completes_reassignment",
+)
+ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "controller_elects_unclean")
+
+
+def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
+    """The order of the replicas. Raises UntimelyError if there is none.
+
+    An administrator names replicas in this order, too; those that are to be removed come last until they are, by
+    number, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
+    PartitionReassignmentRevert.
+    """
+    replicas = range(int(states[0].replicas))
+    is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
+    orders = [tuple(replicas)] if is_fixed else [*permutations(replicas)]
+    fitting = {order: [r for r in order if is_assigned(states[0], r)] for order in orders}
+    for position, step in enumerate(steps, start=1):
+        before, after = states[position - 1], states[position]
+        fitting = {order: _assigned_by(step, order, assigned, after) for order, assigned in fitting.items()}
+        elected, others = _elected(step, before)
+        if elected is not None:
+            fitting = {
+                order: assigned
+                for order, assigned in fitting.items()
+                if next((r for r in assigned if r in {elected, *others}), None) == elected
+            }
+        if not fitting:
+            raise UntimelyError(
+                f"step {position} elects broker {elected}, but Kafka takes the first valid replica in the order of the"
+                " assignment, and an earlier election needs another order; the model elects any valid one"
+            )
+    return next(iter(fitting))
+
+
+def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], after: State) -> list[int]:
+    """The replicas as they are assigned after a step, in order."""
+    if step.action in REQUESTS:
+        target = [r for r in order if step.ordinals[0] >> r & 1]
+        assigned = [*target, *sorted({*assigned} - {*target})]
+    return [r for r in assigned if is_assigned(after, r)]
+
+
+def is_valid(state: State, broker: int, leaving: int = NONE) -> bool:
+    """Whether a broker may lead once another one has left the ISR. Kafka: isValidNewLeader."""
+    if broker == leaving or not is_active(state, broker):
+        return False
+    nobody = not any(state.controller_isr[r] for r in range(state.replicas) if r != leaving)
+    return bool(state.controller_isr[broker] or (nobody and state.eligible_leader_replicas[broker]))
+
+
+def is_assigned(state: State, broker: int) -> bool:
+    """Whether the partition is assigned to a broker; without reassignments, it is assigned to all."""
+    return not state.reassignments or bool(state.is_assigned[broker])
+
+
+def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
+    """The broker that a step elects by the order, and those that Kafka would have elected if they came first."""
+    replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
+    if step.action in ELECT_WITHOUT:
+        leaving, elected = step.ordinals
+        return elected, {r for r in replicas if is_valid(before, r, leaving)}
+    if step.action in REASSIGNED:
+        active = [r for r in range(before.replicas) if is_active(before, r)]
+        return step.ordinals[-1], {r for r in active if _stays(step, before, r)}
+    if step.action == "controller_elects_preferred":
+        leads = before.controller_leader != NONE and is_valid(before, before.controller_leader)
+        return step.ordinals[0], set(replicas) if leads else {r for r in replicas if is_valid(before, r)}
+    if step.action == "controller_elects_unclean":
+        return step.ordinals[0], {r for r in replicas if not before.is_fenced[r] and not before.is_shutting_down[r]}
+    return None, set()
+
+
+def _stays(step: Step, before: State, broker: int) -> bool:
+    """Whether a broker is in the ISR after a change of the replicas that removes the leader."""
+    if step.action == "controller_cancels_without_leader":
+        return bool(before.controller_isr[broker] and not before.is_adding[broker])
+    if step.action == "controller_completes_reassignment":
+        return bool(before.requested_isr[step.ordinals[0]][broker] and not before.is_removing[broker])
+    return bool(before.controller_isr[broker] and step.ordinals[0] >> broker & 1)
+
+
+def is_active(state: State, broker: int) -> bool:
+    """Whether a broker is neither fenced nor shuts down."""
+    return not state.is_fenced[broker] and not state.is_shutting_down[broker]
+
+
+READ = "broker_applies_metadata"
+DROP = "broker_drops_metadata"
+FETCH = "leader_handles_fetch"
+LATE_FETCH = "leader_handles_late_fetch"
+CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
+READ_CONFIGURATION = "broker_reads_configuration"
+TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
+"""The actions whose steps a cluster with KRaft can take only with suitable timing."""
+
+
+@dataclass(frozen=True)
+class KraftTiming:
+    """`reads`: before a step, these brokers read the metadata log up to these offsets. `assignment`: the replicas in
+    order. Without KRaft, nothing is read, and the order does not matter.
+    """
+
+    reads: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    assignment: tuple[int, ...] = ()
+
+
+def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
+    """The timing of these steps. Raises UntimelyError if there is none."""
+    return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
+
+
+class _Reading:
+    """How far the brokers have read; a broker that is down keeps what it has told last."""
+
+    def __init__(self, first: State) -> None:
+        self.log = MetadataLog(first)
+        self.read = dict.fromkeys(range(first.replicas), 0)
+        self.shutdown_at: dict[int, int] = {}
+        self.late_process: dict[tuple[int, int], int] = {}
+
+    def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
+        """What is read before each step, by its position."""
+        found = {}
+        for position, step in enumerate(steps, start=1):
+            before, after = states[position - 1], states[position]
+            wanted = self._before(position, step, before, after)
+            for broker, offset in wanted.items():
+                self._must_not_pass_configuration(position, step, broker, offset, after)
+            found[position] = {broker: offset for broker, offset in wanted.items() if offset != self.read[broker]}
+            self.read |= found[position]
+            if step.action in CRASH_WHILE_FETCHING:
+                follower, leader = step.ordinals
+                self.late_process[leader, follower] = self.log.log[-1].processes[follower]
+            self.log.note(step, before, after)
+            if step.action in SHUT_DOWN:
+                self.shutdown_at[step.ordinals[0]] = self.log.end
+            if step.action == RESTART:
+                self.read[step.ordinals[0]] = self.log.end
+        return found
+
+    def _before(self, position: int, step: Step, before: State, after: State) -> dict[int, int]:
+        if step.action in (READ, DROP):
+            broker, partition_epoch = step.ordinals
+            return {broker: self.log.offsets(partition_epoch, self.read[broker])[0]}
+        if step.action == READ_CONFIGURATION:
+            broker = step.ordinals[0]
+            known = self.log.log[self.read[broker]].configurations
+            for offset in self.log.offsets(int(before.metadata_position[broker]), self.read[broker]):
+                if self.log.log[offset].configurations > known:
+                    return {broker: offset}
+            raise UntimelyError(f"step {position} lets a broker read a configuration without the record with it")
+        if step.action in (FETCH, LATE_FETCH) and _proposes(step, before, after):
+            return self._before_proposal(position, step, before)
+        if step.action == STOP:
+            return self._before_stop(position, step.ordinals[0], before)
+        return {}
+
+    def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
+        """A broker reads the metadata log in order. In the model, it reads a change of min.insync.replicas in a step of
+        its own, or with a record of the partition.
+        """
+        if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
+            raise UntimelyError(
+                f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
+                " is behind a change of min.insync.replicas, which it has not read in the trace"
+            )
+
+    def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
+        """The leader has to have read that the follower is active, and since 3.5 that the process which has fetched is
+        registered; but nothing about the partition that it does not know yet.
+        """
+        leader, follower = step.ordinals
+        is_late = step.action == LATE_FETCH
+        process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]
+        if is_late and before.fetch[follower][leader] != Fetch.NONE:
+            raise UntimelyError(
+                f"step {position} lets a fetch of the follower's new process take effect in the middle of a late fetch,"
+                " but that fetch was handled before; a leader holds its lock meanwhile"
+            )
+        offsets = self.log.offsets(int(before.metadata_position[leader]), self.read[leader])
+        check = before.BROKER_STATE_CHECK
+        for offset in offsets:
+            if _is_eligible(self.log.log[offset], follower, process, check):
+                return {leader: offset}
+        raise UntimelyError(
+            f"step {position} lets broker {leader} propose broker {follower} for the ISR; it has read that this one is"
+            " fenced or shuts down, or has not read of its registration, and does not propose it"
+        )
+
+    def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
+        """The active brokers have to tell that they have read what the shutdown has changed, unless the broker stops at
+        once."""
+        if before.is_fenced[broker] or not before.is_shutting_down[broker]:
+            return {}
+        found, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
+        for other in range(before.replicas):
+            if now.is_active(other) and self.read[other] < least:
+                if not before.is_up[other]:
+                    raise UntimelyError(
+                        f"step {position} stops broker {broker} before broker {other}, which is down and not fenced,"
+                        " has told that it has read of the shutdown; the controller waits for it"
+                    )
+                found[other] = least
+        return found
+
+
+def _proposes(step: Step, before: State, after: State) -> bool:
+    leader = step.ordinals[0]
+    return bool(
+        before.alter_partition[leader] == AlterPartition.NONE and after.alter_partition[leader] != AlterPartition.NONE
+    )
+
+
+def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
+    """Kafka: Partition.isReplicaIsrEligible."""
+    if check == BrokerStateCheck.NONE:
+        return True
+    is_registered = metadata.processes[follower] == process
+    return metadata.is_active(follower) and (is_registered or check < BrokerStateCheck.BROKER_EPOCH)
