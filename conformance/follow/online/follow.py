@@ -401,9 +401,7 @@ class _Following:
         limits = self.budget.limits(Limits(None, self.memory // 2))
         script = Script(chunk.recording, self.instance)
         search = ChunkSearch(
-            *(chunk, script, self.instance, self.kernel, True, limits, self._tell),
-            has_guard=self.window.has_guard,
-            keeping=self.promise,
+            chunk, script, self.kernel, limits, self._tell, has_guard=self.window.has_guard, keeping=self.promise
         )
         if self.possible is None:
             search.begin_first()
@@ -415,10 +413,10 @@ class _Following:
         search.follow()
         self.most = max(self.most, search.peak)
         self.states += search.total
-        self.generated += search.generated
+        self.generated += search.expander.generated
         self.has_broken |= search.has_broken
-        if search.rules.left_out is not None and self.left_out is None:
-            self.left_out = f"{search.rules.left_out}, from about line {chunk.original[0].number} on"
+        if search.guard.left_out is not None and self.left_out is None:
+            self.left_out = f"{search.guard.left_out}, from about line {chunk.original[0].number} on"
         return search
 
     def _tell(self, progress: SearchProgress) -> None:

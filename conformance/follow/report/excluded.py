@@ -165,7 +165,7 @@ class _Exclusion:
         self.claims = search.claims.of_line[search.furthest]
         self.line: Line = search.script.stages[search.furthest].line
         self.nodes = search.nodes_waiting()
-        states, monitors = search.of_nodes(self.nodes)
+        states, monitors = search.nodes.of(self.nodes)
         self.false = [claim for claim in self.claims if not claim.is_true(states, monitors).any()]
         distances = self._distances(states, monitors)
         self.least = int(distances.min()) if len(distances) else 0
@@ -185,7 +185,7 @@ class _Exclusion:
         """The report."""
         if not len(self.nodes):
             return
-        states, _ = self.search.of_nodes(self.nodes)
+        states, _ = self.search.nodes.of(self.nodes)
         yield from self.line.rules(self.false, states, self.search.claims.places[self.search.furthest])
         yield from self._ended()
         candidates = self._candidates()
@@ -203,8 +203,8 @@ class _Exclusion:
         for claim in self.false:
             found: Counter[tuple[str, str]] = Counter()
             for node in self.chosen:
-                nodes, steps = self.search.trail(int(node))
-                true = np.flatnonzero(claim.is_true(*self.search.of_nodes(np.array(nodes))))
+                nodes, steps = self.search.nodes.trail(int(node))
+                true = np.flatnonzero(claim.is_true(*self.search.nodes.of(np.array(nodes))))
                 if len(true):
                     last = int(true[0])
                     step = self.instance.spell_step(self.instance.step(steps[last - 1]))
@@ -215,7 +215,7 @@ class _Exclusion:
 
     def _passed(self, node: int) -> str:
         """The last line that was passed at this node; empty if none was."""
-        _, monitors = self.search.of_nodes(np.array([node]))
+        _, monitors = self.search.nodes.of(np.array([node]))
         passed = int(self.search.monitor.passed.read(monitors)[0])
         return self.search.script.stages[passed - 1].line.spot if passed else ""
 
@@ -224,7 +224,7 @@ class _Exclusion:
     def _candidates(self) -> list[tuple[str, str]]:
         """The steps that come nearest to the line, those with the fewest false guards first; and their reasons."""
         layout = self.search.cells.layout
-        states, monitors = self.search.of_nodes(self.chosen)
+        states, monitors = self.search.nodes.of(self.chosen)
         tried: list[tuple[int, Step, Cells, Tried]] = []
         for row, words in enumerate(states):
             cells = layout.unpack([int(word) for word in words])

@@ -40,7 +40,7 @@ from isrcheck.conformance.follow.recorded.states import Claim, Variable, alters_
 from isrcheck.conformance.follow.search.promises import Failure, failures_of
 from isrcheck.conformance.follow.search.rules import Dropped
 from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script
-from isrcheck.conformance.follow.search.search import ObservationSearch, Progress
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch, Progress
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
@@ -64,11 +64,11 @@ class Unknown:
 
 def hint(search: ObservationSearch) -> str:
     """The sentence; empty if the states do not differ in anything that a line can say."""
-    nodes = search.nodes()
-    passed = search.monitor.passed.read(nodes[:, search.words])
+    states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
+    passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
     rows = np.flatnonzero(passed == stage)
-    chosen = nodes[rows[:: 1 + len(rows) // MOST_STATES], : search.words]
+    chosen = states[rows[:: 1 + len(rows) // MOST_STATES]]
     found = [(_bits(search, chosen, one), one) for one in _unknown(search)]
     bits, most = max(found, key=lambda pair: pair[0])
     if not bits:
@@ -399,17 +399,11 @@ class _Following:
             raise UsageError(f"{self.path}: {error}") from None
         script = Script(recording, instance)
 
-        def search(
-            memory: int, *, keeps_promises: bool = False, in_time: Dropped | None = None, finds_line: bool = False
-        ) -> ObservationSearch:
-            return ObservationSearch(
-                *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
-                keeps_promises=keeps_promises,
-                in_time=in_time,
-                finds_line=finds_line,
-            )
+        def search(memory: int, manner: Manner) -> ObservationSearch:
+            limits = self.budget.limits(Limits(None, memory))
+            return ObservationSearch(script, kernel, self.is_idempotent, limits, self.report, manner)
 
-        self.search = first = search(self.budget.memory, finds_line=True)
+        self.search = first = search(self.budget.memory, Manner())
         first.run()
         self.leaves_out |= first.last is None and first.leaves_out
         if first.stopped is not None and first.last is None:
@@ -420,11 +414,12 @@ class _Following:
         del first  # its states
         return self.preferred(search)
 
-    def preferred(self, search: Callable[..., ObservationSearch]) -> Explained:
+    def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
         """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
-            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
+            manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)
+            further = search(min(self.budget.memory, FURTHER_BYTES), manner)
             further.run()
             return further
 
@@ -476,14 +471,16 @@ class _Following:
 def _rejected(search: ObservationSearch) -> Rejected:
     """The outcome of a search that has tried everything, and found no path."""
     recording = search.script.recording
-    states, monitors = search.waiting()
+    states, monitors = search.nodes.of(search.nodes_waiting())
     unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
     line = recording.lines[search.furthest]
     return Rejected(recording, search.instance, line, len(states), unmet, _effort(search), search)
 
 
 def _effort(search: ObservationSearch) -> Effort:
-    return Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
+    return Effort(
+        tuple(search.counts()), search.expander.generated, search.clock.seconds, search.nodes.store.bytes_used
+    )
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:

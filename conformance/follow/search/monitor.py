@@ -235,6 +235,9 @@ class Claims:
             )
             for position, stage in enumerate(script.stages)
         ]
+        self.passing = np.array([*(line.passing for line in recording.lines), -1], np.int64)
+        """When a path passes each line, and -1 after the last one."""
+
         self.of_line = [tuple(line.claims(place)) for line, place in zip(recording.lines, self.places, strict=True)]
 
     def hold(self, position: int, states: Words, monitors: Words) -> Truths:

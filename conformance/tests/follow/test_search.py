@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.recorded.recording import Recording, folded, re
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording, hint
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.models.messages.errors import UsageError
@@ -28,11 +28,8 @@ from isrcheck.models.messages.errors import UsageError
 
 def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:
     instance = instance_for(size_of(recording), protocol, {}, {}, 1)
-    found = ObservationSearch(
-        *(Script(recording, instance), instance, kernel_of(instance), True, Limits()),
-        keeps_promises=keeps_promises,
-        most_broad=most_broad,
-    )
+    manner = Manner(keeps_promises=keeps_promises, most_broad=most_broad)
+    found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, Limits(), manner=manner)
     found.run()
     return found
 
@@ -218,7 +215,7 @@ def test_the_line_before_which_most_states_wait_is_named(tmp_path: Path) -> None
         text,
     )
     assert told is not None
-    passed = found.monitor.passed.read(found.nodes()[:, found.words])
+    passed = found.monitor.passed.read(found.nodes.monitors())
     waiting = np.bincount(passed)[: found.lines]
     assert int(told[1].replace(",", "")) == waiting.max()
     assert int(told[2].replace(",", "")) == len(passed)

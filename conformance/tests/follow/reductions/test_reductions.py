@@ -29,7 +29,7 @@ from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.search import search as searching
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
 from isrcheck.conformance.follow.search.script import NEVER, SHUTDOWNS, Script
-from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -183,9 +183,10 @@ def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch 
         script = Script(recording, instance)
     except UsageError:
         return None
-    found = ObservationSearch(script, instance, kernel_of(instance), True, Limits(memory=1 << 28), clears=not is_whole)
+    manner = Manner(clears=not is_whole)
+    found = ObservationSearch(script, kernel_of(instance), True, Limits(memory=1 << 28), manner=manner)
     if is_whole:
-        found.foreseen = Everything(script, found.cells, found.monitor)
+        found.checks.foreseen = Everything(script, found.cells, found.monitor)
     found.run()
     assert found.stopped is None
     return found
@@ -232,15 +233,15 @@ def is_of_model(search: ObservationSearch) -> bool:
     """
     if search.last is None:
         return True
-    path, (nodes, _) = search.path(), search.trail(search.last)
+    path, (nodes, _) = search.path(), search.nodes.trail(search.last)
     cells, before = search.instance.initial_states[path.initial], 0
-    _, monitors = search.of_nodes(np.array(nodes[::-1]))
+    _, monitors = search.nodes.of(np.array(nodes[::-1]))
     for number, (passed, step) in enumerate(zip(path.passed, (None, *path.steps), strict=True)):
         after = cells if step is None else take(search.instance, cells, search.instance.step(step))
         if after is None:
             return False
         cells = restored(search, after)
-        packed = np.array([search.kernel.layout.pack(cells)], np.uint64)
+        packed = np.array([search.cells.layout.pack(cells)], np.uint64)
         for stage in range(before, passed):
             is_fault = search.script.stages[stage].line.passing == Passing.BY_A_STEP
             if not is_fault and not search.claims.hold(stage, packed, monitors[number : number + 1]).all():

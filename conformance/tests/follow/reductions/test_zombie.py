@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, RejectedAfter, follow_recording
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.traces.format.certify import certify
 
@@ -85,12 +85,11 @@ def test_a_zombie_that_shows_what_is_not_committed_is_rejected(tmp_path: Path) -
     recording = read_recording(path)
     instance = instance_for(size_of(recording), "4.1", {}, {}, 1)
     limits = Limits(seconds=SECONDS, memory=MEMORY)
-    found = ObservationSearch(
-        *(Script(recording, instance), instance, kernel_of(instance), True, limits), finds_line=False
-    )
+    manner = Manner(finds_line=False)
+    found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, limits, manner=manner)
     found.run()
     assert (found.is_exhausted, found.stopped, found.last) == (True, None, None)
-    assert (found.store.count, recording.lines[found.furthest].number) == (127_279, 33)
+    assert (found.nodes.store.count, recording.lines[found.furthest].number) == (127_279, 33)
 
 
 def test_it_is_rejected_although_a_limit_ends_the_search_for_the_line(tmp_path: Path) -> None:
