@@ -86,3 +86,16 @@ conform: logs/b-binary.ndjson:1: the file ends in the middle of this line; get t
 conform: logs/d-cut.ndjson:31: the file ends in the middle of this line; get the rest, or remove the line
 conform: logs/h-bug-then-damage.ndjson:203: "number" is missing; docs/conformance.md describes the lines of a log
 """
+
+
+def table(text: str) -> list[tuple[list[str], str]]:
+    """Rows of words and a sentence: `words | sentence`, or with the sentence in indented lines; # begins a comment."""
+    rows: list[tuple[list[str], str]] = []
+    for line in text.splitlines():
+        if line.startswith(" "):
+            words, sentence = rows.pop()
+            rows.append((words, f"{sentence} {line.strip()}".strip()))
+        elif not line.startswith("#"):
+            words_of_line, _, sentence = line.partition(" | ")
+            rows.append((words_of_line.split(), sentence))
+    return rows
