@@ -55,12 +55,10 @@ def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
         yield small.position([min(one, size - 1) for one, size in zip(index, small.sizes, strict=True)])
 
 
-FROM_THE_RECORDING = (
-    *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
-    *("power_losses", "disk_losses", "delete_records", "transactions"),
-    *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
-    *("start", "start_isr", "start_assignment", "common_records", "brokers_down"),
-)
+AT_THE_START = ("start", "start_isr", "common_records", "brokers_down")
+ROOM = ("replicas", "records", "log_size", "elections", "partition_changes", "delete_records", "transactions")
+FAULTS_SEEN = ("crashes", "bounces", "preferred_elections", "power_losses", "disk_losses", "fencings", "shutdowns")
+FROM_THE_RECORDING = ROOM + FAULTS_SEEN + ("reassignments", "late_fetches", "start_assignment", *AT_THE_START)
 """The configuration entries that only the recording determines; it may also determine `acks`."""
 
 FENCINGS_OF_A_FREEZE = 3

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.sampling import exhaustive, sampled
-from conformance.tests.support.follow import table
+from conformance.tests.support import follow
+from conformance.tests.support.follow import followed, table, without_line
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.recorder.plan import Plan
-from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
+from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, OF_ADMINISTRATORS
 
 CAUGHT_ROWS = """\
@@ -130,17 +128,10 @@ process that ends has no fetch on its way. Walks and a history show them (replay
 @cache
 def recorded(protocol: str, seed: int, events: int, bug: Bug, *, is_seeded: bool) -> str:
     """The log of a run with what the bug needs, with or without the bug."""
-    stream = io.StringIO()
     name = bug.name.lower()
-    record(Plan(protocol, seed, events, given=GIVEN.get(bug, {}), bug=name if is_seeded else None), stream, "log")
+    plan = Plan(protocol, seed, events, given=GIVEN.get(bug, {}), bug=name if is_seeded else None)
     # The name of the bug is noted in the header, where nothing reads it.
-    return stream.getvalue().replace(f', "note": "bug: {name}"', "")
-
-
-def followed(tmp_path: Path, text: str) -> list[Outcome]:
-    path = tmp_path / "log.ndjson"
-    path.write_text(text, encoding="utf-8")
-    return list(follow_log(path))
+    return follow.recorded(plan).replace(f', "note": "bug: {name}"', "")
 
 
 def test_every_bug_is_rejected_or_has_a_reason() -> None:
@@ -160,7 +151,7 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
     assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
     assert outcome.verdict is Verdict.REJECTED
     assert sum(one.events for one in followed_by_then) + outcome.events + 1 == event
-    assert re.sub(r"\.py:\d+:", ".py:", str(outcome.candidates[0])).startswith(why)
+    assert without_line(str(outcome.candidates[0])).startswith(why)
     # It is the bug, and not the run: without it, so much follows and more.
     without = followed(tmp_path, recorded(protocol, seed, event, bug, is_seeded=False))
     assert {one.verdict for one in without} == {Verdict.FOLLOWS}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,36 +11,16 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import exhaustive, sampled
-from conformance.tests.support.follow import table
+from conformance.tests.support.follow import followed, lines_of, recorded, table, text_of, without_line
 from conformance.tests.support.replay import GENERATIONS, KRAFT
 from isrcheck.conformance.cluster.log.storage import FileStorage, StorageError
 from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
+from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.models.messages.errors import UsageError
 
 Said = dict[str, Any]
-
-
-def recorded(plan: Plan) -> str:
-    stream = io.StringIO()
-    record(plan, stream, "log")
-    return stream.getvalue()
-
-
-def lines_of(text: str) -> list[Said]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def text_of(lines: list[Said]) -> str:
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
-def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
-    path = tmp_path / "log.ndjson"
-    path.write_text(text, encoding="utf-8")
-    return list(follow_log(path, **limits))
 
 
 OF_KRAFT = {
@@ -152,124 +130,63 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.events, outcome.possible) == (Verdict.FOLLOWS, 30, 1)
 
 
-def without_line(text: str) -> str:
-    """Replace the line number of a guard, which changes with every comment in the model."""
-    return re.sub(r"\.py:\d+: ", ".py: ", text)
-
-
 IDEMPOTENT = {"enable_idempotence": "on"}
 NEW_EPOCHS = IDEMPOTENT | {"CLIENT_BUMPS_EPOCH": "on", "delete_records": "4"}
 READER = {"consumers": "1", "delete_records": "4", "auto_offset_reset": "none", "isolation_level": "read_committed"}
 MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
 
 
+CLIENTS_OF_RUNS = {
+    "retries with one request in flight": ("0.11", IDEMPOTENT),
+    "deleted records": ("0.11", IDEMPOTENT | {"delete_records": "4"}),
+    "too small ISR": ("2.1", IDEMPOTENT | {"min_insync_replicas": "3"}),
+    "epochs with renumbering": ("2.4", NEW_EPOCHS),
+    "consumer": ("2.1", {"consumers": "1", "delete_records": "6", "auto_offset_reset": "earliest"}),
+    "consumers of followers": ("2.4", {"consumers": "2", "delete_records": "4", "follower_fetching": "on"}),
+    "both": ("2.4", NEW_EPOCHS | READER),
+}
+"""The generation, and what is given besides."""
+
+TAKEN = """\
+retries with one request in flight
+  broker_saves_producer_state:26 producer_appends:23 producer_resends:12 request_fails:9
+deleted records
+  broker_saves_producer_state:14 follower_starts_over:1 leader_deletes_records:9 producer_appends:18
+  producer_begins_new_epoch:6 producer_resends:13 request_fails:11
+too small ISR
+  broker_saves_producer_state:17 producer_appends:19 producer_begins_new_epoch:1 producer_is_refused:2
+  producer_resends:22 request_fails:20
+epochs with renumbering
+  broker_saves_producer_state:22 leader_deletes_records:10 producer_appends:17 producer_begins_new_epoch:7
+  producer_resends:20 request_fails:19
+consumer
+  consumer_fetches:23 consumer_finds_nothing:2 consumer_is_out_of_range:2 leader_deletes_records:12
+  producer_appends:24
+consumers of followers
+  consumer_fetches:30 consumer_finds_nothing:6 consumer_follows_new_leader:15 consumer_is_out_of_range:8
+  consumer_is_sent_to_follower:8 consumer_returns_to_leader:4 leader_deletes_records:10 producer_appends:24
+both
+  broker_saves_producer_state:10 consumer_fetches:24 consumer_finds_nothing:1 consumer_follows_new_leader:10
+  leader_deletes_records:11 producer_appends:13 producer_begins_new_epoch:2 producer_resends:22 request_fails:21
+"""
+"""How often the steps of clients occur in such a run."""
+
+
 @pytest.mark.parametrize(
-    ("protocol", "given", "counts"),
-    [
-        exhaustive(
-            (
-                "0.11",
-                IDEMPOTENT,
-                {"broker_saves_producer_state": 26, "producer_appends": 23, "producer_resends": 12, "request_fails": 9},
-            )
-        ),
-        exhaustive(
-            (
-                "0.11",
-                IDEMPOTENT | {"delete_records": "4"},
-                {
-                    "broker_saves_producer_state": 14,
-                    "follower_starts_over": 1,
-                    "leader_deletes_records": 9,
-                    "producer_appends": 18,
-                    "producer_begins_new_epoch": 6,
-                    "producer_resends": 13,
-                    "request_fails": 11,
-                },
-            )
-        ),
-        (
-            "2.1",
-            IDEMPOTENT | {"min_insync_replicas": "3"},
-            {
-                "broker_saves_producer_state": 17,
-                "producer_appends": 19,
-                "producer_begins_new_epoch": 1,
-                "producer_is_refused": 2,
-                "producer_resends": 22,
-                "request_fails": 20,
-            },
-        ),
-        exhaustive(
-            (
-                "2.4",
-                NEW_EPOCHS,
-                {
-                    "broker_saves_producer_state": 22,
-                    "leader_deletes_records": 10,
-                    "producer_appends": 17,
-                    "producer_begins_new_epoch": 7,
-                    "producer_resends": 20,
-                    "request_fails": 19,
-                },
-            )
-        ),
-        exhaustive(
-            (
-                "2.1",
-                {"consumers": "1", "delete_records": "6", "auto_offset_reset": "earliest"},
-                {
-                    "consumer_fetches": 23,
-                    "consumer_finds_nothing": 2,
-                    "consumer_is_out_of_range": 2,
-                    "leader_deletes_records": 12,
-                    "producer_appends": 24,
-                },
-            )
-        ),
-        (
-            "2.4",
-            {"consumers": "2", "delete_records": "4", "follower_fetching": "on"},
-            {
-                "consumer_fetches": 30,
-                "consumer_finds_nothing": 6,
-                "consumer_follows_new_leader": 15,
-                "consumer_is_out_of_range": 8,
-                "consumer_is_sent_to_follower": 8,
-                "consumer_returns_to_leader": 4,
-                "leader_deletes_records": 10,
-                "producer_appends": 24,
-            },
-        ),
-        exhaustive(
-            (
-                "2.4",
-                NEW_EPOCHS | READER,
-                {
-                    "broker_saves_producer_state": 10,
-                    "consumer_fetches": 24,
-                    "consumer_finds_nothing": 1,
-                    "consumer_follows_new_leader": 10,
-                    "leader_deletes_records": 11,
-                    "producer_appends": 13,
-                    "producer_begins_new_epoch": 2,
-                    "producer_resends": 22,
-                    "request_fails": 21,
-                },
-            )
-        ),
-    ],
-    ids=[
-        *("retries with one request in flight", "deleted records", "too small ISR", "epochs with renumbering"),
-        *("consumer", "consumers of followers", "both"),
-    ],
+    ("case", "counts"),
+    sampled(
+        [(" ".join(words), counts) for words, counts in table(TAKEN)],
+        lambda row: row[0] in ("too small ISR", "consumers of followers"),
+    ),
+    ids=lambda value: value.partition(":")[0],
 )
-def test_runs_with_clients_follow_the_model(tmp_path: Path, protocol: str, given: Said, counts: dict[str, int]) -> None:
+def test_runs_with_clients_follow_the_model(tmp_path: Path, case: str, counts: str) -> None:
+    protocol, given = CLIENTS_OF_RUNS[case]
     text = recorded(Plan(protocol, seed=1, events=400, given=given))
     outcomes = followed(tmp_path, text)
     assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
     assert {outcome.largest for outcome in outcomes} == {1}
-    assert count_of(text, CLIENTS) == counts
+    assert " ".join(f"{action}:{count}" for action, count in count_of(text, CLIENTS).items()) == counts
 
 
 CLIENTS = ("producer", "request", "consumer", "broker_saves", "leader_deletes", "leader_mistakes", "follower_starts")

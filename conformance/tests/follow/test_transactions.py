@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.tests.sampling import exhaustive
-from conformance.tests.support.follow import table
+from conformance.tests.support.follow import followed, lines_of, recorded, table, text_of, without_line
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import MODELS
-from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.recorder.transactions import ModelGap, TransactionsPlan
-from isrcheck.conformance.follow.runs import Outcome, Verdict, follow_log
+from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
@@ -37,20 +34,8 @@ SWITCHED = {
 """For each generation, switches beside its own with which runs are recorded, too."""
 
 
-def recorded(plan: TransactionsPlan) -> str:
-    stream = io.StringIO()
-    record(plan, stream, "log")
-    return stream.getvalue()
-
-
-def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
-    path = tmp_path / "log.ndjson"
-    path.write_text(text, encoding="utf-8")
-    return list(follow_log(path, **limits))
-
-
 def events_of(text: str) -> list[dict[str, Any]]:
-    return [line for line in map(json.loads, text.splitlines()) if "number" in line]
+    return [line for line in lines_of(text) if "number" in line]
 
 
 def only_follows(tmp_path: Path, text: str, events: int) -> None:
@@ -90,12 +75,12 @@ def test_the_same_plan_gives_the_same_log_and_missing_events_are_bridged(tmp_pat
 
 
 def test_an_event_without_an_action_is_any_step_and_a_wrong_value_is_rejected(tmp_path: Path) -> None:
-    header, *lines = map(json.loads, recorded(TransactionsPlan("4.2", 1, events=20)).splitlines())
+    header, *lines = lines_of(recorded(TransactionsPlan("4.2", 1, events=20)))
     lines[7] |= {"action": None, "arguments": {}}
-    only_follows(tmp_path, "".join(json.dumps(line) + "\n" for line in (header, *lines)), 20)
+    only_follows(tmp_path, text_of([header, *lines]), 20)
     end = lines[11]["state"]["log_end_offset"]
     lines[11]["state"]["log_end_offset"] = [end[0] + 1, end[1]]
-    (outcome,) = followed(tmp_path, "".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    (outcome,) = followed(tmp_path, text_of([header, *lines]))
     assert (outcome.verdict, outcome.line) == (Verdict.REJECTED, 13)
     assert f"leads to log_end_offset[0] = {end[0]}, but {end[0] + 1} was observed" in str(outcome.candidates[0])
 
@@ -147,7 +132,7 @@ def first_rejection(tmp_path: Path, plan: TransactionsPlan) -> tuple[int, str]:
     *followed_by_then, outcome = followed(tmp_path, recorded(plan))
     assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
     assert outcome.verdict is Verdict.REJECTED
-    why = re.sub(r"\.py:\d+:", ".py:", str(outcome.candidates[0]))
+    why = without_line(str(outcome.candidates[0]))
     return sum(one.events for one in followed_by_then) + outcome.events + 1, why
 
 

@@ -67,6 +67,32 @@ def metadata(leader: int, *isr: int, epoch: int | None = None) -> dict[str, Any]
     return {"kind": "metadata", "leader": leader, "isr": list(isr), "leader_epoch": epoch}
 
 
+def record(leader: int, *isr: int, epoch: int, change: int) -> dict[str, Any]:
+    """Metadata of a partition after so many changes."""
+    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": change}
+
+
+def sent(value: str | None, **acks: str) -> dict[str, Any]:
+    return {"kind": "fault", "what": "send", "value": value, **acks}
+
+
+def log_end(broker: int, offset: int) -> dict[str, Any]:
+    return {"kind": "log_end", "broker": broker, "log_end_offset": offset}
+
+
+def high_watermark(broker: int, mark: int) -> dict[str, Any]:
+    return {"kind": "high_watermark", "broker": broker, "high_watermark": mark}
+
+
+def put_at(said: Any, key: str, value: Any) -> None:
+    """Change the value at a place of an object, such as `log.0.1`, to another one."""
+    *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
+    for step in steps:
+        said = said[step]
+    assert said[last] != value
+    said[last] = value
+
+
 def fault(what: str, broker: int) -> dict[str, Any]:
     return {"kind": "fault", "what": what, "broker": broker}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import disk, header, metadata, write
+from conformance.tests.support.observations import disk, header, log_end, metadata, sent, write
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
@@ -17,14 +17,6 @@ from isrcheck.conformance.follow.wire.convert import wire_observations
 STEADY = RECORDINGS / "wire" / "steady" / "wire.ndjson"
 
 BEGIN = (header(1, 1, 2), metadata(1, 1, 2, epoch=0))
-
-
-def sent(value: str) -> dict[str, Any]:
-    return {"kind": "fault", "what": "send", "value": value}
-
-
-def end(offset: int) -> dict[str, Any]:
-    return {"kind": "log_end", "broker": 2, "log_end_offset": offset}
 
 
 def holds(offset: int, value: str) -> dict[str, Any]:
@@ -39,7 +31,7 @@ def follow(path: Path, *lines: dict[str, Any]) -> Outcome:
     ("lines", "lost"),
     [
         ((sent("x"), sent("y"), disk(2, "y")), ["x"]),
-        ((sent("x"), end(1), sent("y"), holds(1, "y")), []),
+        ((sent("x"), log_end(2, 1), sent("y"), holds(1, "y")), []),
         ((sent("x"), sent("y"), sent("z"), holds(1, "z")), ["x"]),  # or y: either of them
         ((sent("x"), sent("y")), ["x", "y"]),
     ],
@@ -61,7 +53,7 @@ def test_what_no_way_explains_is_rejected(tmp_path: Path) -> None:
 
 
 def test_too_many_ways_are_not_decided(tmp_path: Path) -> None:
-    outcome = follow(tmp_path, *(sent(f"x{number}") for number in range(5)), end(6))
+    outcome = follow(tmp_path, *(sent(f"x{number}") for number in range(5)), log_end(2, 6))
     assert isinstance(outcome, Undecided)
     assert (outcome.why, outcome.exit_code) == ("sends", 3)
     assert "say of some whether they are acknowledged" in " ".join(" ".join(tell(outcome)).split())

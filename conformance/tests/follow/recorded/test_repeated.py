@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.observations import sent
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorded.lines import Acked, Sent
 from isrcheck.conformance.follow.recorded.recording import read_recording
@@ -19,10 +20,6 @@ from isrcheck.models.messages.errors import UsageError
 STEADY = RECORDINGS / "wire" / "steady"
 
 META: dict[str, Any] = {"kind": "metadata", "leader": 1, "leader_epoch": 0, "isr": [1, 2]}
-
-
-def sent(value: str | None) -> dict[str, Any]:
-    return {"kind": "fault", "what": "send", "value": value}
 
 
 def acked(value: str | None, offset: int | None = None) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def recordings(folder: Path, protocol: str) -> tuple[tuple[Path, tuple[str, int]
         path = write(folder / f"{protocol}-{name}", *lines)
         whole = searched(path, protocol, is_whole=True)
         if whole is not None:
-            found.append((path, answer(whole), whole.store.count))
+            found.append((path, answer(whole), whole.nodes.store.count))
     return tuple(found)
 
 

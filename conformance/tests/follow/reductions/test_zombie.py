@@ -11,7 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance.tests.support.observations import FREEZE, THAW, fault, header, metadata, write
+from conformance.tests.support.observations import (
+    FREEZE,
+    THAW,
+    disk,
+    fault,
+    header,
+    high_watermark,
+    log_end,
+    read,
+    record,
+    sent,
+    write,
+)
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.recorded.recording import read_recording
@@ -25,18 +37,10 @@ from isrcheck.traces.format.certify import certify
 MEMORY, SECONDS = 1 << 30, 120
 
 
-def record(leader: int, *isr: int, epoch: int, change: int) -> dict[str, Any]:
-    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": change}
-
-
 def written(*values: str, at: int) -> Iterator[dict[str, Any]]:
     for offset, value in enumerate(values, at):
-        yield {"kind": "fault", "what": "send", "value": value, "acks": "1"}
+        yield sent(value, acks="1")
         yield {"kind": "acked", "value": value, "offset": offset, "acks": "1"}
-
-
-def read(*values: str) -> dict[str, Any]:
-    return {"kind": "client_read", "records": [list(pair) for pair in enumerate(values)]}
 
 
 def zombie(before: int, meanwhile: int, after: int, *, shows_uncommitted: bool = False) -> Iterator[dict[str, Any]]:
@@ -50,8 +54,8 @@ def zombie(before: int, meanwhile: int, after: int, *, shows_uncommitted: bool =
     yield header(1, 1, 2, 3)
     yield record(1, 1, 2, 3, epoch=0, change=0)
     yield from written(*old, at=0)
-    yield from ({"kind": "log_end", "broker": broker, "log_end_offset": before} for broker in (2, 3))
-    yield {"kind": "high_watermark", "broker": 1, "high_watermark": before}
+    yield from (log_end(broker, before) for broker in (2, 3))
+    yield high_watermark(1, before)
     yield from (fault(FREEZE, 1), record(2, 2, 3, epoch=1, change=1))
     yield from (fault(FREEZE, 2), fault(FREEZE, 3), fault(THAW, 1))
     for number, value in enumerate(late):
@@ -63,10 +67,10 @@ def zombie(before: int, meanwhile: int, after: int, *, shows_uncommitted: bool =
     yield from (fault(THAW, 2), fault(THAW, 3))
     yield from written(*new, at=before)
     yield read(*old, new[0])
-    yield {"kind": "log_end", "broker": 3, "log_end_offset": before + after}
+    yield log_end(3, before + after)
     yield record(2, 1, 2, 3, epoch=1, change=2)
     for broker in (1, 2, 3):
-        yield {"kind": "disk", "broker": broker, "log": [list(pair) for pair in enumerate([*old, *new])]}
+        yield disk(broker, *old, *new)
 
 
 def test_a_zombie_is_explained(tmp_path: Path) -> None:

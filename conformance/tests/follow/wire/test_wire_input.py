@@ -184,30 +184,18 @@ def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 list(observations_of(path))
 
 
+SEGMENT = "t-0/00000000000000000000.log"
+
+
 @pytest.mark.parametrize(
     ("name", "at", "data", "complaint"),
     [
-        ("t-0/00000000000000000000.log", 16, b"\x01", "00.log: byte 0 begins no record batch of format 2; "),
-        ("t-0/00000000000000000000.log", 22, b"\x01", "the batch at byte 0 is compressed: gzip, and damaged; "),
-        (
-            "t-0/00000000000000000000.log",
-            22,
-            b"\x04",
-            "the batch at byte 0 is compressed: zstd; record with gzip, lz4 or none",
-        ),
-        (
-            "t-0/00000000000000000000.log",
-            57,
-            b"\x00\x00\x00\x09",
-            "00.log: byte 0 begins no record batch of format 2; ",
-        ),
-        ("t-0/00000000000000000000.log", 61, b"\xff", "00.log: a record of the batch at byte 0 is damaged; "),
-        (
-            "t-0/00000000000000000000.log",
-            7,
-            b"\x01",
-            "t-0: the record at position 0 has offset 1; only logs that begin",
-        ),
+        (SEGMENT, 16, b"\x01", "00.log: byte 0 begins no record batch of format 2; "),
+        (SEGMENT, 22, b"\x01", "the batch at byte 0 is compressed: gzip, and damaged; "),
+        (SEGMENT, 22, b"\x04", "the batch at byte 0 is compressed: zstd; record with gzip, lz4 or none"),
+        (SEGMENT, 57, b"\x00\x00\x00\x09", "00.log: byte 0 begins no record batch of format 2; "),
+        (SEGMENT, 61, b"\xff", "00.log: a record of the batch at byte 0 is damaged; "),
+        (SEGMENT, 7, b"\x01", "t-0: the record at position 0 has offset 1; only logs that begin"),
         ("replication-offset-checkpoint", 4, b"t 0 x", "checkpoint:3: no offset in 't 0 x"),
     ],
 )

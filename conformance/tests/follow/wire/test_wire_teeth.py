@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.observations import put_at
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Rejected, follow_recording
@@ -171,12 +172,7 @@ def changed(folder: Path, name: str, spot: str, key: str, value: Any) -> Path:
     path = folder / name / file
     lines = path.read_text().splitlines()
     said = json.loads(lines[int(number) - 1])
-    *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
-    at: Any = said
-    for step in steps:
-        at = at[step]
-    assert at[last] != value
-    at[last] = value
+    put_at(said, key, value)
     lines[int(number) - 1] = json.dumps(said)
     path.write_text("\n".join(lines) + "\n")
     return folder / name / "wire.ndjson"
