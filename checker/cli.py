@@ -21,10 +21,9 @@ from isrcheck.checker.command.options import parser_of, read_options
 from isrcheck.checker.doctor.command import FORMS as OF_A_CLUSTER
 from isrcheck.checker.forms.table import FORMS
 from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
-from isrcheck.checker.resources.formula_budget import Memory
-from isrcheck.checker.spark.runtime.faults import SparkLostError
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.checker.resources.limits import Memory
+from isrcheck.checker.spark.faults import SparkLostError
+from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
     from isrcheck.checker.session.command_result import CommandResult
@@ -147,7 +146,7 @@ def _run(options: Options, seen: list[int], began: float) -> int:
     form = importlib.import_module(options.form.module)
 
     def opened(**more: Any) -> SearchSession:
-        from isrcheck.checker.resources.budget import Budget
+        from isrcheck.checker.resources.limits import Budget
         from isrcheck.checker.session.session import SearchSession
 
         limits = options.limits

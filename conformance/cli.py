@@ -15,7 +15,7 @@ from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.console import DONE, INTERRUPTED, complain
 from isrcheck.models.command_line import Parser, Subcommand
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SUBCOMMANDS = (
     Subcommand(

@@ -14,9 +14,7 @@ from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.protocol import USUAL
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.models.messages import UsageError, escaped, escaped_lines, nearest
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
 GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)

@@ -81,8 +81,7 @@ def main() -> int:
 
 def _run() -> int:
     """Run `isrcheck` itself: its help, the examples and the completion. Return the exit code."""
-    from isrcheck.models.messages.errors import UsageError
-    from isrcheck.models.messages.printable import escaped
+    from isrcheck.models.messages import UsageError, escaped
 
     try:
         arguments = _parser().parse_args()
@@ -123,7 +122,7 @@ def _parser() -> Parser:
 def _copied(folder: str) -> list[str]:
     """Copy the examples into a folder and return the paths of the files."""
     from isrcheck.examples import copy_to
-    from isrcheck.models.messages.printable import escaped
+    from isrcheck.models.messages import escaped
 
     return [escaped(str(path)) for path in copy_to(folder)]
 

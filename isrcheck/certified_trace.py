@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.loading import load
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.pages import page
 from isrcheck.traces.format import folder

@@ -21,18 +21,15 @@ from isrcheck.checker.command.option_values import seed as seed_of
 from isrcheck.checker.command.option_values import threads as threads_of
 from isrcheck.checker.forms import simulation
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.formula_budget import Memory
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.checker.simulation.group import SimulationRequest
+from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.result import Result, SimulationResult
 
 ENGINES = ("local", "z3", "all")

@@ -12,9 +12,9 @@ from enum import IntEnum
 from pathlib import Path
 
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.settings import entry_of
 
 Named = str | os.PathLike[str] | Model | Instance

@@ -18,26 +18,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.models import language
-from isrcheck.models.language.text.former_names import former_names
-from isrcheck.models.language.text.plain import DeclarationError
-from isrcheck.models.messages.errors import LanguageError, UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import DeclarationError
+from isrcheck.models.language.reading.files import former_names
+from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
     from isrcheck.models.language.model import Model
 
 FAMILIES = {
-    "kafka": "isrcheck.models.kafka",
+    "kafka": "isrcheck.models.kafka.generations",
     "exactly_once": "isrcheck.models.exactly_once",
-    "transactions": "isrcheck.models.transactions",
-    "coordinator": "isrcheck.models.coordinator",
+    "transactions": "isrcheck.models.transactions.generations",
+    "coordinator": "isrcheck.models.coordinator.generations",
     "consumer_commits": "isrcheck.models.coordinator.consumer_commits",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "kafka_scenarios": "isrcheck.models.kafka.scenarios",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
     "tier": "isrcheck.models.tier",
-    "quorum": "isrcheck.models.quorum",
+    "quorum": "isrcheck.models.quorum.variants",
     "quorum_liveness": "isrcheck.models.quorum.liveness",
     "quorum_schemes": "isrcheck.models.quorum.schemes",
     "published": "isrcheck.models.published",

@@ -20,8 +20,7 @@ from typing import Any, Protocol
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 
 class ModelArguments(Protocol):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from isrcheck.models.command_line import Parser, Subcommand
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.output import complain, discard_output
 
 PACKAGE = "isrcheck.traces.command"

@@ -24,10 +24,9 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.naming import configuration_of
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Model, Property, parse
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Model, Property, parse
+from isrcheck.models.messages import UsageError
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"

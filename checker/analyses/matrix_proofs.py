@@ -13,8 +13,7 @@ from isrcheck.checker.analyses.matrix import Pair
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import refuse_contradictions, with_proofs
 from isrcheck.checker.proofs.premises import with_established_premise
-from isrcheck.checker.resources.formula_budget import Memory
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Limits, Memory
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run

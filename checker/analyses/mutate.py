@@ -19,23 +19,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
 from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.text import Run, as_object, search_summary, verdict_line
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Action, Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
 

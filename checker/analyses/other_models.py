@@ -19,7 +19,7 @@ from isrcheck.checker.analyses.comparison import (
 )
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.published import others
 
 TABLE = Path(others.__file__).with_name("counts.csv")

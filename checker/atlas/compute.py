@@ -27,7 +27,7 @@ from isrcheck.checker.questions.recorded import asked_of_record, result_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.models import registry
 from isrcheck.models.kafka.atlas.catalogue import Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from isrcheck.checker.questions.planning import asked_of
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.tasks import results_of
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.tasks import require_same, results_of
 
 
 @dataclass(frozen=True)

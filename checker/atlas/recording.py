@@ -19,12 +19,11 @@ from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, read_results, results_of
 from isrcheck.checker.atlas.record import write_record
 from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -65,8 +64,8 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
         compute(computing, wanted, time.monotonic() + seconds)
         return
     from isrcheck.checker.atlas.on_spark import compute_on_spark  # needs Spark's packages
-    from isrcheck.checker.spark.runtime.session import spark_session
-    from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+    from isrcheck.checker.spark.request import SparkOptions
+    from isrcheck.checker.spark.session import spark_session
 
     with spark_session(SparkOptions(master=options.master), ProgressLine("atlas").announce) as session:
         compute_on_spark(session, computing, wanted, search_on_executor, limits, seconds)

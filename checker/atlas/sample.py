@@ -19,8 +19,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 

@@ -10,7 +10,7 @@ import argparse
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import folder, minutes
 from isrcheck.checker.disk.request import MINUTES, DiskRequest
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 GROUP = "larger than memory"
 MODEL = frozenset({"one model"})

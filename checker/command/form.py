@@ -18,8 +18,7 @@ from typing import Any
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.kafka_settings.keys import Role
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import Limits, machine_memory
 from isrcheck.checker.spark.request import SparkRequest
 
 EVERYTHING_ELSE = "*"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from isrcheck.checker.command.console import parse_memory
 from isrcheck.checker.resources.limits import MOST_THREADS
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 MOST_DIGITS = 9
 MOST_WEIGHT = 10_000

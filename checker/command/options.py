@@ -23,7 +23,7 @@ from isrcheck.checker.command.spark_options import read_spark_options
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.models.language.model import Instance, Model

@@ -9,10 +9,9 @@ import argparse
 
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import depth
-from isrcheck.checker.spark.request import ENGINE, SparkRequest
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.spark.request import ENGINE, SparkOptions, SparkRequest
 from isrcheck.checker.spark.summary import Mode
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 GROUP = f"with --engine {ENGINE}"
 

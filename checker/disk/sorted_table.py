@@ -26,16 +26,19 @@ from isrcheck.checker.compile.hash_table import (
     is_same,
     looked_ahead,
 )
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.instructions import (
+from isrcheck.checker.compile.staging import (
+    Bytes,
+    Code,
+    Halves,
+    Staged,
+    Value,
+    Words,
     load_word,
     prefetch,
     store_word,
     unsigned_less,
     unsigned_shift,
 )
-from isrcheck.checker.compile.staging.module import Staged
 
 UPWARD = 1 << 32
 

@@ -24,7 +24,7 @@ from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.language.model import parse, refuse_out_of_range
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.questions.scenarios import Scenario

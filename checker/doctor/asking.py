@@ -23,7 +23,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.kafka.failures.catalogue import named
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LOSS = Question(Topic.LOSS)
 OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK)

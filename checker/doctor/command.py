@@ -18,7 +18,7 @@ from isrcheck.checker.command.check_options import (
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.checker.resources.limits import SECONDS_FOR_A_CLUSTER
 from isrcheck.models.command_line import alike
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 _ABOUT_ONE_MODEL = "{typed} does not go with {form}; name a model, as in: check kafka {typed}"
 _FILES_SAY = "{option} does not go with {form}: the files configure the cluster; leave {option} out"

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from isrcheck.checker.failures.events import events
 from isrcheck.checker.questions.finding import History
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import hashed_modules
+from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
 
 if TYPE_CHECKING:
     from isrcheck.traces.format.trace import Trace

@@ -28,11 +28,10 @@ from isrcheck.checker.kafka_config.cluster import Reading, read_clusters
 from isrcheck.checker.kafka_config.describe import shows_a_cluster
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER
+from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, Budget
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SHOWN = {
     Topic.LOSS: "how an acknowledged record is lost",

@@ -10,7 +10,7 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.questions.concerns import is_in
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def chosen(options: Options) -> list[Failure]:

@@ -13,7 +13,7 @@ from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Failure, History
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.traces.explaining.rarity import rarity
 
 

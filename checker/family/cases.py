@@ -17,8 +17,7 @@ from importlib import resources
 
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 FILES: Mapping[str, tuple[str, str]] = {
     "isr_propagation": ("isrcheck.models.isr", "propagation.csv"),

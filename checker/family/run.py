@@ -19,7 +19,7 @@ from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, tables
 from isrcheck.checker.session.session import CutShortError, SearchSession
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 WIDEST = 132
 ABSENT = Word.NOT_APPLICABLE.value

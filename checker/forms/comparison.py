@@ -22,7 +22,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 COMPARISONS = {
     PUBLISHED: (published.COMPARISON, other_models.COMPARISON),

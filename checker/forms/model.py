@@ -20,8 +20,7 @@ from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, Search
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.tables.write import Tables
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
@@ -70,7 +69,7 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
     if options.engine == "z3":
         return session.run_z3(instance, target, traces)
     if options.engine == "spark":
-        from isrcheck.checker.spark.runtime.session import spark_session
+        from isrcheck.checker.spark.session import spark_session
 
         with spark_session(options.spark.session, ProgressLine("").announce) as spark:
             return session.run_on_spark(spark, instance, target, traces, reduction)

@@ -15,7 +15,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine

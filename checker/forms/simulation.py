@@ -14,21 +14,17 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation import report
-from isrcheck.checker.simulation.group import SimulationRequest
-from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import simulate
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, simulate, verdicts
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError, nearest
 
 SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""

@@ -21,7 +21,7 @@ from isrcheck.checker.command.check_options import (
     SIMULATION,
 )
 from isrcheck.checker.command.form import Form, Options
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."

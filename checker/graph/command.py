@@ -13,7 +13,7 @@ from isrcheck.checker.command.check_options import OF_A_MODEL
 from isrcheck.checker.command.form import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import count
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 GRAPH = "graph"
 """The first argument that selects this form."""

@@ -12,7 +12,7 @@ from itertools import product
 from isrcheck.checker.graph.layout import Layout, Point, lay_out
 from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Edge, Node, StateGraph
 from isrcheck.checker.graph.text import failing_names, node_lines, node_notes
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.drawing.lane_drawing import Box
 from isrcheck.traces.drawing.markup import Element, element, group
 

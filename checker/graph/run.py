@@ -13,7 +13,7 @@ from isrcheck.checker.graph.files import text, write_graph
 from isrcheck.checker.graph.state_graph import CutShortError, state_graph, summary
 from isrcheck.checker.outcome.exit_codes import SAFE
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine

@@ -20,27 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.explicit.carrier import EVERY_STATE, KernelRunner, SearchContext
+from isrcheck.checker.explicit.causes import ViolatingStates
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.explicit.liveness import LimitError, WholeSearch, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, Full
-from isrcheck.checker.explicit.whole_search import WholeSearch
 from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
-from isrcheck.checker.liveness.possible_states import stuck_states
-from isrcheck.checker.liveness.reachable import LimitError
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, error_in_step
 from isrcheck.traces.format.spelling import spell_part
@@ -299,15 +294,12 @@ class _GraphBuilder:
         runner, results = KernelRunner(self.kernel), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
         active[number] = 1
-        buffers = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
-        room, fired = 2 * self.instance.first_steps[-1] + 1, np.zeros(len(self.instance.model.actions), np.int64)
-        batch = Batch.of(room, self.visited.words)
+        buffers, fired = self.kernel.layout.buffers(self.instance), np.zeros(len(self.instance.model.actions), np.int64)
+        batch = Batch.of(2 * self.instance.first_steps[-1] + 1, self.visited.words)
         for state in map(int, ends):
             results.clear()
-            runner.expand(
-                *(self.visited.states.ctypes.data, state, state + 1, *buffers),
-                *(batch, room, fired, active, results),
-            )
+            states = self.visited.states.ctypes.data
+            runner.expand(states, state, state + 1, buffers, batch, fired, active, results)
             if results.count(number):
                 _count(self.nodes[self.node_of[state]].failing, (DEADLOCK.name, BROKEN))
         self.errs = self.errs or runner.careful is not None
@@ -345,8 +337,7 @@ class _GraphBuilder:
         """Return the stuck states by verdict; if some states are not expanded, it is unknown which states are stuck."""
         if self.expanded < self.visited.count:
             return {}
-        carrier = self.search.carrier
-        states = WholeSearch(carrier.context, (self.visited,), carrier.numbers_of, carrier.is_out_of_time)
+        states = WholeSearch(self.search.carrier)
         try:
             stuck = stuck_states(states, self.instance.model.properties.index(prop))
         except LimitError as error:

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
+from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SingleThread
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.models import run
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 
 Numbers = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 # Java's line ends and white space; str.splitlines and str.strip accept more characters.
 LINE_END = re.compile(r"\r\n|\r|\n")

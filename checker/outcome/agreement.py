@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
-from isrcheck.models.language.in_range import DEADLOCK
+from isrcheck.models.language.model import DEADLOCK
 
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:

@@ -14,9 +14,8 @@ from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
-from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Property
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
 from isrcheck.traces.format.erring import error_of
 
 

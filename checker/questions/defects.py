@@ -22,7 +22,7 @@ from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, named, pairs
 from isrcheck.models.language.model import Instance, Model, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.explaining.rarity import rarity
 
 BEYOND, MOST_BEYOND = 4, 14

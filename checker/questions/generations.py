@@ -18,11 +18,11 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, loses_data
 from isrcheck.checker.questions.rules import LAST_OF_ZOOKEEPER
 from isrcheck.models import registry
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Model, parse, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 VIOLATED = "VIOLATED"
 

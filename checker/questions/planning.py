@@ -22,7 +22,7 @@ from isrcheck.checker.questions.generations import written
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario, scenarios
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance
 
 GENERATION_OF = {"3.1": "2.8"}

@@ -22,7 +22,7 @@ from isrcheck.checker.questions.concerns import key_of, why_unasked
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.rules import LEAST, asked_instead, instead_of
-from isrcheck.checker.resources.engine_digest import hashed_modules
+from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs

@@ -29,7 +29,7 @@ from isrcheck.checker.questions.rules import (
 )
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.language.model import Instance, Model
 
 NO_DUPLICATES, IN_ORDER = "no_duplicates", "order_preserved"

@@ -19,14 +19,13 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario, with_power
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import from_steps
 
 Search = Callable[[Scenario, Limits], Result]

@@ -21,7 +21,7 @@ from isrcheck.checker.reports.page import page
 from isrcheck.checker.reports.regressions import regressions
 from isrcheck.checker.reports.sarif import sarif
 from isrcheck.checker.session.marked_folder import MarkedFolder
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.pages import page as trace_page
 from isrcheck.traces.format.folder import SUFFIX
 

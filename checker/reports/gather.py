@@ -29,7 +29,7 @@ from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.proof_text import lines as proof_lines
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.simulation.report import SimulationRun, verdict_line
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.folder import read
 

@@ -11,7 +11,7 @@ from isrcheck.checker.reports.content import Grid, GridRow, Outcome, PropertyRes
 from isrcheck.checker.reports.gather import PrintedAnswer, judged_of, name_of, search_of
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import SweepTable
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Property
 
 

@@ -29,9 +29,8 @@ from isrcheck.checker.reports.content import (
     TraceFile,
     first_sentence,
 )
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
+from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.version import version
 from isrcheck.traces.drawing.markup import clean
 from isrcheck.traces.format.itf import configuration_digest, label

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from isrcheck.checker.command.form import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.command.option import Option
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 COMPARE_SCHEMES = "compare-schemes"
 """The first argument that selects this form."""

@@ -32,7 +32,7 @@ from isrcheck.checker.session.formatting import counted, table, tables
 from isrcheck.checker.session.naming import configuration_of, faults_line
 from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 
 def details(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.text import Run
-from isrcheck.models.language.declarations.declare import INDUCTIVE
+from isrcheck.models.language.declarations import INDUCTIVE
 from isrcheck.traces.format.folder import DEFAULT
 
 MOST_SHOWN = 2

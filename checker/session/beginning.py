@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.resources.limits import Budget, Spent
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.language.model import Instance

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from isrcheck.models.language.interpreter import Interpreter
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import variables, visit
+from isrcheck.models.language.ir.nodes import variables, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 

@@ -7,7 +7,7 @@ Out: lines of text, and objects for `--json`.
 from __future__ import annotations
 
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def title(instance: Instance) -> str:

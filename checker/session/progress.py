@@ -12,7 +12,7 @@ import time
 
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.session.formatting import human_bytes
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 SECONDS_BETWEEN_LINES = 10
 

@@ -17,10 +17,9 @@ from isrcheck.checker.outcome.exploration import Exploration, StepPath
 from isrcheck.checker.outcome.proof_results import FALSE_INITIALLY, Attempt, CounterexampleToInduction, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
-from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, spell
+from isrcheck.checker.proofs.proof_cache import solver_version
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import IN_RANGE, Instance, spell
 
 WIDTH = 120
 """The width of the text about proofs, in characters."""

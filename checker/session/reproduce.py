@@ -9,10 +9,9 @@ from __future__ import annotations
 import shlex
 
 from isrcheck.models import settings
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import DEADLOCK, Instance, Property
+from isrcheck.models.messages import escaped
 
 
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:

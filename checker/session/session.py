@@ -13,12 +13,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.checker.causes.distinct_causes import distinct_causes
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.disk.engine import cleared_before, explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
+from isrcheck.checker.explicit.causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore, first_states
+from isrcheck.checker.explicit.reduced_search import Found, kept_or_found
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings
@@ -33,11 +34,9 @@ from isrcheck.checker.outcome.verdict import (
 )
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.reductions.find import Found, kept_or_found, reduction_of
+from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.formula_budget import Interrupts, Memory
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Budget, Interrupts, Limits, Memory, Spent
 from isrcheck.checker.session.beginning import Beginning, Compile, begin, enumerate_initial_states
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.progress import ProgressLine
@@ -46,12 +45,11 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
-from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 
 if TYPE_CHECKING:
-    from isrcheck.checker.spark.runtime.session import Session
+    from isrcheck.checker.spark.session import Session
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts of failing properties, for which no proof is attempted."""

@@ -24,8 +24,8 @@ from isrcheck.checker.session.formatting import counted, human_bytes, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, faults_of, title
 from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import SparkSummary, spread_lines, spread_object
-from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 from isrcheck.traces.format.trace import Trace
 
 

@@ -16,9 +16,8 @@ from isrcheck.checker.outcome.proof_results import CounterexampleToInduction, Pr
 from isrcheck.checker.outcome.verdict import Verdict
 from isrcheck.checker.session.proof_text import Proving, key_of
 from isrcheck.checker.session.reproduce import command_to_show
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, holds
 from isrcheck.traces.format.certify import from_any_state, from_steps
 from isrcheck.traces.format.erring import error_in_step, errors_in_properties, possible_steps

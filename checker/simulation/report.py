@@ -15,9 +15,9 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
-from isrcheck.checker.simulation.result import Simulation
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.checker.simulation.walks import Simulation
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import IN_RANGE
 
 MOST_VALUES, MOST_LISTED = 8, 100
 """The most values of a field that are listed as never seen, in text and in an object."""

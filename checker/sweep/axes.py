@@ -21,8 +21,7 @@ from isrcheck.checker.kafka_config.modelled import MODELLED
 from isrcheck.checker.kafka_settings.cluster_settings import READERS
 from isrcheck.checker.sweep.command import SWEPT
 from isrcheck.models.language.model import Instance, Model, parse, refuse_out_of_range, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
 
 MOST_ROWS = 10_000

@@ -14,17 +14,17 @@ from dataclasses import replace
 
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.records import Record, record_of
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Spent
 from isrcheck.checker.session.beginning import begin, enumerate_initial_states
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep.axes import Sweep
 from isrcheck.checker.sweep.case import Case
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 
 BAR = 20
 """The length of the progress bar in characters."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from isrcheck.checker.command.check_options import DESCRIBE, FILES, SWEEP
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.checker.command.option import Option
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SWEPT = "kafka"
 """The model of a sweep if the command names no model."""

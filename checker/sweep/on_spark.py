@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from isrcheck.checker.outcome.records import Record
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Budget
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.tasks import results_of
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.tasks import require_same, results_of, task_memory
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 

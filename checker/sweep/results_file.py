@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from isrcheck.checker.outcome.records import Record
-from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.resources.cache import engine_digest
 from isrcheck.checker.sweep.axes import Sweep
 from isrcheck.checker.sweep.case import Case
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 CURE = "move it away, or give another folder with --out DIR"
 

@@ -20,7 +20,7 @@ from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import cases_of, run_cases_here
 from isrcheck.checker.sweep.results_file import ResultsFile, described
 from isrcheck.checker.tables.write import Tables
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
@@ -38,7 +38,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     traces = TraceWriter(options.out)
     try:
         if options.engine == "spark":
-            from isrcheck.checker.spark.runtime.session import spark_session
+            from isrcheck.checker.spark.session import spark_session
             from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as spark:

@@ -14,7 +14,7 @@ from typing import Any
 
 from isrcheck.checker.outcome.records import Record, exploration_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Spent
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.reproduce import command_of, command_to_show
@@ -24,10 +24,9 @@ from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, is_current
 from isrcheck.checker.sweep.results_file import CURE, ResultsFile
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.models.messages import UsageError
 
 WIDTH = 120
 """The greatest width of a table, in characters. A wider table is split; each part begins with the varied values."""

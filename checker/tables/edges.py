@@ -14,8 +14,7 @@ from itertools import accumulate
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.reached import Reached
-from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.explore import Reached, Search
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Step

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.runtime.java import INSTALL
+from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.checker.tables.edges import sampled_edges
 from isrcheck.checker.tables.rows import TableRow, rows_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 
 SUFFIX = ".parquet"

@@ -27,8 +27,7 @@ from isrcheck.conformance.audit.report import (
 )
 from isrcheck.conformance.console import USAGE, complain, gravest, say
 from isrcheck.conformance.kafka_format.record_batches import Batch
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 MOST_BYTES = "64M"
 SECONDS_BETWEEN = 0.5

@@ -15,15 +15,14 @@ from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.faults import SparkLostError
-from isrcheck.checker.spark.runtime.session import spark_session
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+from isrcheck.checker.spark.faults import SparkLostError
+from isrcheck.checker.spark.request import SparkOptions
+from isrcheck.checker.spark.session import spark_session
 from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.messages import FILE as WIRE
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import parse_document, read_trace
 

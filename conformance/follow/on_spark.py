@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.tasks import TaskStatistics, require_same, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_BYTES = 64 << 20
 """The largest log that is sent, in bytes: a task holds all of it in memory, and is limited to 128 MiB by Spark."""

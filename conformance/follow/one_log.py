@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import (
@@ -37,8 +37,7 @@ from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.lanes.table import wrapped
 

@@ -21,8 +21,7 @@ from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan
 from isrcheck.conformance.follow.runs import MOST_STATES, TimeOverError
 from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, told
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

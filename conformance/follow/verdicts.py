@@ -24,7 +24,7 @@ from isrcheck.conformance.follow.search.explain import WhyNotTaken, follow_recor
 from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.itf import to_text
 
 

@@ -1,7 +1,7 @@
 """Record batches of magic 2, the format of 0.11 and later (KIP-98): their headers, their records, their compression.
 
 In:  bytes, or an open segment.
-Out: `Header`, `Batch`, `Record`; or a BatchError with the byte, a CompressionError, a MalformedRecordsError.
+Out: `BatchHeader`, `Batch`, `Record`; or a BatchError with the byte, a CompressionError, a MalformedRecordsError.
 
 Neither the base offset nor the leader epoch is covered by the checksum. Older formats (magic 0 and 1) are not read.
 """
@@ -19,7 +19,7 @@ from crc32c import crc32c
 from lz4.frame import LZ4FrameDecompressor
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
-"""The fields of `Header`."""
+"""The fields of `BatchHeader`."""
 
 LENGTH_FROM = 12
 """The byte from which on the length counts."""
@@ -73,7 +73,7 @@ class MalformedRecordsError(Exception):
     """Bytes that are not the records that the header of their batch announces."""
 
 
-class Header(NamedTuple):
+class BatchHeader(NamedTuple):
     """The header of a batch; `length` counts the bytes that follow it, times are in milliseconds."""
 
     base_offset: int
@@ -91,7 +91,7 @@ class Header(NamedTuple):
     record_count: int
 
     @classmethod
-    def of(cls, data: bytes, byte: int = 0) -> Header:
+    def of(cls, data: bytes, byte: int = 0) -> BatchHeader:
         """The header that begins at this byte; there must be HEADER.size bytes."""
         return cls._make(HEADER.unpack_from(data, byte))
 
@@ -148,7 +148,7 @@ class Batch:
     """
 
     byte: int
-    header: Header
+    header: BatchHeader
     body: bytes
     digest: bytes
 
@@ -162,7 +162,7 @@ def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
     while byte < size:
         head = file.read(HEADER.size)
         _check_start(file, head, byte, size)
-        header = Header.of(head)
+        header = BatchHeader.of(head)
         end = byte + header.size
         if end > size:
             raise BatchError(byte, f"the batch has {size - byte} of its {header.size} bytes", reaches_end=True)
@@ -200,7 +200,7 @@ def _only_zeros(file: BinaryIO) -> bool:
     return not any(any(chunk) for chunk in iter(lambda: file.read(CHUNK), b""))
 
 
-def _batch(byte: int, header: Header, covered: bytes, body: bytes, is_last: bool) -> Batch:
+def _batch(byte: int, header: BatchHeader, covered: bytes, body: bytes, is_last: bool) -> Batch:
     """A batch; `covered` are the bytes of its header that the checksum covers. Raises BatchError."""
     crc = crc32c(body, crc32c(covered))
     if crc != header.crc:
@@ -214,7 +214,7 @@ def _batch(byte: int, header: Header, covered: bytes, body: bytes, is_last: bool
     return Batch(byte, header, body, digest.digest())
 
 
-def records_of(header: Header, body: bytes, most: int) -> Iterator[Record]:
+def records_of(header: BatchHeader, body: bytes, most: int) -> Iterator[Record]:
     """The records of a batch in the order of their offsets. At most `most` bytes are decompressed.
 
     Raises CompressionError, MalformedRecordsError.

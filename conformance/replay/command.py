@@ -34,8 +34,7 @@ from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace

@@ -18,7 +18,7 @@ from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.transactions.driver import LEARNS, TransactionsDriver, why_nobody_answers
 from isrcheck.models.language.model import Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.words import listed
 

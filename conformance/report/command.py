@@ -13,8 +13,7 @@ from isrcheck.conformance.console import DONE, say
 from isrcheck.conformance.report.folder import all_files, files_of
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.kafka.failures.report import reported
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.drawing import pages
 
 

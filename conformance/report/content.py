@@ -15,7 +15,7 @@ from isrcheck.conformance.implemented import MissingMechanismError, switches_of
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.explaining.headline import headline

@@ -21,7 +21,7 @@ from conformance.tests.schedule import volume
 from isrcheck.checker.analyses.matrix import RecordedRun, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 DIFFERENT, USAGE = 1, 2
 CHECK = (sys.executable, "-m", "isrcheck.checker")

@@ -19,8 +19,7 @@ from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDE
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import label
 

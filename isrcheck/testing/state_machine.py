@@ -34,9 +34,9 @@ from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.system import StepRefusedError, UserSystem
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.testing.strategies import STEPS
 from isrcheck.traces.format import trace as certified

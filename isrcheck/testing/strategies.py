@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from isrcheck.certified_trace import Trace
 from isrcheck.loading import Value, values_of
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Entry, Kind
 from isrcheck.models.language.model import Instance, Model, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import trace as certified
 from isrcheck.traces.format.certify import judgements

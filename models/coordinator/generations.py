@@ -3,7 +3,7 @@
 A generation is data: values of switches. docs/coordinator.md explains each switch, and why these generations.
 """
 
-from isrcheck.models.coordinator import events, partition, promises, state
+from isrcheck.models.coordinator import events, promises, state
 from isrcheck.models.language.model import assemble
 
 GENERATION_4_0 = {"LISTENS_AS_FOLLOWER": True}
@@ -15,7 +15,7 @@ STAND_INS = {"4.1": "4.0 stands for it", "4.3": "4.2 stands for it", "4.5": "4.4
 
 MODEL = assemble(
     "coordinator",
-    [state, events, partition, promises],
+    [state, events, promises],
     {"4.0": (None, GENERATION_4_0), "4.2": (None, GENERATION_4_2), "4.4": (None, GENERATION_4_4)},
     STAND_INS,
 )

@@ -4,8 +4,8 @@ A generation is data: defaults of the client, and what brokers and clients do ab
 """
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once import broker, contradictions, faults, goals, producer, promises, state
-from isrcheck.models.exactly_once.values import Retries, Truth, UnknownProducer
+from isrcheck.models.exactly_once import broker, producer, promises, state
+from isrcheck.models.exactly_once.state import Retries, Truth, UnknownProducer
 from isrcheck.models.language.model import assemble
 
 GENERATION_0_11 = {
@@ -43,7 +43,7 @@ STAND_INS = {
 
 MODEL = assemble(
     "exactly_once",
-    [state, contradictions, producer, broker, faults, promises, goals],
+    [state, producer, broker, promises],
     {
         "0.11": (None, GENERATION_0_11),
         "1.0": (None, GENERATION_1_0),

@@ -1,7 +1,16 @@
 """The actions of the application and its producer: send, retry, receive answers, give up, restart."""
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once.batches import (
+from isrcheck.models.exactly_once.state import (
+    Batch,
+    BatchState,
+    FreedBatch,
+    OverlappingBlock,
+    Partition,
+    Partitioner,
+    Record,
+    Request,
+    Resend,
     after_error,
     can_be_overdue,
     fail_overdue,
@@ -22,8 +31,6 @@ from isrcheck.models.exactly_once.batches import (
     number_from_zero,
     was_sent_to,
 )
-from isrcheck.models.exactly_once.state import Batch, FreedBatch, OverlappingBlock, Partition, Record
-from isrcheck.models.exactly_once.values import BatchState, Partitioner, Request, Resend
 from isrcheck.models.language import NONE, action, require
 
 

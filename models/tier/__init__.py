@@ -4,18 +4,8 @@ docs/tiered_storage.md explains the model. A generation is data: what retention 
 """
 
 from isrcheck.models.language.model import assemble
-from isrcheck.models.tier import (
-    building,
-    expiration,
-    fields,
-    goals,
-    leadership,
-    promises,
-    remote_storage,
-    replication,
-    start,
-)
-from isrcheck.models.tier.values import Seeding
+from isrcheck.models.tier import actions, promises, state
+from isrcheck.models.tier.state import Seeding
 
 GENERATION_3_9 = {"SEEDING": Seeding.NEVER, "LAST_UPLOAD_COUNTS_AS_LOCAL": True}
 GENERATION_4_4 = GENERATION_3_9 | {"SEEDING": Seeding.IF_UNKNOWN}
@@ -27,12 +17,9 @@ STAND_INS = {
 }
 """Which generation stands for a release that has none of its own."""
 
-PARTS = [fields, start, replication, building, remote_storage, expiration, leadership, promises, goals]
-"""The modules of the model, with its actions in the order in which steps are compared."""
-
 MODEL = assemble(
     "tier",
-    PARTS,
+    [state, actions, promises],
     {"3.9": (None, GENERATION_3_9), "4.4": (None, GENERATION_4_4), "4.5": (None, GENERATION_4_5)},
     STAND_INS,
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.browser.page import Choice, Turn, View, address_of, page_of, security
 from isrcheck.traces.browser.server import Answer

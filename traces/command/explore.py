@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from isrcheck.models.command_line import Parser
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.terminal import walk_options
 from isrcheck.traces.terminal.walk import Walk, saved_line

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 MOST_MESSAGE = 1000
 """The longest message, in characters; a file can contain names of any length."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.output import complain
 from isrcheck.traces.command.shared import FILE_HELP, add_model, model_of, print_lines
 from isrcheck.traces.drawing import pages

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import add_model, model_of, print_lines
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.output import put

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.traces.command.output import discard_output
 from isrcheck.traces.lanes.table import UNCHANGED, WIDTH

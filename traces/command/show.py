@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
 from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder

@@ -10,7 +10,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import add_model, model_of, print_lines
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.format import folder

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_part
 from isrcheck.traces.format.trace import Trace

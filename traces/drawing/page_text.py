@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.declarations.layouts import spell_element
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.drawing.markup import Content, Element, element
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format import lasso

@@ -11,7 +11,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from urllib.parse import quote
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import ladder_svg, step_svg
 from isrcheck.traces.drawing.generic_scene import foreign_scene

@@ -6,7 +6,7 @@ Out: the bytes of a PNG. Needs the package resvg-py (the extra `viewer`) and a f
 
 from __future__ import annotations
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.markup import as_svg, element
 from isrcheck.traces.drawing.theme import FONT
 

@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss
 from isrcheck.traces.explaining.isr_changes import PendingChange

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.explaining.isr_changes import passed_member
 from isrcheck.traces.explaining.timeline import Timeline

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.ir.nodes import visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, State
 from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.why_false import spell_expression

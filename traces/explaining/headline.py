@@ -10,9 +10,8 @@ wrong is the loss of a record, as attribution.py finds it, or else the last step
 
 from __future__ import annotations
 
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Property
+from isrcheck.models.language.declarations import LIVENESS, Kind
+from isrcheck.models.language.model import DEADLOCK, Property
 from isrcheck.traces.explaining import kafka_headline
 from isrcheck.traces.explaining.step_words import step_in_words
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, REACHED, Trace

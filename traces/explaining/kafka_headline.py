@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.traces.explaining.attribution import CLAIM, Loss, find_loss
 from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.interpreter import Argument, Interpreter, arguments_of
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import find_loss
 from isrcheck.traces.format.certify import behaviour, judgements

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import promises, readers
+from isrcheck.models.transactions import log as readers
+from isrcheck.models.transactions import promises
 from isrcheck.models.transactions.values import Outcome
 from isrcheck.traces.format.trace import Trace, arguments_of
 from isrcheck.traces.format.why_false import why_broken

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import INDUCTIVE, Kind
+from isrcheck.models.language.model import IN_RANGE, Instance, Property, Step
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import path_of
 from isrcheck.traces.format.lasso import certify_lasso, is_live

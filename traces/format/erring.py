@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
+from isrcheck.models.messages import ModelError, escaped
 from isrcheck.models.run import Cells
 
 

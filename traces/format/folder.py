@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import NotCertifiedError, certify
 from isrcheck.traces.format.output import draft_in, give_name, write_through

@@ -19,14 +19,11 @@ from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Contents
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
-from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
-from isrcheck.models.language.declarations.values import Values
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import ArgumentRange, Instance, Model, Step, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import Contents, Values
+from isrcheck.models.language.model import IN_RANGE, ArgumentRange, Instance, Model, Step, parse, spell
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.models.run import Cells
 from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders

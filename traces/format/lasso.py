@@ -14,7 +14,7 @@ from itertools import groupby
 
 from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
+from isrcheck.models.language.declarations import LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import possible_steps

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 Judge = Callable[[list[Cells], list[Step]], bool]

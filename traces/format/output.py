@@ -11,7 +11,7 @@ import os
 import secrets
 from pathlib import Path
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def put(path: Path, content: bytes, *, replace: bool = False) -> None:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import IN_RANGE
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import judgements

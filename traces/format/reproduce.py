@@ -12,9 +12,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import DEADLOCK, Instance
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.format.trace import NOT_INDUCTIVE
 

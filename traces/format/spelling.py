@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
-from isrcheck.models.language.declarations.layouts import spell_value as spelled_value
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
 from isrcheck.models.run import Cells, State
 
 ENTRIES = ("exposed_record", "log_record", "response_record")

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import Error, error_at_end
 

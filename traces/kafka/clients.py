@@ -7,8 +7,8 @@ Out: short phrases. A record that is only sent has no phrase, because the leader
 from __future__ import annotations
 
 from isrcheck.models.kafka.state.values import TransactionState
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_entry, name_transaction
 from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, last_stable_offset

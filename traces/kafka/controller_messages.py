@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.kafka.state.broker import assignment, requests
+from isrcheck.models.kafka.state import controller as assignment
+from isrcheck.models.kafka.state import controller as requests
 from isrcheck.models.kafka.state.values import AlterPartition
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.kafka.partition_state import (
     alters_partitions,

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.kafka.model import first_read, holds_record, is_judged, is_read, was_deleted
 from isrcheck.traces.lanes.scene import Fate

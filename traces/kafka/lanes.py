@@ -26,7 +26,7 @@ import textwrap
 from collections.abc import Sequence
 
 from isrcheck.models.kafka.state.values import Truncation
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import spell_entry

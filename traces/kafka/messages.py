@@ -14,9 +14,9 @@ from contextlib import suppress
 
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import Fetch, IsolationLevel, TransactionState
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_transaction, spell_entry
 from isrcheck.traces.format.trace import arguments_of

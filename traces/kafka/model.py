@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state.broker import commit, epochs, log, min_isr
-from isrcheck.models.kafka.state.clients import readers
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.kafka.state import broker as commit
+from isrcheck.models.kafka.state import broker as min_isr
+from isrcheck.models.kafka.state import clients as readers
+from isrcheck.models.kafka.state import log
+from isrcheck.models.kafka.state import log as epochs
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import State
 
 FIELDS = (

@@ -27,7 +27,7 @@ from isrcheck.models.kafka.state.values import (
     IsrChannel,
     Stop,
 )
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.kafka.model import is_counted, known_min_insync_replicas
 

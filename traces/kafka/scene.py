@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import spell_entry
 from isrcheck.traces.format.trace import Trace

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isrcheck.models.kafka.actions import alter_partition
+from isrcheck.models.kafka.actions.kraft import brokers as metadata
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import metadata
-from isrcheck.models.kafka.state.broker import assignment, requests
+from isrcheck.models.kafka.state import controller as assignment
+from isrcheck.models.kafka.state import controller as requests
 from isrcheck.models.kafka.state.values import AlterPartition, TransactionState
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_entry, name_transaction
 from isrcheck.traces.kafka.model import latest_epoch

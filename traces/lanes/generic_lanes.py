@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from isrcheck.models.language.declarations.declare import Domain
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element
+from isrcheck.models.language.declarations import Domain
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_part
 from isrcheck.traces.format.trace import Trace

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.trace import Trace

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import ACTION, PICKS
 from isrcheck.traces.other_tools.values import QUINT, TLA, Spelling, spell_itf, spell_tlc

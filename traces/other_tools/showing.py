@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from itertools import zip_longest
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
 from isrcheck.traces.lanes.wrapping import lines_of
 from isrcheck.traces.other_tools.reading import ForeignTrace

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.layouts import FieldLayout
-from isrcheck.models.language.declarations.values import Flag
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.declarations import Flag
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.traces.format.trace import Trace
 
 MOST = 60

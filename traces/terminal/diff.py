@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isrcheck.models.language.model import spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import HOLDS, Trace

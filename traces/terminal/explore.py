@@ -19,8 +19,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option as Entry
 
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped_lines
+from isrcheck.models.messages import UsageError, escaped_lines
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.kafka.model import shown_fields

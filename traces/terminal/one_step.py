@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.declarations import LIVENESS, Kind
+from isrcheck.models.language.model import IN_RANGE
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge
 from isrcheck.traces.format.lasso import back

@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import INDUCTIVE, LIVENESS, Kind
+from isrcheck.models.language.declarations import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import NotCertifiedError, judge

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from isrcheck.models import registry, settings
 from isrcheck.models.command_line import Parser
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.terminal.walk import Walk
 

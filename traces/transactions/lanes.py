@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import readers
+from isrcheck.models.transactions import log as readers
 from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import StepRow

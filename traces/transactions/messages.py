@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import transaction_log
+from isrcheck.models.transactions import log as transaction_log
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import arguments_of
 from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, REQUEST, RESPONSE, Arrow, Mark

@@ -6,8 +6,8 @@ Out: lane titles and moments, as in kafka/scene.py; messages.py finds the messag
 
 from __future__ import annotations
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, TransactionState
 from isrcheck.traces.format.trace import Trace

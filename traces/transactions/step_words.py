@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.language.declarations.layouts import spell_element
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.models.transactions import transaction_log
+from isrcheck.models.transactions import log as transaction_log
 from isrcheck.models.transactions.values import Outcome, Phase, Request, TransactionState
 from isrcheck.traces.lanes.words import words_for
 

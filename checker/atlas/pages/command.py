@@ -9,7 +9,7 @@ from __future__ import annotations
 from isrcheck.checker.command.form import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import folder
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ATLAS = "atlas"
 EXAMPLE = f"isrcheck {ATLAS} -o DIR"

@@ -20,7 +20,7 @@ from isrcheck.checker.atlas.pages.proofs import SEARCHES, TRACES, Histories, Sea
 from isrcheck.checker.atlas.pages.rows import rows_of
 from isrcheck.checker.atlas.pages.settings import settings_of
 from isrcheck.checker.session.marked_folder import MarkedFolder
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 INDEX, PARQUET = "index.html", "atlas.parquet"
 _FILES = "|".join(re.escape(kind.file) for kind in KINDS)

@@ -24,9 +24,9 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, human_bytes
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.java import INSTALL
+from isrcheck.checker.spark.session import INSTALL
 from isrcheck.models.kafka.atlas.catalogue import Record
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class _Nobody:

@@ -21,8 +21,7 @@ from isrcheck.checker.questions.answering import Asked, Result
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import InThisProcess
-from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Budget, Limits
 from isrcheck.checker.session.session import SearchSession
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.conformance.console import DONE, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, followed, next_chunk, outlook_of
@@ -47,7 +46,7 @@ from isrcheck.conformance.follow.search.size import Size, instance_for
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LONG = 1_000
 """A recording with so many observations is followed online, unless a history is asked for."""

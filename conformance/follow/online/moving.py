@@ -29,7 +29,7 @@ from isrcheck.checker.compile.layout import Layout
 from isrcheck.conformance.follow.recorded.states import Truths, Words
 from isrcheck.conformance.follow.recorded.window import Move, Short
 from isrcheck.models.kafka.state.values import AlterPartition, Controller, Fetch, Truncation
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 
 Cube = NDArray[np.int16]

@@ -24,8 +24,8 @@ from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Window
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.messages import UsageError
 
 TYPE_CHECKING = False  # wire recordings are read without NumPy
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ from isrcheck.conformance.follow.recorded.lines import (
 )
 from isrcheck.conformance.follow.recorded.states import Names
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 L = TypeVar("L", bound=Line)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 
 Words = NDArray[np.uint64]

@@ -23,8 +23,7 @@ from isrcheck.conformance.follow.search.size import AT_THE_START
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""

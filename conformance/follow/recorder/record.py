@@ -72,7 +72,7 @@ from isrcheck.models.kafka.state.fields import (
     SnapshotReplica,
 )
 from isrcheck.models.language import NONE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LONGEST = 20_000
 """The number of scheduler events after which a run ends; events without effect count."""

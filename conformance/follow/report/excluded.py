@@ -40,7 +40,7 @@ from isrcheck.conformance.follow.search.script import (
 from isrcheck.conformance.follow.search.search import ObservationSearch
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.why_false import FalseGuard, first_false_guard
 

@@ -22,10 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
 from isrcheck.conformance.follow.recorded.recording import (
     MOST_REQUESTS,
@@ -44,8 +43,7 @@ from isrcheck.conformance.follow.search.search import Manner, ObservationSearch,
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 

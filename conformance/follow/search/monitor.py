@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault
 from isrcheck.conformance.follow.recorded.recording import is_shown_at, requests_in
 from isrcheck.conformance.follow.recorded.states import Bits, Cells, Numbers, Place, Truths, Words
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class Known(Enum):

@@ -58,7 +58,7 @@ from isrcheck.conformance.follow.recorded.states import (
 )
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.script import NOBODY, Script
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 
 FETCH = {
     **dict.fromkeys(("fetch", "fetch_offset", "response_high_watermark", "response_log_start_offset"), 0),

@@ -35,7 +35,7 @@ from isrcheck.conformance.follow.search.rules import Dropped, InTime, Rules
 from isrcheck.conformance.follow.search.script import NOBODY, Permission, Script
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 

@@ -22,10 +22,9 @@ from isrcheck.conformance.follow.recorded.states import alters_partitions, has_k
 from isrcheck.conformance.follow.search.script import changes_required, deaths, elections_required
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Configuration, Instance
-from isrcheck.models.language.starts import Cells, Enumeration
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.states import Cells, Enumeration, FieldLayout
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import State
 
 ONE_OF_EACH = {"records": 1, "log_size": 1}

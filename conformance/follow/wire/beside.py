@@ -37,14 +37,12 @@ from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     MAGIC,
+    BatchHeader,
     CompressionError,
     MalformedRecordsError,
     records_of,
 )
-from isrcheck.conformance.kafka_format.record_batches import (
-    Header as BatchHeader,
-)
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_BYTES = 16 << 20
 """The largest file that is read, and the most bytes into which a batch is decompressed."""

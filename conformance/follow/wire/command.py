@@ -15,7 +15,7 @@ from pathlib import Path
 from isrcheck.conformance.console import DONE, say
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.conformance.follow.wire.messages import FILE, is_wire
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get
 from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.wire.messages import Happening, Message, is_number, listed, numbers
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Replicas = tuple[int, ...]
 """The replicas of a partition, the preferred leader first."""

@@ -8,7 +8,7 @@ from conformance.tests.audit.building import CONTROL, GZIP, ZSTD, batch, batches
 from conformance.tests.audit.running import audit
 from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
-from isrcheck.checker.compile import kernels
+from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer

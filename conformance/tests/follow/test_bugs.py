@@ -38,7 +38,7 @@ MIN_ISR_NOT_CHECKED 2.1 3 202 | leader_shrinks_isr 0 by {2}: it leads to acknowl
 FETCHER_NOT_CLEARED 2.1 0 35
   broker_becomes_follower 2 in epoch 1: it leads to fetch[2][0] = "NONE", but "ANSWERED" was observed
 CHECKPOINT_AHEAD 2.1 8 57
-  broker_restarts 1 checkpoint 7: models/kafka/actions/restarts.py: its guard `checkpoint <=
+  broker_restarts 1 checkpoint 7: models/kafka/actions/faults.py: its guard `checkpoint <=
   s.high_watermark[broker]` is false (s.high_watermark[1] = 6)
 LEADER_TRUNCATES_ON_ELECTION 2.1 0 16
   broker_restarts 0 checkpoint 1: it leads to log_record[0][1] = 1, but null was observed
@@ -50,23 +50,23 @@ ISR_WRITE_UNCONDITIONAL 2.1 11 42
   leader_shrinks_isr 0 by {1,2}: models/kafka/actions/leader.py: its guard `is_controllers_leader(s, leader)` is
   false (s.leader[0] = 0, s.controller_leader = 2)
 STALE_METADATA_APPLIED 2.1 1 53
-  broker_becomes_follower 2 in epoch 2: models/kafka/actions/metadata.py: its guard `epoch > s.leader_epoch[broker]`
+  broker_becomes_follower 2 in epoch 2: models/kafka/actions/zookeeper.py: its guard `epoch > s.leader_epoch[broker]`
   is false (s.leader_epoch[2] = 3)
 DUPLICATE_APPENDED 2.1 4 14 | producer_resends c at 0: it leads to log_record[0][3] = null, but 2 was observed
 DUPLICATE_WINDOW_OF_ONE 2.1 2 23
-  producer_begins_new_epoch after the answer of 0 to c: models/kafka/actions/clients/idempotent_producer.py: its
+  producer_begins_new_epoch after the answer of 0 to c: models/kafka/actions/clients.py: its
   guard `is_refused(s, leader, record)` is false
 OUT_OF_ORDER_ACCEPTED 2.1 3 29
-  producer_appends at 0: models/kafka/actions/clients/producer.py: its guard `may_send(s, leader)` is false
+  producer_appends at 0: models/kafka/actions/clients.py: its guard `may_send(s, leader)` is false
 SNAPSHOT_NOT_TRUNCATED 2.1 5 61 | follower_reconciles 2 with 0: it leads to replayed_from[2] = 0, but 4 was observed
 PRODUCERS_NOT_REPLICATED 2.1 1 65
-  producer_begins_new_epoch after the answer of 1 to f: models/kafka/actions/clients/idempotent_producer.py: its
+  producer_begins_new_epoch after the answer of 1 to f: models/kafka/actions/clients.py: its
   guard `is_refused(s, leader, record)` is false
 EPOCH_NOT_RENUMBERED 2.1 5 16
-  producer_begins_new_epoch after the answer of 0 to b: models/kafka/actions/clients/idempotent_producer.py: its
+  producer_begins_new_epoch after the answer of 0 to b: models/kafka/actions/clients.py: its
   guard `is_refused(s, leader, record)` is false
 FOLLOWER_SHOWS_LOG_END 2.4 1 15
-  consumer_fetches 0 at 1: models/kafka/actions/clients/consumer.py: its guard `s.position[consumer] <
+  consumer_fetches 0 at 1: models/kafka/actions/clients.py: its guard `s.position[consumer] <
   readable_end_offset(s, broker)` is false
 # From 2.4 on, records that a consumer has read are lost only by faults that a run does not have. Leaders of 0.10
 # answer no question about epochs, so that a consumer that asks is always reset.

@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.format.events import Event, Header, actor_of, l
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.runs import Verdict, follow_log
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 

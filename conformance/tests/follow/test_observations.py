@@ -42,7 +42,7 @@ from isrcheck.conformance.follow.search.script import CANCELLATIONS, ELECTIONS, 
 from isrcheck.conformance.follow.search.search import ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 

@@ -18,7 +18,7 @@ from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs import Verdict
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
 
@@ -222,16 +222,16 @@ PARKED_FETCH_OF_REELECTED_LEADER 2.0 2 2.2 160
 FETCH_OF_AN_EARLIER_STAY 0.10 1 1.7 857
   broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", but "PARKED" was observed
 FROZEN_BROKER_TAKEN_FOR_DEAD 2.1 3 3.11 1188
-  controller_removes_dead_follower 1: models/kafka/actions/controller.py: its guard `not s.is_up[follower]` is false
+  controller_removes_dead_follower 1: models/kafka/actions/zookeeper.py: its guard `not s.is_up[follower]` is false
   (s.is_up[1] = true)
 ANSWER_IS_LOST 2.1 1 1.1 21
-  producer_resends c at 0: models/kafka/actions/clients/idempotent_producer.py: its guard `is_first_in_flight(s,
+  producer_resends c at 0: models/kafka/actions/clients.py: its guard `is_first_in_flight(s,
   record)` is false (s.has_sequence[c] = true, s.acknowledged[c] = true)
 REQUEST_IS_LATE 2.1 4 4.1 35
-  producer_resends f at 0: models/kafka/actions/clients/idempotent_producer.py: its guard `is_first_in_flight(s,
+  producer_resends f at 0: models/kafka/actions/clients.py: its guard `is_first_in_flight(s,
   record)` is false
 MISTAKEN_REQUEST_WAITS 2.1 5 5.2 231
-  leader_mistakes_request k at 2: models/kafka/actions/clients/idempotent_producer.py: its guard `offset <
+  leader_mistakes_request k at 2: models/kafka/actions/clients.py: its guard `offset <
   s.high_watermark[leader]` is false
 TRUNCATION_WITHOUT_LEADER 2.1 4 4.2 288
   follower_reconciles 0 with 1: models/kafka/actions/reconciliation.py: its guard `can_ask(s, follower, leader)` is

@@ -23,7 +23,7 @@ from isrcheck.conformance.follow.search.script import Script
 from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:

@@ -16,13 +16,13 @@ from conformance.tests.sampling import recorded
 from conformance.tests.support.follow import ASKED, ERR, OUT, every_kind, gap_log, run_log, without_times
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
-from isrcheck.checker.spark.runtime import session as sessions
+from isrcheck.checker.spark import session as sessions
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
 from isrcheck.conformance.follow.on_spark import follow_on_spark
 from isrcheck.conformance.follow.verdicts import FollowRequest, follow_one
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"

@@ -17,7 +17,7 @@ from isrcheck.conformance.follow.recorder.transactions import ModelGap, Transact
 from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.transactions import MODEL
 
 Given = dict[str, str]
@@ -92,7 +92,7 @@ NO_RETRY = {"EQUAL_MARKER_EPOCH_IS_RETRY": "off"}
 CAUGHT_ROWS = """\
 COPY_APPENDED 3.7 0 36 | leader_appends_record a at 1: it leads to log_record[1][1] = "EMPTY", but "A" was observed
 OLD_COORDINATOR_NOT_FENCED 0.11 1 62
-  leader_appends_late_marker 1: models/transactions/markers.py: its guard `is_accepted(
+  leader_appends_late_marker 1: models/transactions/coordinator.py: its guard `is_accepted(
 GUARD_SURVIVES_MARKER 3.7 4 381 | leader_appends_marker 0: it leads to verified[0] = null, but 0 was observed
 RECORD_NOT_VERIFIED 3.7 0 33
   leader_appends_record a at 1: models/transactions/partition.py: its guard `not asks_before_appending(s, partition,
@@ -102,7 +102,7 @@ ONGOING_OF_ANY_EPOCH 4.0 0 127
   transaction)
 MARKER_KEEPS_NO_STATE 3.7 0 11 | leader_appends_marker 0: it leads to known_epoch[0] = 1, but null was observed
 RETRIED_MARKER_REFUSED 4.2 4 20
-  leader_refuses_marker 1: models/transactions/markers.py: its guard `not is_acknowledged_as_retry(
+  leader_refuses_marker 1: models/transactions/coordinator.py: its guard `not is_acknowledged_as_retry(
 PENDING_TAKEN_FOR_DURABLE 3.7 0 2
   producer_adds_partition 0 adds 0: it leads to transaction_state = "EMPTY", but "ONGOING" was observed
 COORDINATOR_EPOCH_KEPT 3.7 0 132
@@ -189,7 +189,7 @@ ANSWER_TO_LEADER_IS_LATE 4.0 0 139
   leader_verifies_transaction b at 1: models/transactions/partition.py: its guard `is_idle(s) and
   s.transaction_state == TransactionState.ONGOING` is false (s.pending_state = PREPARE_ABORT)
 ANSWER_TO_MARKER_IS_LATE 0.11 8 384
-  coordinator_learns_of_marker from 0: models/transactions/markers.py: its guard `s.high_watermark[partition] ==
+  coordinator_learns_of_marker from 0: models/transactions/coordinator.py: its guard `s.high_watermark[partition] ==
   s.log_end_offset[partition]` is false
 FORGOTTEN_COPY 0.11 1 112
   leader_appends_record a at 0: models/transactions/partition.py: its guard `is_in_flight(s, partition,

@@ -17,8 +17,8 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
 from isrcheck.models.coordinator.state import Service
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
 
 Values = dict[str, int]
 

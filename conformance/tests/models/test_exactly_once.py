@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -15,13 +16,12 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models import exactly_once, registry
+from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once import broker, faults, producer, promises, state
-from isrcheck.models.exactly_once.values import Partitioner, Resend, Retries, Truth
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.model import Instance, Model, assemble
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries, Truth
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.models.messages import UsageError
 
 MODEL = registry.load("exactly_once")[0]
 IDEMPOTENT = {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE, "retries": Retries.MOST}
@@ -208,11 +208,7 @@ def test_the_client_refuses_what_idempotence_cannot_do(protocol, values, message
 
 def test_a_client_that_does_not_refuse_exceeds_what_is_remembered():
     """Two requests in flight, and one remembered batch: the retry of the first is taken for a gap."""
-    reckless = assemble(
-        "exactly_once",
-        [state, producer, broker, faults, promises],
-        {"3.0": (None, exactly_once.GENERATION_3_0)},
-    )
+    reckless = replace(MODEL, contradictions=())
     values = {"restarts": 0, "rejections": 0, "delivery_timeouts": 0}
     assert steps_to("3.0", values | {"idempotent_cache": 1}, "no_duplicates", reckless) == [
         "producer_sends a to 0",

@@ -14,9 +14,9 @@ from conformance.tests.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
+from isrcheck.models.transactions.generations import MODEL
 from isrcheck.models.transactions.values import Verification
 
 Values = dict[str, int]

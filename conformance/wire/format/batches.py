@@ -31,7 +31,7 @@ from isrcheck.conformance.kafka_format.record_batches import (
     MAGIC,
     MAGIC_AT,
     TRANSACTIONAL,
-    Header,
+    BatchHeader,
     MalformedRecordsError,
     records_of,
 )
@@ -67,7 +67,7 @@ def batch_of(data: bytes | None) -> Batch:
     """Read the only batch of a produce request. Raises BatchError."""
     if data is None or len(data) < HEADER.size or data[MAGIC_AT] != MAGIC:
         raise BatchError(ErrorCode.corrupt_message)
-    header = Header.of(data)
+    header = BatchHeader.of(data)
     if header.codec != "none":
         raise BatchError(ErrorCode.unsupported_compression_type)
     batch = data[: header.size]

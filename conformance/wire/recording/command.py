@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from isrcheck.conformance.console import DONE, USAGE, say, seconds
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 
 if TYPE_CHECKING:
     from isrcheck.conformance.wire.recording.frames import Broker

@@ -24,8 +24,8 @@ from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     LENGTH_FROM,
     MAGIC,
+    BatchHeader,
     CompressionError,
-    Header,
     MalformedRecordsError,
     records_of,
 )
@@ -49,7 +49,7 @@ def _batches(data: bytes, counter: Cursor) -> Iterator[dict[str, Any]]:
         if size < HEADER.size:
             yield {"undecoded": "a batch that is cut off", "size": size}
             return
-        header = Header.of(data, at)
+        header = BatchHeader.of(data, at)
         if header.magic != MAGIC or header.length < HEADER.size - LENGTH_FROM:
             yield {"undecoded": f"no batch of magic {MAGIC}", "size": size}
             return
@@ -60,7 +60,7 @@ def _batches(data: bytes, counter: Cursor) -> Iterator[dict[str, Any]]:
         at += header.size
 
 
-def _batch(header: Header, body: bytes, counter: Cursor) -> dict[str, Any]:
+def _batch(header: BatchHeader, body: bytes, counter: Cursor) -> dict[str, Any]:
     batch: dict[str, Any] = {
         "base_offset": header.base_offset,
         "leader_epoch": header.leader_epoch,

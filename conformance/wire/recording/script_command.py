@@ -11,8 +11,7 @@ from pathlib import Path
 
 from isrcheck.conformance.console import DONE, NOTHING, say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import folder
 
 MOST_BROKER = 1_000_000

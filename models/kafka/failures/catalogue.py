@@ -21,7 +21,7 @@ from typing import Any
 
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 FOLDER = Path(__file__).parent
 EXHAUSTED = "exhausted"

@@ -1,28 +1,52 @@
-"""Kafka's promises for a partition."""
+"""Kafka's promises for a partition and to its consumers, and what has to be possible."""
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka.state.broker.commit import is_in_maximal_isr
-from isrcheck.models.kafka.state.broker.log import holds_record
-from isrcheck.models.kafka.state.broker.min_isr import controllers_min_insync_replicas
-from isrcheck.models.kafka.state.broker.record import (
-    is_active,
-    is_assigned,
-    members_without,
-    nobody_is_valid,
+from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
+from isrcheck.models.kafka.actions.clients import producer_is_refused
+from isrcheck.models.kafka.actions.faults import broker_restarts
+from isrcheck.models.kafka.actions.leader import leader_handles_fetch
+from isrcheck.models.kafka.state.broker import (
+    controllers_min_insync_replicas,
+    is_controllers_leader,
+    is_in_maximal_isr,
+    is_live,
+    is_not_fenced,
+    presumes_leadership,
+    reads_from,
 )
-from isrcheck.models.kafka.state.broker.registration import is_out_of_service
-from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, is_live, presumes_leadership
-from isrcheck.models.kafka.state.clients.readers import (
+from isrcheck.models.kafka.state.clients import (
     first_read,
+    is_exposed,
     is_exposed_as_committed,
     is_read,
     is_record,
     last_stable_offset,
 )
-from isrcheck.models.kafka.state.configuration import alters_partitions
-from isrcheck.models.kafka.state.values import Controller, Failure, MaximalIsr, Stop, TransactionState
-from isrcheck.models.language import NONE, always, always_step
+from isrcheck.models.kafka.state.controller import (
+    is_active,
+    is_assigned,
+    is_out_of_service,
+    members_without,
+    nobody_is_valid,
+)
+from isrcheck.models.kafka.state.fields import alters_partitions
+from isrcheck.models.kafka.state.log import holds_record
+from isrcheck.models.kafka.state.values import (
+    AutoOffsetReset,
+    Controller,
+    Failure,
+    IsolationLevel,
+    MaximalIsr,
+    PositionCheck,
+    ShrinkRule,
+    Stop,
+    TransactionState,
+)
+from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
+
+# ------------------------------------------------------------------------------------- Kafka's promises for a partition
+
 
 # --------------------------------------------------------------------------------------------- when nothing is promised
 
@@ -419,3 +443,297 @@ def high_watermark_monotonic(before, after):
         and presumes_leadership(after, r)
         and before.leader_epoch[r] == after.leader_epoch[r]
     )
+
+
+# ------------------- Kafka's promises to a consumer: what it reads, what it skips, and how far it believes to be behind
+
+
+def has_consumers(configuration):
+    return configuration.consumers > 0
+
+
+def a_position_was_reset(s):
+    """A consumer skipped records, because auto.offset.reset is latest."""
+    return data_was_given_up(s) or any(s.has_skipped[consumer] for consumer in range(s.consumers))
+
+
+def data_was_lost_within_an_epoch(s):
+    """The path contains a loss of power or of a disk: a leader can restart within its epoch, with less than it had."""
+    return s.power_losses_left < s.power_losses or s.disk_losses_left < s.disk_losses
+
+
+@always(permitted=data_was_given_up, applies=has_consumers)
+def consumers_read_what_was_exposed(s):
+    """What a consumer has read at an offset, from a leader or from a follower, is what a leader showed there first."""
+    return all(
+        s.consumed_record[consumer][offset] == first_read(s, offset)
+        for consumer in range(s.consumers)
+        for offset in range(s.log_size)
+        if s.consumed_record[consumer][offset] != NONE and offset >= s.deleted_before
+    )
+
+
+@always(permitted=a_position_was_reset, applies=has_consumers)
+def consumers_skip_nothing(s):
+    """A consumer has read every readable record below its position, unless the record was deleted."""
+    return all(
+        s.consumed_record[consumer][offset] != NONE or not is_record(s, first_read(s, offset))
+        for consumer in range(s.consumers)
+        for offset in range(s.log_size)
+        if s.deleted_before <= offset < s.position[consumer]
+    )
+
+
+@always_step(permitted=data_was_given_up, applies=has_consumers)
+def lag_matches_isolation(before, after):
+    """After a fetch, the lag of a consumer is the number of entries that it can still read at the broker that answered:
+    those below the high watermark, with read_committed those below the last stable offset, and none that the log does
+    not hold. Where the broker shows less than the consumer has read, it is the negative number of those entries. Kafka:
+    SubscriptionState.partitionLag."""
+    return all(
+        any(
+            after.known_end_offset[consumer] - after.position[consumer] == entries_ahead(after, r, consumer)
+            for r in range(after.replicas)
+            if is_not_fenced(after, consumer, r) and reads_from(after, consumer, r)
+        )
+        for consumer in range(after.consumers)
+        if has_fetched(before, after, consumer)
+    )
+
+
+def has_fetched(before, after, consumer):
+    """A broker has answered a fetch of the consumer, with an entry or with another end of the log. A reset makes the
+    epoch of the last entry unknown."""
+    return after.known_end_offset[consumer] != before.known_end_offset[consumer] or (
+        after.position[consumer] > before.position[consumer] and after.consumed_epoch[consumer] != NONE
+    )
+
+
+def entries_ahead(s, r, consumer):
+    """The entries from the consumer's position on that this broker shows, less those below that it does not show."""
+    return sum(1 for offset in range(s.log_size) if offset >= s.position[consumer] and is_shown(s, r, offset)) - sum(
+        1
+        for offset in range(s.log_size)
+        if s.log_start_offset[r] <= offset < s.position[consumer] and not is_shown(s, r, offset)
+    )
+
+
+def is_shown(s, r, offset):
+    """A broker sends the entry to consumers of the configured isolation level."""
+    return is_exposed(s, r, offset) and (
+        s.isolation_level == IsolationLevel.READ_UNCOMMITTED or offset < last_stable_offset(s, r)
+    )
+
+
+@always_step(
+    permitted=data_was_given_up,
+    applies=lambda c: c.consumers > 0 and c.auto_offset_reset == AutoOffsetReset.LATEST,
+)
+def latest_does_not_go_back(before, after):
+    """A consumer that is reset to the end of the log does not continue before an end that it knew (KAFKA-2334)."""
+    return all(
+        before.known_end_offset[consumer] <= after.position[consumer]
+        for consumer in range(before.consumers)
+        if after.has_skipped[consumer] and not before.has_skipped[consumer]
+    )
+
+
+@always(
+    permitted=data_was_lost_within_an_epoch,
+    applies=lambda c: c.consumers > 0 and c.POSITION_CHECK != PositionCheck.NONE,
+)
+def truncation_is_detected(s):
+    """A consumer that knows the epoch of the controller's leader has read what the leader's log holds: if records that
+    it had read were truncated, it has noticed (KIP-320), and continues at the common prefix or has reset its position.
+    """
+    return all(
+        s.log_record[leader][offset] == s.consumed_record[consumer][offset]
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+        for consumer in range(s.consumers)
+        if s.consumer_leader_epoch[consumer] == s.leader_epoch[leader] and not s.has_skipped[consumer]
+        for offset in range(s.log_size)
+        if s.log_start_offset[leader] <= offset < s.position[consumer]
+        if s.consumed_record[consumer][offset] != NONE
+    )
+
+
+@sometimes(applies=has_consumers)
+def a_consumer_catches_up(s):
+    """A consumer has read everything that it knows of."""
+    return any(0 < s.position[consumer] == s.known_end_offset[consumer] for consumer in range(s.consumers))
+
+
+@sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1 and c.records > 1)
+def a_follower_shows_less_than_its_leader(s):
+    """A consumer reads from a follower, whose high watermark lags."""
+    return any(
+        0 < s.position[consumer] == s.known_end_offset[consumer] < s.high_watermark[leader]
+        for consumer in range(s.consumers)
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+    )
+
+
+@sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1)
+def a_lag_is_negative(s):
+    """A consumer has read more than the broker shows from which it has fetched last."""
+    return any(s.known_end_offset[consumer] < s.position[consumer] for consumer in range(s.consumers))
+
+
+@sometimes(applies=lambda c: c.consumers > 0 and c.delete_records > 0)
+def a_consumer_is_out_of_range_of_a_log(s):
+    """A consumer's position was deleted."""
+    return any(
+        s.position[consumer] < s.log_start_offset[leader]
+        for consumer in range(s.consumers)
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- goals
+#
+# States and steps that must be reachable, to show that the model is not vacuous: what Kafka has to be able to do.
+
+
+def can_commit(configuration):
+    return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
+
+
+def can_write(configuration):
+    """Not every record is one that all replicas hold from the start."""
+    return configuration.records > configuration.common_records
+
+
+def can_lose_a_broker(configuration):
+    """The controller can give up on a broker: with ZooKeeper on any, with KRaft if a session can expire."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
+        configuration.crashes
+        or configuration.power_losses
+        or configuration.disk_losses
+        or configuration.fencings
+        or configuration.shutdowns
+    )
+
+
+def can_fail_over(configuration):
+    return (
+        configuration.elections > 0
+        and configuration.replicas > 1
+        and (can_lose_a_broker(configuration) or configuration.preferred_elections > 0)
+    )
+
+
+@sometimes(applies=can_write)
+def a_write_is_acknowledged(before, after):
+    return any(after.acknowledged[record] and not before.acknowledged[record] for record in range(before.records))
+
+
+@sometimes(applies=can_commit)
+def a_committed_record_is_read(s):
+    """The controller's leader runs, knows that it leads, and exposes a record."""
+    return any(
+        is_controllers_leader(s, leader) and is_read(s, leader, offset)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
+@sometimes(applies=can_commit)
+def a_record_is_exposed(s):
+    return s.exposed_record[0] != NONE
+
+
+@sometimes(applies=can_fail_over)
+def a_new_leader_takes_over(s):
+    return any(presumes_leadership(s, r) and s.leader_epoch[r] > 0 for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: can_write(c) and can_commit(c) and can_fail_over(c))
+def a_follower_truncates(before, after):
+    return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
+
+
+def can_leave_zombies(configuration):
+    """A leader that lives can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
+        configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
+    )
+
+
+@sometimes(
+    applies=lambda c: (
+        c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2 and can_leave_zombies(c)
+    )
+)
+def a_zombie_acknowledges(before, after):
+    """A leader that the controller has replaced acknowledges a record to a producer."""
+    return any(
+        after.acknowledged[record] and not before.acknowledged[record] and before.pending[record] == zombie
+        for record in range(before.records)
+        for zombie in range(before.replicas)
+        if presumes_leadership(after, zombie) and after.leader_epoch[zombie] < after.controller_epoch
+    )
+
+
+@sometimes(applies=lambda c: c.replicas > 1)
+def a_follower_joins_the_isr(before, after, taken):
+    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
+    return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
+        after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
+    )
+
+
+@sometimes(
+    applies=lambda c: (
+        can_write(c) and c.acks == Acks.ALL and c.min_insync_replicas > 1 and (c.records > 1 or can_lose_a_broker(c))
+    )
+)
+def a_producer_is_refused(before, after, taken):
+    """A leader refuses a produce request with NOT_ENOUGH_REPLICAS, before anything is appended."""
+    return taken == producer_is_refused
+
+
+@sometimes(
+    applies=lambda c: (
+        c.acks == Acks.ALL
+        and 1 < c.min_insync_replicas <= c.replicas
+        and not c.HW_MINISR_GATE
+        and c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES
+    )
+)
+def an_appended_record_is_refused(before, after):
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
+    return any(
+        before.pending[record] != NONE
+        and after.pending[record] == NONE
+        and not after.acknowledged[record]
+        and any(after.exposed_record[offset] == record for offset in range(after.log_size))
+        and not any(before.exposed_record[offset] == record for offset in range(after.log_size))
+        for record in range(before.records)
+    )
+
+
+@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0 and c.replicas > 1)
+def a_restart_finds_a_stale_high_watermark(before, after, taken):
+    return taken == broker_restarts and any(
+        after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
+    )
+
+
+@sometimes(applies=lambda c: c.delete_records > 0 and can_commit(c) and c.records > 1 and c.log_size > 1)
+def a_log_starts_above_zero(s):
+    """A log start offset is above 0, and the log still has records."""
+    return any(0 < s.log_start_offset[r] < s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
+def an_open_transaction_holds_readers_back(s):
+    """A last stable offset is below its high watermark."""
+    return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.retries > 0 and c.acks != Acks.ZERO and c.log_size > 1)
+def a_request_is_sent_again(before, after):
+    return after.retries_left < before.retries_left

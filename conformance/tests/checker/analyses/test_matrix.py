@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.compile import kernels
+from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
 
 TRUE = """\
 [[run]]

@@ -12,8 +12,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 
 LOSS, LIMITS = Question(Topic.LOSS), Limits(seconds=60.0, memory=1 << 30)

@@ -37,7 +37,7 @@ from isrcheck.checker.atlas.pages.words import Grave, Words
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka.failures.catalogue import named
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 

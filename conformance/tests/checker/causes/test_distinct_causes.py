@@ -10,9 +10,9 @@ import pytest
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.causes import distinct_causes as search_for_causes
-from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit import causes as search_for_causes
+from isrcheck.checker.explicit.causes import distinct_causes
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry

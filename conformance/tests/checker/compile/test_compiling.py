@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from isrcheck.checker.compile import compiling, native
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiled, compiling_within
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.module import Module
+from isrcheck.checker.compile import machine_code as compiling
+from isrcheck.checker.compile import machine_code as native
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiled, compiling_within
+from isrcheck.checker.compile.staging import Code, Module, Value
 
 
 def f(code: Code, a: Value) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.compile.lowering.guards import argument_limits, conjuncts, placed
-from isrcheck.checker.compile.lowering.ranges import Ranges
+from isrcheck.checker.compile.ranges import Ranges, argument_limits, conjuncts, placed
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.ir.nodes import Expression

@@ -20,17 +20,16 @@ from hypothesis import strategies as st
 from conformance.tests.checker.compile.shapes import SHAPES
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.compiled import NOTHING, Compiled, Seen
-from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.kernel import Kernel, kernel_key, kernel_of
+from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import ABSENT, layout_of
-from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.lowering.key import kernel_key
-from isrcheck.checker.compile.staging.module import module
+from isrcheck.checker.compile.staging import new_module
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 from isrcheck.testing.strategies import legal_values
 
@@ -430,7 +429,7 @@ def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(shapes: str) 
 
     def code(wanted: Mapping[str, int], protocol: str) -> tuple[str, str]:
         instance = model.instance(protocol, legal_values(model, protocol, SHAPES[shapes][0], wanted))
-        with module() as built:
+        with new_module() as built:
             KernelCode(built, instance, layout_of(instance)).build()
             return kernel_key(instance, None), built.assembly()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.registry import load_file

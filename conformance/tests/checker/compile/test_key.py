@@ -11,13 +11,13 @@ import pytest
 from conformance.tests.test_architecture import graph
 from isrcheck.checker.compile import machine_code
 from isrcheck.checker.compile.generators import GeneratorCode
+from isrcheck.checker.compile.kernel import generators_key, kernel_key
+from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
-from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.lowering.key import generators_key, kernel_key
-from isrcheck.checker.compile.staging.module import module
+from isrcheck.checker.compile.staging import new_module
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.resources.engine_digest import modules_of
+from isrcheck.checker.resources.cache import modules_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
@@ -120,7 +120,7 @@ def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Insta
 
 
 def code_of(instance: Instance, reduction: Reduction | None = None, builder: type[KernelCode] = KernelCode) -> str:
-    with module() as built:
+    with new_module() as built:
         if builder is GeneratorCode:
             GeneratorCode(built, instance, layout_of(instance)).build()
         else:
@@ -297,14 +297,14 @@ def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
         for package, deep in machine_code.FOLDERS.items()
         for name, _ in modules_of(package, resources.files(package), deep)
     }
-    files, waiting = set[str](), ["checker/compile/lower.py", "checker/compile/generators.py"]
+    files, waiting = set[str](), ["checker/compile/kernel_code.py", "checker/compile/generators.py"]
     while waiting:
         file = waiting.pop()
         if file not in files:
             files.add(file)
             waiting += graph()[file]
     assert {file for file in files if f"isrcheck/{file}" not in hashed} == {
-        *("checker/resources/cache.py", "checker/resources/engine_digest.py"),  # what keeps the code
+        *("checker/resources/cache.py", "checker/resources/cache.py"),  # what keeps the code
         # What becomes of mistakes in a model.
         *(f"models/messages/{name}.py" for name in ("errors", "nearest", "printable")),
         "models/run.py",  # the type of a state

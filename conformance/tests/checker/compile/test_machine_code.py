@@ -14,12 +14,12 @@ from isrcheck.checker.compile import hash_table, machine_code
 STAGED = [
     name
     for name in PRODUCT
-    if "checker.compile.staging.module.Staged" in imports_of(name) and not name.startswith("checker/compile/")
+    if "checker.compile.staging.Staged" in imports_of(name) and not name.startswith("checker/compile/")
 ]
 
 
 def test_there_are_modules_elsewhere() -> None:
-    assert STAGED == ["checker/disk/sorted_table.py", "checker/liveness/walks.py"]
+    assert STAGED == ["checker/disk/sorted_table.py", "checker/explicit/walks.py"]
 
 
 @pytest.mark.parametrize("name", STAGED)
@@ -32,14 +32,14 @@ def test_a_module_depends_only_on_what_its_cached_file_is_named_by(name: str) ->
 
 def test_another_text_has_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
     paths: list[Path] = []
-    kept_or_compiled = machine_code.kept_or_compiled
+    kept_or_made = machine_code.kept_or_made
 
     def noting(path: Path, compile_code: Callable[[], bytes]) -> bytes:
         paths.append(path)
-        return kept_or_compiled(path, compile_code)
+        return kept_or_made(path, compile_code)
 
     text = inspect.getsource(hash_table)
-    monkeypatch.setattr(machine_code, "kept_or_compiled", noting)
+    monkeypatch.setattr(machine_code, "kept_or_made", noting)
     for source in (text, text + "# another text", text):
         monkeypatch.setattr(inspect, "getsource", lambda module, source=source: source)
         machine_code._functions.__wrapped__(hash_table.__name__)

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
-from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.staging.module import module
+from isrcheck.checker.compile.staging import new_module
+from isrcheck.checker.explicit.carrier import Starts
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare import compare
 from isrcheck.conformance.fuzz.program import Program
+from isrcheck.models.language.declarations import CELL_HIGH, CELL_LOW, bytes_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, bytes_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load, load_file
 
 EDGES = {
@@ -192,7 +192,7 @@ def test_narrow_models_pay_nothing_for_wide_cells(name: str) -> None:
     layout = layout_of(instance)
     assert [(one.word, one.shift, one.width, one.low, one.byte) for one in layout.bits] == narrow_layout(instance)
     assert layout.size == layout.first_cell + -(-(instance.cells + 7) // 8) * 8
-    with module() as built:
+    with new_module() as built:
         KernelCode(built, instance, layout).build()
         assembly = built.assembly()
     assert "sext i8 " in assembly and not any(f"sext {wide} " in assembly for wide in ("i16", "i32"))

@@ -25,8 +25,10 @@ from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.disk import carrier as carrier_module
-from isrcheck.checker.disk import files, levels, sorted_runs, stored_states
+from isrcheck.checker.disk import engine as carrier_module
+from isrcheck.checker.disk import files, stored_states
+from isrcheck.checker.disk import stored_states as levels
+from isrcheck.checker.disk import stored_states as sorted_runs
 from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
@@ -41,9 +43,9 @@ from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.models import published, registry
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
 STATES = 39_619
@@ -634,7 +636,7 @@ def test_a_checkpoint_of_another_search_is_refused(
     commit = registry.load("examples/two_phase_commit")[0].instance(None, {})
     assert refusal(commit, count_all=True) == f"{start}model published there, examples/two_phase_commit here{cure}"
     assert refusal(instance) == f"{start}properties differs{cure}"
-    monkeypatch.setattr("isrcheck.checker.disk.checkpoint.engine_digest", lambda: "0")
+    monkeypatch.setattr("isrcheck.checker.disk.engine.engine_digest", lambda: "0")
     assert refusal(instance, count_all=True) == f"{start}version of isrcheck differs{cure}"
 
 
@@ -714,7 +716,7 @@ def test_a_file_name_outside_the_folder_is_refused(
     stopped: Path, small: tuple[Instance, Kernel, Exploration], tmp_path: Path
 ) -> None:
     """A checkpoint that somebody made must not let a search open other files."""
-    from isrcheck.checker.disk.checkpoint import text_of
+    from isrcheck.checker.disk.engine import text_of
 
     instance, kernel, _ = small
     (tmp_path / "states-1").write_bytes(b"x" * 64)

@@ -27,8 +27,8 @@ from isrcheck.checker.questions.answering import inexpressible
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.session.marked_folder import MarkedFolder
-from isrcheck.models.kafka import MODEL
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.kafka.generations import MODEL
+from isrcheck.models.messages import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 UNSEARCHED = "8.7e A response in flight carries records of the next epoch"

@@ -26,8 +26,7 @@ from conformance.tests.checker.doctor.expert import (
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 
 pytestmark = pytest.mark.xdist_group("expert")

@@ -16,8 +16,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 
 LOSS, WRITES = Question(Topic.LOSS), Question(Topic.WRITES)

@@ -15,7 +15,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format.certify import behaviour, from_steps
 
 COUNTERS = '''"""Two counters, searched while both are at most {small}."""

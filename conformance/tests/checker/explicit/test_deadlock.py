@@ -15,8 +15,7 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models import registry, run
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import DEADLOCK, Instance
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import recheck
 

@@ -10,12 +10,11 @@ import pytest
 from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.checker.session.beginning import enumerate_initial_states
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 
 MEMORY = 1 << 28

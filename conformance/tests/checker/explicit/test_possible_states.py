@@ -21,20 +21,20 @@ from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.explicit import search, whole_search
+from isrcheck.checker.explicit import explore as search
+from isrcheck.checker.explicit import liveness as possible_states
+from isrcheck.checker.explicit import liveness as whole_search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.whole_search import PathTo
-from isrcheck.checker.liveness import possible_states
-from isrcheck.checker.liveness.possible_states import spread_backward
+from isrcheck.checker.explicit.liveness import PathTo, spread_backward
 from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility

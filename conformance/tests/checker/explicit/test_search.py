@@ -20,8 +20,9 @@ from conformance.tests.support.engine import searched_to, verdict_of
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit import carrier, single_thread, visited_set
-from isrcheck.checker.explicit import search as engine
+from isrcheck.checker.explicit import carrier, visited_set
+from isrcheck.checker.explicit import carrier as single_thread
+from isrcheck.checker.explicit import explore as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
@@ -29,9 +30,9 @@ from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.cache import kept
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 
 MEMORY = 1 << 28
 

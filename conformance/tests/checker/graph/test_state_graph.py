@@ -22,10 +22,10 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
-from isrcheck.checker.resources import budget
+from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 LIGHT = r'''
 """A light that goes red and green, until it burns out."""
@@ -467,7 +467,7 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
 
     for place in (
         "isrcheck.traces.format.output.os.fsync",
-        "isrcheck.checker.explicit.single_thread.SingleThread.expand",
+        "isrcheck.checker.explicit.carrier.SingleThread.expand",
     ):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")

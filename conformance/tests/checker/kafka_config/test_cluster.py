@@ -20,7 +20,7 @@ from isrcheck.checker.kafka_config.producer_rules import Producer
 from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting, role_of
 from isrcheck.checker.kafka_settings.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, read_properties
-from isrcheck.models.kafka import STAND_INS
+from isrcheck.models.kafka.generations import STAND_INS
 
 SHIPPED_FILES = SHARED / "data" / "properties"
 needs_shipped_files = pytest.mark.skipif(

@@ -15,9 +15,9 @@ from isrcheck.checker.kafka_config.kraft_rules import transactions_generation
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 from isrcheck.checker.kafka_settings.releases import releases, version_of_binaries
 from isrcheck.checker.questions.generations import numbers
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import BrokerStateCheck
-from isrcheck.models.transactions import MODEL as TRANSACTIONS
+from isrcheck.models.transactions.generations import MODEL as TRANSACTIONS
 
 ELR_ON, ELR_OFF = "eligible.leader.replicas.version=1", "eligible.leader.replicas.version=0"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conformance.tests.support.places import SHARED
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, read_properties
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SHIPPED_FILES = SHARED / "data" / "properties"
 

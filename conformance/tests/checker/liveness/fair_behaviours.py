@@ -18,7 +18,7 @@ import networkx as nx
 
 from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from conformance.tests.checker.liveness.fair_behaviours import repeated
+from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.liveness import fair_loops
 from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry

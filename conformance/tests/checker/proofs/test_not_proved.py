@@ -15,7 +15,7 @@ from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word, with_proofs
 from isrcheck.checker.session import session
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.folder import read

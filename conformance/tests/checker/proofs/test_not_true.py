@@ -15,8 +15,7 @@ from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.proofs import proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
-from isrcheck.checker.resources.formula_budget import Answer, UndecidedError
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Answer, Limits, UndecidedError
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 

@@ -7,7 +7,7 @@ import pytest
 from conformance.tests.support.engine import joined, none_to, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import induction, prove
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 START = """\
 from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma

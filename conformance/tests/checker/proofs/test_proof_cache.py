@@ -15,11 +15,11 @@ from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.proofs.prove import prove
-from isrcheck.checker.resources.engine_digest import FOLDERS, modules_of
+from isrcheck.checker.resources.cache import FOLDERS, modules_of
 from isrcheck.checker.session import session
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import IN_RANGE
 
 STREAM = '''\
 """Water flows from a lake to the sea, and storms bring some back."""

@@ -21,16 +21,16 @@ from conformance.tests.support.engine import (
     verdict_of,
 )
 from isrcheck.checker import cli
-from isrcheck.checker.compile.kernels import kernel_of
+from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
-from isrcheck.checker.resources.formula_budget import Answer, Interrupts
+from isrcheck.checker.resources.limits import Answer, Interrupts
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 RING = '''\
 """A token goes around; from some places, where it never is, it falls."""

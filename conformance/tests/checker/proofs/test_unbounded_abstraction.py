@@ -14,9 +14,8 @@ import pytest
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.symbolic import states_of
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.abstract_evaluator import OPEN
-from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
+from isrcheck.checker.resources.limits import Answer
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Controller
 from isrcheck.models.language.model import Instance, Property

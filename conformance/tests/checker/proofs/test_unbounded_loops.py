@@ -13,10 +13,9 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.abstract_evaluator import OPEN, UnsupportedError
-from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
-from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction, UnsupportedError
+from isrcheck.checker.resources.limits import Answer
+from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.run import Cells

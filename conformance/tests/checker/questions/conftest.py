@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Limits
 from isrcheck.checker.session.session import SearchSession
 
 

@@ -20,8 +20,8 @@ from isrcheck.checker.questions.planning import planned
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS
 from isrcheck.models import registry
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.language.model import parse
 
 DURABLE = {"min_insync_replicas": 2}

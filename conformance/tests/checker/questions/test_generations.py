@@ -16,8 +16,8 @@ from isrcheck.checker.questions.generations import (
     numbers,
     repaired,
 )
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import named
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import BrokerStateCheck, Truncation, UnknownProducer
 
 REELECTED = ("REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER", "off")

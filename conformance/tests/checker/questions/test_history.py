@@ -8,7 +8,7 @@ import pytest
 
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.history import trace_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LOST = History(
     model="kafka",

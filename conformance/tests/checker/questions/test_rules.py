@@ -30,8 +30,8 @@ from isrcheck.checker.questions.rules import (
     sizes,
 )
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
 WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)

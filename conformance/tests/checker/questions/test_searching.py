@@ -14,7 +14,7 @@ from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import OUTSIDE
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 
 LOSS = Question(Topic.LOSS)
 DURABLE = {"min_insync_replicas": 2}

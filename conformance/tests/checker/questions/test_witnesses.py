@@ -14,8 +14,8 @@ from isrcheck.checker.questions.planning import asked_of, planned, witnesses
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.atlas.catalogue import Record
+from isrcheck.models.kafka.generations import MODEL
 
 FAULTS = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
 

@@ -15,14 +15,13 @@ import isrcheck
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
+from isrcheck.checker.explicit.reduced_search import kept_or_found
 from isrcheck.checker.outcome.exploration import Findings
-from isrcheck.checker.reductions.clearing import Clearing
-from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.find import kept_or_found, reduction_of
-from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.find import dead_cells, reduction_of
+from isrcheck.checker.reductions.reduction import Clearing, Reduction
 from isrcheck.conformance.fuzz.roles.programs import HEAD, model_text
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
 

@@ -12,13 +12,12 @@ from conformance.tests.sampling import exhaustive
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import symmetry_of
-from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.reduction import Block, Reduction, Symmetry
 from isrcheck.checker.reductions.sorts import Sort, Sorts
-from isrcheck.checker.reductions.symmetry import Block, Symmetry
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.registry import load_file
 
 ACT = "\n\n@action\ndef act(s, n: Node, m: Node, k: Key):\n    require(s.up[n])\n    {}\n"

@@ -15,10 +15,9 @@ from conformance.tests.checker.reductions.random_models import HEAD, TESTS, mode
 from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import concluded, explore
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.single_thread import SingleThread
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.explore import Search, explore
+from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import verdicts
@@ -27,12 +26,12 @@ from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import LastOf
+from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_of

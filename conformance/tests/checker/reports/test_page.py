@@ -520,6 +520,6 @@ def test_unwritable_traces_do_not_prevent_the_report(check, tmp_path, monkeypatc
 
 
 def _refuses(*given):
-    from isrcheck.models.messages.errors import UsageError
+    from isrcheck.models.messages import UsageError
 
     raise UsageError("out: the trace cannot be written")

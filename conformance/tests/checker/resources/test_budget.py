@@ -15,13 +15,11 @@ import pytest
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.compile import kernel as kernels
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.lower import CarefulCode
+from isrcheck.checker.compile import machine_code as native
+from isrcheck.checker.compile.kernel_code import CarefulCode
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.simulation.group import SimulationRequest
-from isrcheck.checker.simulation.walks import simulate
+from isrcheck.checker.resources.limits import Budget, Limits, Spent
+from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 

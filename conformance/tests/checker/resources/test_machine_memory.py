@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import machine_memory
 
 M = 1 << 20
 V2 = "29 23 0:26 {top} {mounted} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"

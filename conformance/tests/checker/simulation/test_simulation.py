@@ -17,12 +17,10 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.simulation import group, walks
-from isrcheck.checker.simulation.chance import below
-from isrcheck.checker.simulation.group import SimulationRequest
-from isrcheck.checker.simulation.result import Simulation, ValuesSeen, verdicts
+from isrcheck.checker.simulation import walks
+from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import simulate
+from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
 from isrcheck.models import registry, run
 from isrcheck.traces.format import recheck
 

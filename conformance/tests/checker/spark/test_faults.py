@@ -11,11 +11,10 @@ from types import SimpleNamespace
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from isrcheck.checker.spark.runtime import environment_check
-from isrcheck.checker.spark.runtime.environment_check import difference, facts, same_everywhere
-from isrcheck.checker.spark.runtime.faults import Evidence, SparkLostError, explained, explanation, innermost
-from isrcheck.checker.spark.runtime.task_statistics import run_job
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.checker.spark import tasks as environment_check
+from isrcheck.checker.spark.faults import Evidence, SparkLostError, explained, explanation, innermost
+from isrcheck.checker.spark.tasks import difference, facts, run_job, same_everywhere
+from isrcheck.models.messages import ModelError, UsageError
 
 
 def line_of(session, function, kind):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.spark.runtime import java
-from isrcheck.checker.spark.runtime.java import CURE, LEFT_OUT, MODULE, java_home
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.spark import session as java
+from isrcheck.checker.spark.session import CURE, LEFT_OUT, MODULE, java_home
+from isrcheck.models.messages import UsageError
 
 REAL_ANSWERS = {
     'openjdk version "17.0.15" 2025-04-15': 17,

@@ -18,25 +18,23 @@ from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
+from isrcheck.checker.explicit.explore import Search, explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.records import record_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark import carrier
+from isrcheck.checker.spark import engine as carrier
+from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.parts import Merge, PartResult, begin
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.spark.runtime import environment_check
-from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MEMORY = 1 << 28
 

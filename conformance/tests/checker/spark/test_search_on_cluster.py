@@ -13,10 +13,10 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark import carrier
+from isrcheck.checker.spark import engine as carrier
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 
 MEMORY = 1 << 28

@@ -17,8 +17,8 @@ import pytest
 from conformance.tests.sampling import recorded
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import free_port, silent
-from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.spark.session import SparkOptions, spark_session
+from isrcheck.models.messages import UsageError
 
 BEGIN = """
 import os, sys, time

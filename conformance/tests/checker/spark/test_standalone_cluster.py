@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.spark import cluster_session, silent
-from isrcheck.checker.spark.runtime.environment_check import same_everywhere
-from isrcheck.checker.spark.runtime.faults import SparkLostError, explained
-from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.spark.faults import SparkLostError, explained
+from isrcheck.checker.spark.session import SparkOptions, spark_session
+from isrcheck.checker.spark.tasks import same_everywhere
+from isrcheck.models.messages import UsageError
 
 
 def while_it_runs(session, folder, function):

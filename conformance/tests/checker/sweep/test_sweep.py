@@ -29,7 +29,7 @@ from isrcheck.checker.sweep import run as sweep_run
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import cases_of, search_case
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
 DOOR = '''\
@@ -310,7 +310,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
 def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     made = []
     monkeypatch.setattr(sweep_cases, "_KERNELS", sweep_cases.Kernels())
-    from isrcheck.checker.compile import kernels
+    from isrcheck.checker.compile import kernel as kernels
 
     kernel_of = kernels.kernel_of
     monkeypatch.setattr(kernels, "kernel_of", lambda *given, **named: made.append(1) or kernel_of(*given, **named))

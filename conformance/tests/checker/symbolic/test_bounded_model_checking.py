@@ -25,7 +25,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import TRUE
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.testing.strategies import legal_values
 from isrcheck.traces.cli import main as trace
 

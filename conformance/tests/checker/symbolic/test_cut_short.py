@@ -14,7 +14,7 @@ from conformance.tests.support.engine import LAMPS, checking, decided, told, ver
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.limits import Answer
 from isrcheck.checker.symbolic import bounded_model_checking
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"

@@ -39,7 +39,7 @@ from conformance.tests.support.compared.symbolic import Compared, compare_all, s
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish

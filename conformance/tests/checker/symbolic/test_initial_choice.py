@@ -11,25 +11,22 @@ from conformance.tests.checker.explicit.test_initial_states import CLUSTERS, MEM
 from conformance.tests.checker.spark.test_search import asked, everything, on_spark
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
+from isrcheck.checker.explicit.carrier import SingleThread
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
-from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.outcome.proof_results import Phase
-from isrcheck.checker.proofs.base_case import BaseCase
-from isrcheck.checker.proofs.prove import prove
-from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.proofs.prove import BaseCase, prove
+from isrcheck.checker.resources.limits import Answer, Budget, FormulaBudget, Limits
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
-from isrcheck.checker.symbolic.binary_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.initial_choice import initial_choice
+from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.solver import Solver
+from isrcheck.checker.symbolic.transition_relation import initial_choice
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.registry import load_file
 
 Build = Callable[..., Instance]

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
-from isrcheck.checker.resources.formula_budget import FormulaBudget, Memory, UndecidedError
-from isrcheck.checker.resources.machine_memory import resident
+from isrcheck.checker.resources.limits import FormulaBudget, Memory, UndecidedError, resident
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 
 WIDE = '''\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
-from isrcheck.checker.symbolic.binary_integers import BinaryInteger, FiniteArithmetic
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
 
 
 def of_bits(number: int, width: int) -> BinaryInteger:

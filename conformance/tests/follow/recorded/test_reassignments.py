@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.search.rules import DECIDES
 from isrcheck.conformance.follow.search.script import CANCELLATIONS, REASSIGNMENTS
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 from isrcheck.traces.format.trace import VIOLATED
 

@@ -15,7 +15,7 @@ from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.conformance.follow.wire.exchanges import Produced
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 

@@ -33,7 +33,7 @@ from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
 
 BROKERS = (1, 2)

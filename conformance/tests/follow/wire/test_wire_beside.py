@@ -13,7 +13,7 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STALE = RECORDINGS / "wire" / "stale_record"
 

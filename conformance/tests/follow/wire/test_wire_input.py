@@ -17,7 +17,7 @@ from isrcheck.conformance.follow.search.explain import Explained, follow_recordi
 from isrcheck.conformance.follow.wire import beside as disks
 from isrcheck.conformance.follow.wire import convert, messages
 from isrcheck.conformance.follow.wire.convert import observations_of
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LINES = (STEADY / "wire.ndjson").read_text().splitlines()

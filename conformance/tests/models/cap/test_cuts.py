@@ -12,7 +12,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.traces import cli
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import behaviour, step_named

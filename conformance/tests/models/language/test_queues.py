@@ -15,7 +15,7 @@ from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.traces import cli as traces
 
 PRELUDE = '''"""Nodes send messages to each other."""

@@ -16,7 +16,7 @@ from isrcheck.models import registry, run
 from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.messages.errors import LanguageError, ModelError
+from isrcheck.models.messages import LanguageError, ModelError
 from isrcheck.traces import cli as traces
 from isrcheck.traces.format.why_false import why_broken
 

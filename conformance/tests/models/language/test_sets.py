@@ -12,10 +12,9 @@ from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
 from isrcheck.models.language.expression import read_expression
-from isrcheck.models.language.ir.nodes import IsIn
-from isrcheck.models.language.ir.walking import visit
+from isrcheck.models.language.ir.nodes import IsIn, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError
+from isrcheck.models.messages import LanguageError, ModelError
 from isrcheck.traces import cli as traces
 from isrcheck.traces.format.why_false import why_broken
 

@@ -11,9 +11,9 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL as SAFE
+from isrcheck.models.kafka.generations import MODEL as SAFE
 from isrcheck.models.kafka.liveness import LOST, MODEL
-from isrcheck.models.language.declarations.fairness import Fairness
+from isrcheck.models.language.declarations import Fairness
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.certify import from_steps
 

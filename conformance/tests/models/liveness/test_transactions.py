@@ -9,7 +9,7 @@ import pytest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.transactions import MODEL as SAFE
+from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.liveness import MODEL
 from isrcheck.traces.format.certify import from_steps
 

@@ -9,7 +9,7 @@ from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import other_models, published
 from isrcheck.checker.analyses.comparison import equals_published
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.forms import comparison
 from isrcheck.checker.reductions.find import reduction_of

@@ -14,11 +14,11 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.quorum import MODEL
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.liveness import MODEL as LIVE
-from isrcheck.models.quorum.values import VoteRule
+from isrcheck.models.quorum.state import VoteRule
+from isrcheck.models.quorum.variants import MODEL
 from isrcheck.traces.format.certify import from_steps
 
 Values = dict[str, int]

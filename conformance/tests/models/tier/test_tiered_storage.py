@@ -16,11 +16,11 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run, tier
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.tier import MODEL
-from isrcheck.models.tier.values import Seeding
+from isrcheck.models.tier.state import Seeding
 
 Values = dict[str, int]
 
@@ -311,7 +311,7 @@ def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
 
 def test_a_wrong_repair_leaves_a_follower_stuck():
     """The property that all replicas can return fails if the repair is made wrong."""
-    wrong = assemble("tier", tier.PARTS, {"4.5": (stuck_builder, tier.GENERATION_4_5)})
+    wrong = assemble("tier", [tier.state, tier.actions, tier.promises], {"4.5": (stuck_builder, tier.GENERATION_4_5)})
     values = COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2}
     found = explore(wrong.instance("4.5", values), Limits(memory=1 << 30), only=["every_replica_can_return"])
     assert found.findings["every_replica_can_return"].found.path.depth == 14

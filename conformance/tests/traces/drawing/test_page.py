@@ -15,7 +15,7 @@ import pytest
 from conformance.tests.support import trace
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
 from conformance.tests.traces.test_cli import complaint
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.version import product
 from isrcheck.traces.cli import main
 from isrcheck.traces.drawing import picture

@@ -15,7 +15,7 @@ from conformance.tests.support.trace import (
     fast_fail_over,
     kafka,
 )
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.divergence import TELLERS
 from isrcheck.traces.explaining.divergence import lines as told

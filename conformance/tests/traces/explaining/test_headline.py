@@ -11,9 +11,9 @@ from conformance.tests.support import trace
 from conformance.tests.support.golden import steps_of
 from isrcheck.models import registry, run
 from isrcheck.models.kafka.failures.catalogue import failures
-from isrcheck.models.language.declarations.declare import LIVENESS, Kind
+from isrcheck.models.language.declarations import LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.traces.explaining.headline import claim_of, headline
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace
 

@@ -10,7 +10,7 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.format import folder

@@ -11,7 +11,7 @@ from conformance.tests.support.golden import read_step
 from conformance.tests.support.trace import CLASSIC, COMMITTED, WEAK_ISR, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format.certify import NotCertifiedError, behaviour, certify, from_steps
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace
 

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import folder, itf
 from isrcheck.traces.format.certify import NotCertifiedError
 from isrcheck.traces.format.trace import Trace

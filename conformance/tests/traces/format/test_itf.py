@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry, run
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import Trace

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.tests.support.trace import weak_isr
 from isrcheck.checker.cli import main as check
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format import folder, output
 
 MINE = "mine\n"

@@ -7,7 +7,7 @@ import pytest
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support import trace as trace_support
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.tests.support.trace import weak_isr
 from conformance.tests.traces.test_cli import complaint
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.format import folder
 from isrcheck.traces.other_tools import reading

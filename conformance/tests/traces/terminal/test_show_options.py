@@ -9,7 +9,7 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Walk, turn_text

@@ -1,24 +1,27 @@
 """The actions of a KRaft controller: it fences brokers, and elects leaders among those that are active.
 
 A broker that is down can be elected, as long as its session has not expired. Each change of the record is a new
-partition epoch, which brokers read in order of the metadata log (metadata.py).
+partition epoch, which brokers read in order of the metadata log (brokers.py).
 """
 
-from isrcheck.models.kafka.state.broker.assignment import end_overdue, is_overdue, is_removed_overdue
-from isrcheck.models.kafka.state.broker.record import (
+from isrcheck.models.kafka.state.controller import (
     announce_record,
     drop_from_isr,
+    end_overdue,
     go_on_without,
     is_active,
     is_assigned,
+    is_overdue,
+    is_removed_overdue,
+    last_known_leader_waits,
     may_be_elected,
     may_change_leader,
     may_go_on_without,
     members_without,
     nobody_is_valid,
+    renew_record,
     replaces_leader,
 )
-from isrcheck.models.kafka.state.broker.registration import last_known_leader_waits, renew_record
 from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
 

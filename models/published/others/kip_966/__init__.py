@@ -32,6 +32,6 @@ Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.
   lowers the high watermark of a follower to the end of its log. Here neither does.
 """
 
-from isrcheck.models.published.others.kip_966 import controller, fetching, promises, replicas, state
+from isrcheck.models.published.others.kip_966 import actions, promises, state
 
-PARTS = (state, replicas, fetching, controller, promises)
+PARTS = (state, actions, promises)
