@@ -81,7 +81,7 @@ SECONDS: Mapping[str, int] = {
     "checker/graph/test_page": 11,
     "checker/compile/test_kernel": 10,
     "wire/test_clients": 10,
-    "follow/recorded/test_lost_sends": 10,
+    "follow/recorded/test_records": 10,
     "checker/doctor/test_searched": 10,
     "checker/questions/test_rules": 10,
 }

@@ -99,8 +99,8 @@ FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_s
 OF_PRODUCER = ("producer_epoch", "has_sequence")
 """Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
 
-OF_POSITION = ("position", "known_end_offset", "consumer_leader_epoch", "has_skipped", "preferred_read_replica")
-OF_CONSUMERS = (*OF_POSITION, "consumed_epoch", "consumed_record")
+OF_POSITION = ("position", "known_end_offset", "consumer_leader_epoch")
+OF_CONSUMERS = (*OF_POSITION, "consumed_epoch", "consumed_record", "has_skipped", "preferred_read_replica")
 """Those of each consumer that has not stopped."""
 
 OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)

@@ -425,9 +425,9 @@ class ObservationSearch:
             done, after, parents, steps = self.expander.expand(states, self.clock.deadline)
             self._take(chosen, states, monitors.copy(), after, parents, steps)
             at += done
-            self._look_at_clock()
+            self.look_at_clock()
 
-    def _look_at_clock(self) -> None:
+    def look_at_clock(self) -> None:
         if self.clock.has_to_report():
             count, used = self.nodes.store.count, self.nodes.store.bytes_used
             self.report(Progress(self.clock.seconds, self.depth, count, self.furthest, self.lines, used))

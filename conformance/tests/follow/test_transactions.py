@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.runs import Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.generations import MODEL
 
 Given = dict[str, str]
 
