@@ -41,8 +41,7 @@ from isrcheck.models.run import Cells
 from isrcheck.testing.strategies import STEPS
 from isrcheck.traces.format import trace as certified
 from isrcheck.traces.format.certify import judgements
-from isrcheck.traces.format.folder import DEFAULT
-from isrcheck.traces.format.itf import is_built_in
+from isrcheck.traces.format.files import DEFAULT, is_built_in
 from isrcheck.traces.format.trace import property_of
 
 EXAMPLES = 100

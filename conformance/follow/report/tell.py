@@ -33,8 +33,8 @@ from isrcheck.conformance.follow.search.promises import lines as failure_lines
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.trace import VIOLATED
+from isrcheck.traces.kafka import failures as attribution
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 

@@ -16,17 +16,16 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.follow import (
     ASKED,
-    ENVIRONMENT,
     ERR,
     LOSS,
     OUT,
-    command,
     every_kind,
     gap_log,
     run_log,
     without_times,
 )
 from conformance.tests.support.observations import acked, header, write
+from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
@@ -278,8 +277,8 @@ def test_ctrl_c_keeps_the_findings(conform, logs):
     run_log(logs / "1-bug.ndjson", 7, 200, "hw_off_by_one")
     gap_log(logs / "3-gap.ndjson")
     with subprocess.Popen(
-        command("follow", "logs", "--most-states", 1_000_000),
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        words_of("conform follow", "logs", "--most-states", 1_000_000),
+        env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         told = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)

@@ -14,15 +14,14 @@ import pytest
 from conformance.tests.sampling import recorded
 from conformance.tests.support.follow import (
     ASKED,
-    ENVIRONMENT,
     ERR,
     OUT,
-    command,
     every_kind,
     gap_log,
     run_log,
     without_times,
 )
+from conformance.tests.support.programs import HERE, words_of
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
 from isrcheck.checker.spark import session as sessions
 from isrcheck.conformance.cli import main
@@ -116,7 +115,7 @@ def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_s
 def process(words):
     """The command as a process of its own, for in one process there is one session at a time: exit code, stdout without
     times, stderr without how far it is, the last line as it is."""
-    done = subprocess.run(command("follow", *words), env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(words_of("conform follow", *words), env=HERE, capture_output=True, text=True, check=False)
     return done.returncode, without_times(done.stdout), without_progress(done.stderr), done.stdout.splitlines()[-1]
 
 
@@ -185,8 +184,8 @@ def cut_short(folder, function):
     run_log(folder / "4.ndjson", 4, 20)
     words = [str(folder), "--most-states", "1000000", *SPARK.split()]
     with subprocess.Popen(
-        command("follow", *words),
-        env=ENVIRONMENT | {"TMPDIR": str(folder)},
+        words_of("conform follow", *words),
+        env=HERE | {"TMPDIR": str(folder)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         lines = [running.stdout.readline() for _ in range(2)]

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shutil
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.tests.support.places import PROJECT, RECORDINGS
+from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan
 from isrcheck.conformance.follow.runs import Outcome, follow_log
 
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}
-"""For `command`: the working directory need not be the project's."""
-
-
-def command(*words: object) -> list[str]:
-    """`conform` as a process of its own."""
-    return [sys.executable, "-P", "-m", "isrcheck.conformance", *map(str, words)]
 
 
 def recorded(plan: Plan | TransactionsPlan) -> str:

@@ -31,7 +31,7 @@ from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
-from isrcheck.testing.strategies import legal_values
+from isrcheck.testing import legal_values
 
 # ------------------------------------------------------------------------------------------------ one state, two ways
 

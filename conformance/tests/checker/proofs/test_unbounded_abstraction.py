@@ -19,7 +19,7 @@ from isrcheck.checker.resources.limits import Answer
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Controller
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.testing.strategies import legal_values
+from isrcheck.testing import legal_values
 
 # --------------------------------------------------------------------------------------------------------- all of Kafka
 

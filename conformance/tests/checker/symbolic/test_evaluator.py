@@ -40,7 +40,7 @@ from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError
-from isrcheck.testing.strategies import legal_values
+from isrcheck.testing import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
