@@ -424,30 +424,6 @@ def stale_record(protocol: str = "3.7", length: int = 12) -> Trace:
 # ------------------------------------------------------------------------------------- AlterPartition and metadata
 
 
-def test_the_columns_of_a_stale_record() -> None:
-    found = stale_record()
-    assert column(found, 0) == {
-        0: "e0 p0 leader 0 isr 012",
-        5: "e0 p1 leader 0 isr 01",
-        9: "e0 p2 leader 0 isr 012",
-        12: "e1 p3 leader 2 isr 12 fenced 0",
-    }
-    assert column(found, 1) == {
-        0: "L0 |",
-        1: "L0 |a0",
-        3: "L0 |a0 (isr 012-2>)",
-        5: "L0 |a0 p0 (isr 012-2<)",
-        6: "L0 |a0 m0",
-        7: "L0 |a0 m0 (isr 01+2>)",
-        9: "L0 |a0 p1 m0 (isr 01+2<)",
-        10: "L0 a0| p1 (isr 01) p2<012",
-        11: "x  a0|",
-    }
-    assert column(found, 2) == {0: "f0 |", 4: "f0 |a0", 5: "f0 |a0 p0"}
-    assert column(found, 3) == {0: "f0 |", 5: "f0 | p0"}
-    assert examples(found) == ["p1", "m0", "fenced 2", "(isr 01+2>)", "(isr 01+2<)", "p2<012"]
-
-
 def test_with_zookeeper_only_a_leader_is_behind() -> None:
     found = stale_record("2.8", 9)
     assert column(found, 0)[9] == "e0 p2 leader 0 isr 012"
