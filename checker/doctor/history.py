@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.failures.events import events
+from isrcheck.checker.failures.searched import events
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
 

@@ -25,11 +25,11 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
-from isrcheck.checker.outcome.exploration import Progress, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.results.exploration import Progress, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages import ModelError

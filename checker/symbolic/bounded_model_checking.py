@@ -20,9 +20,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.limits import FormulaBudget, Limits, UndecidedError
+from isrcheck.checker.results.exploration import BmcResult, Finding, Findings, StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.finite_integers import OneHotInteger

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.spark.faults import SparkLostError
 from isrcheck.checker.spark.request import SparkOptions
 from isrcheck.checker.spark.session import spark_session
-from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
+from isrcheck.commands.exit_codes import INTERRUPTED, UNDECIDED, USAGE
+from isrcheck.commands.program import interrupts, say
+from isrcheck.conformance.console import complain
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.messages import FILE as WIRE

@@ -27,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck import models
+from isrcheck.commands.program import version
+from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import WHOLE, Contents, Kind, Values
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Model, Step, parse
@@ -34,8 +36,6 @@ from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.language.states import spell_value as spelled_value
 from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
-from isrcheck.models.settings import words_of_name, words_of_values
-from isrcheck.models.version import version
 from isrcheck.traces.format.certify import (
     MOST_STATES,
     NotCertifiedError,

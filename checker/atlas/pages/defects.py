@@ -15,6 +15,7 @@ from isrcheck.checker.questions.finding import History
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.models.kafka.failures.catalogue import Change, Failure, named
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.pages.shell import Page
 
 DEFECTS = "defects"
 """The folder of these pages."""
@@ -25,8 +26,8 @@ def address(name: str) -> str:
     return f"{DEFECTS}/{name}.html"
 
 
-def pages(addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each of these pages. Raises UsageError if a step of a history is impossible."""
+def pages(addresses: Sequence[str]) -> Iterator[tuple[str, Page]]:
+    """Yield each of these pages with its address. Raises UsageError if a step of a history is impossible."""
     for one in addresses:
         failure = named(PurePosixPath(one).stem)
         yield one, page_of(failure, _trace(failure), _told(failure), _ends(failure), INDEX)

@@ -19,8 +19,9 @@ from isrcheck.checker.atlas.pages.parquet import is_installed, parquet
 from isrcheck.checker.atlas.pages.proofs import SEARCHES, TRACES, Histories, Searches
 from isrcheck.checker.atlas.pages.rows import rows_of
 from isrcheck.checker.atlas.pages.settings import settings_of
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.messages import UsageError
+from isrcheck.traces.pages.shell import Page
 
 INDEX, PARQUET = "index.html", "atlas.parquet"
 _FILES = "|".join(re.escape(kind.file) for kind in KINDS)
@@ -66,8 +67,8 @@ def files_of(
     kinds = [view.kind for view in views]
     for view in views:
         tell(view.kind.file)
-        files[view.kind.file] = with_filters(view, kinds, facts).encode()
-        files[WHOLE + view.kind.file] = whole(view, kinds, facts).encode()
+        files[view.kind.file] = with_filters(view, kinds, facts).alone().encode()
+        files[WHOLE + view.kind.file] = whole(view, kinds, facts).alone().encode()
     for pages in (searches.pages(), histories.pages(), defects.pages(named)):
         files |= _told(pages, tell)
     if facts.parquet:
@@ -76,10 +77,10 @@ def files_of(
     return files
 
 
-def _told(pages: Iterator[tuple[str, str]], tell: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
-    for name, text in pages:
+def _told(pages: Iterator[tuple[str, Page]], tell: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
+    for name, page in pages:
         tell(name)
-        yield name, text.encode()
+        yield name, page.alone().encode()
 
 
 def _view(sheet: Sheet, cells: Cells) -> View:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding, Source
-from isrcheck.traces.drawing.markup import Element, element
+from isrcheck.checker.results.verdict import Word
+from isrcheck.traces.pages.markup import Element
+from isrcheck.traces.pages.parts import meanings
 
 TITLE = "What the words mean"
 
@@ -56,8 +57,7 @@ def legend(findings: Iterable[Finding]) -> Element:
     entries = dict.fromkeys(entry for finding in findings for entry in _entries(finding))
     order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, WITNESS, BY_RULE)
     shown = (entry for entry in order if entry in entries)
-    pairs = (part for word, meaning in shown for part in (element("dt", word), element("dd", meaning)))
-    return element("dl", *pairs, class_="legend")
+    return meanings(shown, class_="legend")
 
 
 def _entries(finding: Finding) -> Iterator[tuple[str, str]]:

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 
 from isrcheck.checker.atlas.pages import legend
 from isrcheck.checker.atlas.pages.words import source_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.questions.concerns import KAFKA, SCENARIOS
 from isrcheck.checker.questions.finding import Finding, History, Part
 from isrcheck.checker.questions.history import instance_of, trace_of
-from isrcheck.checker.session.formatting import counted
-from isrcheck.checker.session.reproduce import command_of
-from isrcheck.traces.drawing.index import text_page
-from isrcheck.traces.drawing.markup import Content, Element, append, element
-from isrcheck.traces.drawing.pages import page
+from isrcheck.checker.results.instance_facts import command_of
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.pages.markup import Content, Element, append, element
+from isrcheck.traces.pages.shell import Page, text_page
 
 INDEX = "../index.html"
 """The address of the table, from a page in one of the folders."""
@@ -72,8 +72,8 @@ class Histories:
         known.cases += 1
         return f"{TRACES}/{known.name}"
 
-    def pages(self) -> Iterator[tuple[str, str]]:
-        """Take every history again, and yield the name and the text of its page. Raises UsageError if it differs."""
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """Take every history again, and yield the name and the page. Raises UsageError if it differs."""
         for one in self._shown.values():
             yield f"{TRACES}/{one.name}", page(trace_of(one.history), list(_about(one)), INDEX)
 
@@ -123,8 +123,8 @@ class Searches:
             self._known[key] = f"{SEARCHES}/{name}.html#{identifier}"
         return self._known[key]
 
-    def pages(self) -> Iterator[tuple[str, str]]:
-        """The name and the text of each page."""
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """The name of each page, and the page."""
         for name, one in self._pages.items():
             links = element("a", "the table", href=INDEX), element("a", legend.TITLE.lower(), href=f"#{LEGEND}")
             words = element("section", element("h2", legend.TITLE), legend.legend(one.findings), id=LEGEND)

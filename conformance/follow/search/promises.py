@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property

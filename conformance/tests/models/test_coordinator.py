@@ -12,8 +12,8 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
 from isrcheck.models.coordinator.state import Service

@@ -14,8 +14,8 @@ import pytest
 from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries, Truth

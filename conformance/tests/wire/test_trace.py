@@ -7,8 +7,8 @@ import pytest
 from conformance.tests.support import golden
 from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, refusal_of, trace_of, walk_of
 from isrcheck.checker.cli import main as check
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.cli import main as conform
-from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.wire.script.played import ClientError, Played, Reading, Told
 from isrcheck.conformance.wire.script.player import Player

@@ -385,10 +385,10 @@ def _package(named: dict[str, ModuleType]) -> ModuleType:
 OWN = (
     *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
     *(
-        "isrcheck.models.settings.",
-        "isrcheck.models.start.",
-        "isrcheck.models.command_line.",
-        "isrcheck.models.version.",
+        "isrcheck.commands.settings.",
+        "isrcheck.commands.program.",
+        "isrcheck.commands.declarations.",
+        "isrcheck.commands.program.",
     ),
     *("isrcheck.language.", "isrcheck.testing."),
     *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),

@@ -17,8 +17,8 @@ from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.cli import main as trace

@@ -20,17 +20,17 @@ from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
+from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit import explore as search
 from isrcheck.checker.explicit import liveness as possible_states
 from isrcheck.checker.explicit import liveness as whole_search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.liveness import PathTo, spread_backward
-from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Model
@@ -626,7 +626,7 @@ def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
 def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kind, judged, exhausted, shows):
     run = SimpleNamespace(explored=SimpleNamespace(judged=judged, exhausted=exhausted))
     verdict = SimpleNamespace(prop=SimpleNamespace(kind=kind))
-    assert matrix._could_show(run, verdict, 7) == shows
+    assert matrix.could_show(run, verdict, 7) == shows
 
 
 def test_a_report_has_the_stuck_state(check):

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.tests.models.cap.linearizability import is_linearizable
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 from isrcheck.traces import cli

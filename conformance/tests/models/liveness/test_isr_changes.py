@@ -6,8 +6,8 @@ import pytest
 
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import from_steps
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.liveness import MODEL
 from isrcheck.traces.format.certify import from_steps

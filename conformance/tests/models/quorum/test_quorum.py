@@ -11,9 +11,9 @@ import pytest
 
 from conformance.tests.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.liveness import MODEL as LIVE

@@ -13,8 +13,8 @@ from conformance.tests.models.tier import stuck_builder
 from conformance.tests.support.golden import read_step
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models import run, tier
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, assemble

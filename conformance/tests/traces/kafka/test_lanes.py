@@ -32,7 +32,7 @@ from conformance.tests.support.trace import (
 )
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Stop
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.lanes import is_kafka, legend, rows, shown_fields, titles

@@ -24,7 +24,7 @@ from conformance.tests.support.trace import (
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.kafka.scene import fates

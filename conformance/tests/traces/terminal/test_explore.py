@@ -332,7 +332,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert complaint(capsys, "kafka/2.1", "--replica", 3) == "kafka has no option --replica; did you mean --replicas?"
     assert complaint(capsys, "kafka/2.1", "--step", 3).startswith("--step needs --from FILE")
-    assert complaint(capsys, "--from", path, "--step", "x").startswith("argument --step: x is not the number of a step")
+    assert complaint(capsys, "--from", path, "--step", "x").startswith("--step x: not the number of a step")
     assert complaint(capsys, "--from", path, "--step", 9) == "--step 9: the trace has the steps 0..8"
     assert (
         complaint(capsys, "kafka", "--from", path)

@@ -342,7 +342,7 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert complained("--why", "--full") == (
         "trace: argument --full: not allowed with argument --why; see trace show --help\n"
     )
-    assert complained("--step", "x").startswith("trace: argument --step: invalid int value: 'x'")
+    assert complained("--step", "x") == "trace: --step x: not a whole number\n"
     assert complained("--eval", "s.foo").startswith("trace: --eval `s.foo`, column 1: the state has no field `foo`; ")
 
 

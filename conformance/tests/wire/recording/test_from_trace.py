@@ -3,8 +3,8 @@
 import pytest
 
 from conformance.tests.support import golden
+from isrcheck.commands.exit_codes import DONE, NOTHING, USAGE
 from isrcheck.conformance.cli import main as conform
-from isrcheck.conformance.console import DONE, NOTHING, USAGE
 from isrcheck.conformance.wire.recording.from_trace import Names, script_of
 from isrcheck.conformance.wire.recording.rules import read_script
 from isrcheck.traces.format import files
