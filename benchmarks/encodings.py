@@ -29,19 +29,16 @@ import z3
 
 from benchmarks.limit_loop import limit_loop
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Answer, Limits
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import Order
-from isrcheck.checker.symbolic.evaluator import Evaluator
+from isrcheck.checker.symbolic.evaluator import Evaluator, Value, plain_state
+from isrcheck.checker.symbolic.finite_integers import OneHotInteger
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import STRATEGY, Solver, once
-from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state
-from isrcheck.checker.symbolic.unrolling import Unrolling
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling, new_state
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 
 WIDTH = 8

@@ -19,8 +19,7 @@ from numba import njit
 
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext
-from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.explore import Search, explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import published, run
 

@@ -13,8 +13,7 @@ import time
 
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.find import dead_cells, reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry

@@ -15,7 +15,7 @@ from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.models.kafka.state import values
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ISOLATIONS: dict[int, Isolation] = {
     values.IsolationLevel.READ_UNCOMMITTED: Isolation.READ_UNCOMMITTED,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isrcheck.loading import load as load
     from isrcheck.models.language.model import Instance as Instance
     from isrcheck.models.language.model import Model as Model
-    from isrcheck.models.messages.errors import UsageError as UsageError
+    from isrcheck.models.messages import UsageError
     from isrcheck.result import PropertyResult as PropertyResult
     from isrcheck.result import Result as Result
     from isrcheck.result import SimulationResult as SimulationResult
@@ -33,7 +33,7 @@ _MODULES = {
     "Result": "isrcheck.result",
     "SimulationResult": "isrcheck.result",
     "Trace": "isrcheck.certified_trace",
-    "UsageError": "isrcheck.models.messages.errors",
+    "UsageError": "isrcheck.models.messages",
     "check": "isrcheck.checking",
     "load": "isrcheck.loading",
     "recheck": "isrcheck.certified_trace",

@@ -2,7 +2,7 @@
 
 In:  an instance, a liveness property.
 Out: groups of steps, of each of which one is eventually taken if one stays possible
-     (models/language/declarations/fairness.py).
+     (`Fairness` in models/language/declarations).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.fairness import Fairness, checked_of_action
+from isrcheck.models.language.declarations import Fairness, checked_of_action
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_GROUPS = 4096
 """The most groups of steps to which one property may ask a behaviour to be fair."""

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import Disabled
-from isrcheck.models.language.in_range import DEADLOCK
-from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.language.starts import Cells, State
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.language.declarations import Disabled
+from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import Cells, State
+from isrcheck.models.messages import ModelError
 
 __all__ = [
     "Cells",

@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 from benchmarks.limit_loop import STATES, insert_nothing_much, limit_loop
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.carrier import KernelRunner
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import RecentStates, VisitedSet
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import published

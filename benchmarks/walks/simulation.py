@@ -13,8 +13,7 @@ import sys
 import time
 
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.simulation.group import SimulationRequest
-from isrcheck.checker.simulation.walks import simulate
+from isrcheck.checker.simulation.walks import SimulationRequest, simulate
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.run import CommandResult
@@ -25,8 +25,7 @@ from isrcheck.checker.running.comparing import Comparison, Figures, search_rows
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 FILES: Mapping[str, tuple[str, str]] = {
     "isr_propagation": ("isrcheck.models.isr", "propagation.csv"),
@@ -170,7 +169,7 @@ def _closing(comparison: Comparison[tuple[Table, Case], Figures]) -> str:
 
 def _names(options: Options) -> list[str]:
     """The names of models on the command line. Raises UsageError for an option of a model."""
-    names = [*([options.target] if options.target else []), *options.rest]
+    names = [*([options.model.target] if options.model.target else []), *options.model.rest]
     option_at = next((place for place, name in enumerate(names) if name.startswith("-")), None)
     if option_at is not None:
         model = names[0] if option_at else "isr_by_lag"

@@ -31,8 +31,8 @@ from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.terminal import counted, grouped, table, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.models.kafka.failures.catalogue import failures
-from isrcheck.traces.explaining.attribution import permitting
-from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.presentation import headline
+from isrcheck.traces.kafka.failures import permitting
 from isrcheck.traces.terminal.show import told
 
 MOST_LINES = 40

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.comparisons import generations, matrix_record
 from isrcheck.checker.comparisons.matrix_record import (
     ABSENT,
@@ -35,8 +35,7 @@ from isrcheck.checker.comparisons.matrix_record import (
     worst,
 )
 from isrcheck.checker.proofs.premises import with_established_premise
-from isrcheck.checker.resources.formula_budget import Memory
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Limits, Memory
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.instance_facts import configuration_of, faults_line
@@ -48,7 +47,7 @@ from isrcheck.checker.running.comparing import search_rows
 from isrcheck.checker.running.proofs import scope
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 CODES = {
     Match.NEW: VIOLATED,
@@ -73,7 +72,7 @@ class MatrixFound:
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every recorded instance and compare. Raises KeyboardInterrupt if interrupted before the first result."""
-    traces, records = TraceWriter(options.out), matrix_record.recorded()
+    traces, records = TraceWriter(options.output.folder), matrix_record.recorded()
     runs_left = iter(range(len(records), 0, -1))
 
     def search(record: RecordedRun) -> Run:
@@ -90,10 +89,10 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         pairs, stopped = prove_matrix(session, pairs)
     code = CODES[worst(records, pairs)]
     words = [verdict.word for _, run in pairs for verdict in run.verdicts]
-    if code == SAFE and options.strict and Word.PERMITTED in words:
+    if code == SAFE and options.output.strict and Word.PERMITTED in words:
         code = VIOLATED
     everything = text = details(records, pairs)
-    if not options.own["details"]:
+    if not options.output.details:
         text = generations.text(records, pairs, options.words, width_of_output())
     found = MatrixFound(records, pairs)
     return CommandResult(text, as_objects(records, pairs), code, traces.failure, stopped, found, everything)

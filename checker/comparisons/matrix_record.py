@@ -24,10 +24,9 @@ from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Model, Property, parse
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Model, Property, parse
+from isrcheck.models.messages import UsageError
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"

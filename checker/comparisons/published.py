@@ -15,8 +15,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.command.check_options import EXAMPLES, PUBLISHED
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.command.table import EXAMPLES, PUBLISHED
 from isrcheck.checker.results.exit_codes import SAFE, VIOLATED
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.instance_facts import command_of
@@ -27,9 +27,8 @@ from isrcheck.checker.running.comparing import Comparison, search_rows
 from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models import published, registry
 from isrcheck.models.examples import tla
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 from isrcheck.models.published import others
 
 ORBITS = AskedReduction(is_sought=True, dead=False)

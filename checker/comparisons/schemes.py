@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.forms import MOST_REPLICAS
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exit_codes import UNDECIDED, UNEXPECTED
 from isrcheck.checker.results.run import CommandResult
@@ -21,7 +22,6 @@ from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.checker.running.comparing import search_rows
 from isrcheck.checker.running.session import SearchSession
-from isrcheck.checker.schemes.command import MOST_REPLICAS
 from isrcheck.models.quorum import schemes
 
 RECORD = Path(schemes.__file__).with_name("schemes.csv")

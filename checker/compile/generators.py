@@ -1,30 +1,26 @@
 """Compiles the generators of initial states: every combination of arguments, with guards as early as possible.
 
 In:  an `Instance` with generators, and its `Layout`.
-Out: `Generators`, one compiled function for each. It goes on from a combination of arguments, packs the states that it
+Out: one compiled function for each generator. It goes on from a combination of arguments, packs the states that it
      makes, and returns their number when there is no room for more, or after much work.
 
-As in checker/compile/lower.py, a guard is evaluated in the outermost loop that binds everything it reads. A careful
-function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
+As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
+careful function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.compiling import compiled
+from isrcheck.checker.compile.kernel import generators_key
+from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lower import KernelCode
-from isrcheck.checker.compile.lowering.guards import conjuncts
-from isrcheck.checker.compile.lowering.key import generators_key
-from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
-from isrcheck.checker.compile.staging.code import Apart, Code, Value
-from isrcheck.checker.compile.staging.instructions import failed, load_word, store_word
-from isrcheck.checker.compile.staging.module import Module, kinds_of
+from isrcheck.checker.compile.machine_code import code_path, compiled, load
+from isrcheck.checker.compile.ranges import conjuncts
+from isrcheck.checker.compile.staging import Apart, Code, Module, Value, failed, kinds_of, load_word, store_word
+from isrcheck.checker.resources.cache import kept_or_made
 from isrcheck.models.language.ir.nodes import Routine
 from isrcheck.models.language.model import ArgumentRange, Instance
 
@@ -35,13 +31,6 @@ PARAMETERS = 7
 """The parameters of a compiled function: two working buffers with the default state, the address of the packed states
 and the most of them, the most combinations to try, and the addresses of the combination to begin with (one word per
 argument) and of how the call ended."""
-
-
-@dataclass(frozen=True)
-class Generators:
-    """The compiled functions of the generators, in order."""
-
-    functions: Sequence[Callable[..., int]]
 
 
 class GeneratorCode(KernelCode):
@@ -117,13 +106,16 @@ class GeneratorCode(KernelCode):
         code.return_(count)
 
 
-def compiled_generators(instance: Instance, layout: Layout, *, is_careful: bool = False) -> Generators:
-    """Compile the generators of an instance, or load them from the cache. Raises OutOfTimeError."""
+def compiled_generators(
+    instance: Instance, layout: Layout, *, is_careful: bool = False
+) -> Sequence[Callable[..., int]]:
+    """Compile the generators of an instance, or load them from the cache: a function of each, in order. Raises
+    OutOfTimeError."""
     names = {f"begin_{number}": PARAMETERS for number in range(len(instance.model.generators))}
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:
         GeneratorCode(module, instance, layout, is_careful=is_careful).build()
 
-    code = kept_or_compiled(path, lambda: compiled(build, is_quick=True))
-    return Generators(tuple(native.load(code, names).values()))
+    code = kept_or_made(path, lambda: compiled(build, is_quick=True))
+    return tuple(load(code, names).values())

@@ -14,19 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.instructions import (
+from isrcheck.checker.compile.staging import (
+    STORE,
+    Bytes,
+    Code,
+    Halves,
+    Staged,
+    Value,
+    Words,
     load_word,
     prefetch,
     store_half,
-    store_quarter,
     store_word,
     unsigned_less,
     unsigned_remainder,
     unsigned_shift,
 )
-from isrcheck.checker.compile.staging.module import Staged
 
 MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 LOW = (1 << 32) - 1
@@ -171,7 +174,7 @@ def merge(
                 copy_state(state, store + 8 * words * count, words)
                 parents[count] = from_states[i]
                 with code.when(step_bytes == 2):
-                    store_quarter(steps + 2 * count, by_steps[i])
+                    STORE[2](steps + 2 * count, by_steps[i])
                 with code.otherwise():
                     store_half(steps + 4 * count, by_steps[i])
                 count += 1

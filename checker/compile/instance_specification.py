@@ -1,8 +1,5 @@
 """A description of an instance that can be sent to an executor, which rebuilds the instance from it.
 
-In:  an `Instance` on the driver.
-Out: an `InstanceSpecification`, which can be sent; from it, on the executor, the same instance.
-
 Functions are not sent. A registered model is loaded by name from the package on the executor, which must have the same
 text. A user's model is sent as the text of its files, and run there.
 """
@@ -18,7 +15,7 @@ from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 class DifferingModelError(UsageError):

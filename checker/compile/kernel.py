@@ -1,34 +1,99 @@
 """Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
-In:  an `Instance`.
+In:  an `Instance`, and what makes states fewer.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, faster functions,
      or the careful kernel for the same layout.
 
-The cache file of a kernel is named by all that its code depends on (checker/compile/lowering/key.py), and by the
-compiler (checker/compile/machine_code.py). So a changed helper function has another file; and a kernel that is there is
-not built.
+The cache file of a kernel is named by all that its code depends on (`kernel_key`), and by the compiler
+(checker/compile/machine_code.py). So a changed helper function has another file; and a kernel that is there is not
+built: what builds kernels (checker/compile/kernel_code.py) is imported only where one is compiled.
+
+What a kernel takes from an instance: its functions (a mutant has other functions than its model), the bounds, the
+ranges of the fields and the sizes of domains, the places of settings, and the numbers of steps. A run-time setting is
+not in its key, unless a range of values or the size of a domain depends on it: then each of its values has a kernel of
+its own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.layout import Layout, layout_of
-from isrcheck.checker.compile.lower import CarefulCode, KernelCode
-from isrcheck.checker.compile.lowering.key import kernel_key
-from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
+from isrcheck.checker.compile.machine_code import OutOfTimeError, code_path, compiled, compiling_within, load
+from isrcheck.checker.compile.staging import Module
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.resources.cache import kept, why_not_kept
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.printable import escaped
+from isrcheck.checker.resources.cache import kept, kept_or_made, why_not_kept
+from isrcheck.models.language.ir import digest
+from isrcheck.models.language.model import ArgumentRange, Instance
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.messages import escaped
+
+
+def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
+    """All that the code of a kernel depends on."""
+    model = instance.model
+    functions = [
+        *(action.alternatives for action in model.actions),
+        *((one.function, one.permitted, one.premise) for one in model.properties),
+        model.terminals,
+        model.constraints,
+    ]
+    actions = [one.name for one in model.actions], [one is None for one in instance.alternatives]
+    properties = [(one.kind, [each.name for each in one.function.parameters]) for one in model.properties]
+    steps = instance.first_steps, list(map(_choices, instance.argument_ranges))
+    return repr((actions, properties, steps, _common(instance, functions), _reduction(reduction)))
+
+
+def generators_key(instance: Instance) -> str:
+    """All that the code of the generators of initial states depends on."""
+    choices = list(map(_choices, instance.generator_ranges))
+    return repr((choices, _common(instance, [instance.model.generators])))
+
+
+def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
+    """What these functions do, and where the cells and settings are that they use."""
+    values = dict(instance.configuration.items())
+    domains = [str(digest.domain(one)) for one in instance.model.domains]
+    is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
+    return (
+        [[one and digest.of_routine(one.routine) for one in several] for several in functions],
+        [*zip(domains, instance.sizes, strict=True), is_ambiguous and instance.model.digest],
+        [
+            (name, one.values is bool, values[name] if one.is_bound else (one.least, one.most))
+            for name, one in instance.model.entries.items()
+        ],
+        [
+            (one.name, one.offset, one.sizes, one.low, one.high, one.field.values.is_flag)
+            for one in instance.layouts.values()
+        ],
+    )
+
+
+def _choices(choices: Sequence[ArgumentRange]) -> list[tuple[int, bool]]:
+    return [(one.elements, one.is_subset) for one in choices]
+
+
+def _reduction(reduction: Reduction | None) -> Any:
+    """A reduction, with its sets in order."""
+    if reduction is None or reduction.symmetry is None:
+        return reduction
+    symmetry = reduction.symmetry
+    return (
+        symmetry.blocks,
+        symmetry.sizes,
+        symmetry.cells,
+        sorted(symmetry.unordered),
+        sorted(symmetry.configured),
+        reduction.dead,
+    )
+
 
 PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "may_overreport": 0}
 """The number of integer parameters of each exported function; each returns an integer."""
@@ -46,18 +111,18 @@ SHORT, LONG = 10.0, 600.0
 """If fewer seconds are left than the first number, a search goes on as it is; LLVM gets at most the second."""
 
 QUICK, OPTIMIZED = "quick", "optimized"
-"""The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/native.py)."""
+"""The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/machine_code.py)."""
 
 
 @dataclass
 class Kernel:
-    """The compiled functions of a model, for one state layout (parameters: checker/compile/lowering/frame.py).
+    """The compiled functions of a model, for one state layout (parameters: checker/compile/kernel_code.py).
 
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
     replaced by the states that the search keeps in their place, and `reduce` does the same with other states. If it
     `may_overreport`, it also finds a declared range left where only another permutation of the state leaves it, or none
-    (checker/compile/lowering/elements.py).
+    (checker/compile/ranges.py).
     """
 
     layout: Layout
@@ -98,45 +163,41 @@ def kernel_of(
     announce: Announce = lambda message: None,
     *,
     is_optimized: bool = False,
+    is_careful: bool = False,
     reduction: Reduction | None = None,
     key: str = "",
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`. The
-    `key` is that of checker/compile/lowering/key.py, if the caller has it.
+    `key` is `kernel_key`, if the caller has it.
     """
-    key = key or kernel_key(instance, reduction)
-    return _kernel(instance, layout_of(instance), announce, is_optimized, reduction, key, KernelCode)
+    key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
-
-def _kernel(
-    instance: Instance,
-    layout: Layout,
-    announce: Announce,
-    is_optimized: bool,
-    reduction: Reduction | None,
-    key: str,
-    builder: type[KernelCode],
-) -> Kernel:
     def careful() -> Kernel:
-        return _kernel(instance, layout, announce, is_optimized, reduction, key, CarefulCode)
+        return kernel_of(instance, announce, is_optimized=is_optimized, is_careful=True, reduction=reduction, key=key)
+
+    def build(module: Module) -> None:
+        # Here, because what builds kernels need not be imported where their code is in the cache.
+        from isrcheck.checker.compile.kernel_code import CarefulCode, KernelCode
+
+        (CarefulCode if is_careful else KernelCode)(module, instance, layout, reduction).build()
 
     def code(kind: str) -> bytes:
         def compile_code() -> bytes:
             purpose = " for a large search" if kind == OPTIMIZED else ""
             announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(paths[kind])}")
-            return compiled(lambda module: builder(module, instance, layout, reduction).build(), is_quick=kind == QUICK)
+            return compiled(build, is_quick=kind == QUICK)
 
-        return kept_or_compiled(paths[kind], compile_code)
+        return kept_or_made(paths[kind], compile_code)
 
     def optimize() -> None:
-        faster = native.load(code(OPTIMIZED), PARAMETERS)
+        faster = load(code(OPTIMIZED), PARAMETERS)
         kernel.expand, kernel.check, kernel.optimize = faster["expand"], faster["check"], None
 
-    paths = {kind: code_path("kernels", f"{kind}\0{builder.__name__}\0{key}") for kind in (QUICK, OPTIMIZED)}
+    paths = {kind: code_path("kernels", f"{kind}\0{is_careful}\0{key}") for kind in (QUICK, OPTIMIZED)}
     best = code(OPTIMIZED) if is_optimized else kept(paths[OPTIMIZED])
-    functions = native.load(code(QUICK) if best is None else best, PARAMETERS)
+    functions = load(code(QUICK) if best is None else best, PARAMETERS)
     properties = len(instance.model.properties)
     kernel = Kernel(
         layout,
@@ -161,3 +222,22 @@ def _why_compiled(path: Path) -> str:
         _SAID.add(why)
         return f" (uncached: {why})"
     return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for these bounds)"
+
+
+class Kernels:
+    """The kernels that this process has loaded."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Kernel] = {}
+
+    def of(
+        self,
+        instance: Instance,
+        announce: Callable[[str], None] = lambda message: None,
+        reduction: Reduction | None = None,
+    ) -> Kernel:
+        """The kernel of an instance, with this reduction; `announce` gets a message before a compilation."""
+        key = kernel_key(instance, reduction)
+        if key not in self._kept:
+            self._kept[key] = kernel_of(instance, announce, reduction=reduction, key=key)
+        return self._kept[key]

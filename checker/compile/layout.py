@@ -1,8 +1,5 @@
 """The layout of a state in memory: as bytes in a working buffer, and packed into 64-bit words in the visited set.
 
-In:  an `Instance` (models/language/model.py).
-Out: a `Layout`: the bytes of a working buffer, and for every cell the word and the bits that it is packed into.
-
 A working buffer holds an error word (8 bytes, non-zero once an index or a value has left its range), the run-time
 settings, one byte per action (the alternative that the protocol uses, -1 for none), and the cells. Each setting and
 each cell is a signed number of 1, 2 or 4 bytes, as its declared range needs, aligned to its size. The cells come last,
@@ -18,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.models.language.declarations import bytes_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.text.plain import bytes_of
 
 ERROR_BYTES = 8
 WORD_BITS = 64
@@ -101,6 +98,10 @@ class Layout:
         for position, choice in enumerate(instance.alternatives):
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
         return buffer
+
+    def buffers(self, instance: Instance) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Two working buffers: for a state, and for the state after a step."""
+        return self.buffer(instance), self.buffer(instance)
 
     def buffer_of(self, instance: Instance, cells: Sequence[int]) -> NDArray[np.int8]:
         """A working buffer with the run-time settings of an instance, and these cells."""

@@ -1,7 +1,10 @@
-"""Machine code and its cache, which is never stale: the names of its files, and the staged functions of modules.
+"""Machine code: compiles LLVM's assembly, loads what was compiled, and keeps it in a cache that is never stale.
 
-In:  what is compiled, as text; or a staged function (checker/compile/staging/module.py).
-Out: the cache file for it; or the function that it builds.
+In:  the assembly of a module (checker/compile/staging.py), or what builds its functions; the seconds that are left.
+Out: object code, which can be stored, or OutOfTimeError; from object code, functions that Python can call; a cache
+     file for what is compiled; the staged functions of a module as machine code.
+
+LLVM cannot be interrupted, but a process can be ended: if time is short, LLVM runs in a process of its own.
 
 A cache file is named by a digest of everything that the code depends on: the text, the source of the modules that
 generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothing is looked up by date.
@@ -9,21 +12,157 @@ generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothi
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import inspect
+import pickle
+import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
-from llvmlite import binding
+import llvmlite.binding as llvm
+from numpy.typing import NDArray
 
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.staging import module as staging
-from isrcheck.checker.compile.staging.module import Staged
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import hashed_modules
+from isrcheck.checker.compile.staging import Module, Staged, new_module
+from isrcheck.checker.resources.cache import cache_folder, hashed_modules, kept_or_made
+
+OPTIMIZATION = 3
+"""LLVM's level for the selection of machine instructions."""
+
+SIMPLIFICATION = 1
+"""LLVM's level for the passes before. Level 3 takes twice as long, and makes searches at most 2 % faster."""
+
+QUICK = 0
+"""LLVM's level for code that is compiled in a third of the time, and takes two and a half times as long to run."""
+
+
+def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
+    """The object code of a module in LLVM's assembly. `is_quick` saves time of compilation, not of the code."""
+    machine = _machine(QUICK if is_quick else OPTIMIZATION)
+    compiled = llvm.parse_assembly(assembly)
+    compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    compiled.verify()
+    if is_quick:
+        _put_into_registers(compiled, machine)
+    else:
+        _simplify(compiled, machine)
+    code: bytes = machine.emit_object(compiled)
+    return code
+
+
+def _put_into_registers(compiled: Any, machine: Any) -> None:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.run(compiled, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=QUICK)))
+
+
+def _simplify(compiled: Any, machine: Any) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=SIMPLIFICATION)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(compiled, builder)
+
+
+def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
+    """The functions in object code, by name and number of integer parameters."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(OPTIMIZATION))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    found: dict[str, Callable[..., int]] = {}
+    for name, count in parameters.items():
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
+        function = kind(engine.get_function_address(name))
+        function.engine = engine  # type: ignore[attr-defined] # the code lives as long as the engine does
+        found[name] = function
+    return found
+
+
+def addresses(*arrays: NDArray[Any]) -> Iterator[int]:
+    """The addresses of arrays, as arguments of a function of machine code. The arrays must outlive the call."""
+    return (array.ctypes.data for array in arrays)
+
+
+def host() -> str:
+    """The system, the processor and its features, which can differ between processors with the same name."""
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def _machine(level: int) -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple, name, features = host().split(" ", 2)
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(name, features, opt=level, codemodel="jitdefault", jit=True)
+
+
+_DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+"""The value of time.monotonic at which compilations have to end."""
+
+SURELY = 400_000
+"""Characters of assembly a second that are compiled quickly even on a slow machine; usually it is twenty times as
+many."""
+
+CHILD = """
+import pickle, sys
+sys.path[:], assembly, is_quick = pickle.load(sys.stdin.buffer)
+from isrcheck.checker.compile.machine_code import machine_code
+sys.stdout.buffer.write(machine_code(assembly, is_quick=is_quick))
+"""
+
+
+class OutOfTimeError(Exception):
+    """The kernel was not compiled in time."""
+
+
+@contextmanager
+def compiling_within(seconds: float | None) -> Iterator[None]:
+    """Limit the time of all compilations in the block together (None: no limit but that of a block around it)."""
+    deadline = float("inf") if seconds is None else time.monotonic() + seconds
+    before = _DEADLINE.set(min(deadline, _DEADLINE.get()))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(before)
+
+
+def compiled(build: Callable[[Module], None], *, is_quick: bool) -> bytes:
+    """The object code of the functions that `build` builds in a module. Raises OutOfTimeError."""
+    with new_module(_seconds_left) as built:
+        build(built)
+        assembly = built.assembly()
+    seconds = _seconds_left()
+    if seconds == float("inf") or (is_quick and len(assembly) < SURELY * seconds):
+        return machine_code(assembly, is_quick=is_quick)
+    try:
+        child = subprocess.run(  # noqa: S603 - what it runs stands above
+            [sys.executable, "-c", CHILD],
+            input=pickle.dumps((sys.path, assembly, is_quick)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OutOfTimeError from None
+    # If the process cannot be started or fails, compiling here shows the error.
+    return child.stdout if child.returncode == 0 else machine_code(assembly, is_quick=is_quick)
+
+
+def _seconds_left() -> float:
+    """The seconds that are left for compilations. Raises OutOfTimeError."""
+    seconds = _DEADLINE.get() - time.monotonic()
+    if seconds <= 0:
+        raise OutOfTimeError
+    return seconds
+
 
 FOLDERS = {
     "isrcheck.checker.compile": True,
@@ -37,7 +176,7 @@ FOLDERS = {
 @cache
 def _compiler() -> str:
     """Everything on which machine code depends, except the text: read once, because it is the same for every text."""
-    tools = f"{native.host()} {sys.version} {llvmlite.__version__} {binding.llvm_version_info}"
+    tools = f"{host()} {sys.version} {llvmlite.__version__} {llvm.llvm_version_info}"
     return f"{hashed_modules(FOLDERS)}\0{tools}"
 
 
@@ -45,16 +184,6 @@ def code_path(kind: str, content: str) -> Path:
     """The cache file for the machine code of the text `content`, in the folder `kind` of the cache."""
     digest = hashlib.sha256(f"{_compiler()}\0{content}".encode()).hexdigest()[:32]
     return cache_folder() / kind / f"{digest}.o"
-
-
-def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
-    """The machine code in a cache file; if there is none, it is compiled and, if possible, kept there."""
-    code = kept(path)
-    if code is None:
-        code = compile_code()
-        if can_keep(path):
-            keep(path, code)
-    return code
 
 
 def as_machine_code(function: Staged) -> Callable[..., int]:
@@ -74,13 +203,13 @@ def _functions(module: str) -> dict[str, Callable[..., int]]:
         if isinstance(one, Staged) and one.build.__module__ == module and not name.startswith("_")
     ]
     path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
-    code = kept_or_compiled(path, lambda: _compiled(staged))
-    return native.load(code, {one.build.__name__: one.parameters for one in staged})
+    code = kept_or_made(path, lambda: _compiled(staged))
+    return load(code, {one.build.__name__: one.parameters for one in staged})
 
 
 def _compiled(functions: Iterable[Staged]) -> bytes:
-    with staging.module() as module:
+    with new_module() as built:
         for function in functions:
-            module.function(function.build, is_exported=True)
-        assembly = module.assembly()
-    return native.machine_code(assembly)
+            built.function(function.build, is_exported=True)
+        assembly = built.assembly()
+    return machine_code(assembly)

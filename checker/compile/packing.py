@@ -1,20 +1,42 @@
-"""The operations that pack and unpack states, and copy working buffers, as LLVM instructions.
+"""The code that packs states: copies and unpacks them, clears dead cells, and finds the least permutation of a state.
 
-In:  a `Layout`; values of a function that is being built (checker/compile/staging/code.py): addresses of working
-     buffers and of packed states.
-Out: instructions, inlined at that place of the function.
+In:  a `Layout`; a `Symmetry` and `Clearing`s (checker/reductions/reduction.py); values of a function that is being
+     built (checker/compile/staging.py): addresses of working buffers and of packed states.
+Out: instructions, inlined at that place of the function; and the functions that permute a state.
+
+Each symmetric element gets a signature: numbers that depend on its own cells, and that another element would have in
+the state with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later
+number is computed only where the earlier ones are equal. Only among elements with equal signatures, which are rare, all
+orders are tried. So every state of an orbit leads to the same set of tried states, and thus to the same least one:
+words are compared from the first on, as signed numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 from llvmlite import ir
 
-from isrcheck.checker.compile.layout import LANES, Bits, Layout
-from isrcheck.checker.compile.staging.code import I64, Operation
-from isrcheck.checker.compile.staging.instructions import CELLS, I32, at
+from isrcheck.checker.compile.layout import LANES, WORD_BITS, Bits, Layout
+from isrcheck.checker.compile.staging import (
+    CELLS,
+    I32,
+    I64,
+    LOAD,
+    READ,
+    STORE,
+    Code,
+    Module,
+    Operation,
+    Value,
+    Variable,
+    at,
+)
+from isrcheck.checker.reductions.reduction import Block, Cell, Clearing, Symmetry
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
@@ -129,3 +151,248 @@ def copier(layout: Layout) -> Operation:
             offset += size
 
     return copy
+
+
+Term = Callable[[Value], Value]
+"""Builds a number that is a part of a signature, from the address of the state."""
+
+
+class Canonical:
+    """Builds the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
+
+    def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
+        self.module = module
+        self.symmetry = symmetry
+        self.places = layout.bits
+        self.pack, self.pack_least = packer(layout), least_packer(layout)
+        self.known = {(cell.field, cell.indices): cell for cell in symmetry.cells}
+        self.numbers: list[range] = []
+        """The numbers of the elements of each block."""
+        end = 0
+        for block in symmetry.blocks:
+            self.numbers.append(range(end, end := end + len(block.elements)))
+        self.signatures = {
+            number: self._signature(block, element)
+            for block, numbers in zip(symmetry.blocks, self.numbers, strict=True)
+            for number, element in zip(numbers, block.elements, strict=True)
+        }
+        self.exchanges = {
+            number: self._function(f"exchange.{number}", 1, partial(self._exchange, block, number - numbers.start))
+            for block, numbers in zip(symmetry.blocks, self.numbers, strict=True)
+            for number in numbers[:-1]
+        }
+
+    def keep(self, code: Code, state: Value, words: Value) -> None:
+        """Pack the least permutation of the state, which may be permuted."""
+        self._settle(0, code, state, words)
+
+    def _function(self, name: str, parameters: int, build: Callable[..., None]) -> Any:
+        return self.module.define(name, [Value] * parameters, build)
+
+    # ------------------------------------------------------------------------------------------------------- exchanges
+
+    def _exchange(self, block: Block, place: int, code: Code, state: Value) -> None:
+        """Exchange two neighbours of a block in the state."""
+        one, other = block.elements[place], block.elements[place + 1]
+        swapped = {one: other, other: one}
+        pairs = []
+        for cell in self.symmetry.cells:
+            indices = tuple(
+                swapped.get(index, index) if axis == block.sort else index
+                for index, axis in zip(cell.indices, cell.axes, strict=True)
+            )
+            there = self.known[cell.field, indices].position
+            if cell.position < there:
+                pairs.append((cell.position, there))
+        for here, there, size in self._runs(pairs):
+            for offset, number in pieces(size):
+                first, second = state + (here + offset), state + (there + offset)
+                kept = LOAD[number](first)
+                STORE[number](first, LOAD[number](second))
+                STORE[number](second, kept)
+        for cell in self.symmetry.cells:
+            if cell.value == block.sort:
+                cell_place = self.places[cell.position]
+                kept = READ[cell_place.bytes](state, cell_place.byte)
+                change = code.among(kept, (one, other)) * (one ^ other)
+                STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
+
+    def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
+        runs: list[list[int]] = []
+        for here, there in sorted(pairs):
+            at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
+            if runs and [at - runs[-1][2], to - runs[-1][2]] == runs[-1][:2]:
+                runs[-1][2] += size
+            else:
+                runs.append([at, to, size])
+        return ((at, to, size) for at, to, size in runs)
+
+    # ------------------------------------------------------------------------------------------------------ signatures
+
+    def _signature(self, block: Block, element: int) -> list[Term]:
+        """What builds the numbers that make up the signature of an element; the first ones tell most."""
+        own, tests = [], []
+        for cell in self.symmetry.cells:
+            of_sort = [
+                index == element for index, axis in zip(cell.indices, cell.axes, strict=True) if axis == block.sort
+            ]
+            if all(of_sort) and all(axis in (None, block.sort) for axis in cell.axes):
+                if cell.value == block.sort:
+                    tests.append(cell)
+                elif cell.value is None and of_sort:
+                    own.append(cell)
+        words: list[list[tuple[Term, int]]] = []
+        left = list(self._terms(own, tests, element))
+        while left:
+            words.append([])
+            bits, rest = 0, []
+            for term, width in left:
+                if bits + width < WORD_BITS:
+                    words[-1].append((term, bits))
+                    bits += width
+                else:
+                    rest.append((term, width))
+            left = rest
+        return [partial(_joined, word) for word in words] or [lambda state: state.code.constant(0)]
+
+    def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
+        """Numbers that make up a signature, each with its width in bits; those come first that tell most."""
+        runs: list[list[int]] = []
+        for cell in own:
+            bits = self.places[cell.position]
+            if runs and sum(runs[-1][:2]) == bits.byte:
+                runs[-1][1] += bits.bytes
+                runs[-1][2] += bits.width
+            else:
+                runs.append([bits.byte, bits.bytes, bits.width])
+        for first, size, _ in sorted(runs, key=lambda run: -run[2] / len(list(pieces(run[1], most=4)))):
+            for offset, number in pieces(size, most=4):
+                yield partial(_loaded, number, first + offset), 8 * number
+        for cell in tests:
+            yield partial(_tested, self.places[cell.position], element), 1
+
+    # ---------------------------------------------------------------------------------------------------------- orders
+
+    def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
+        """Sort the elements of which the earlier parts of the signatures are equal, as `tied` says: this part decides.
+        Then pack the state, and try all orders of the elements that are still tied.
+
+        Bit k of `tied` says that elements k and k+1 are tied; None: all are.
+        """
+        equal: list[Value] = []
+        for numbers in self.numbers:
+            pairs = numbers[:-1]
+            if part < len(self.signatures[numbers.start]):
+                values = {number: code.variable(self.signatures[number][part](state)) for number in numbers}
+                self._sort(code, state, numbers, values, tied)
+                equal += ((values[number] == values[number + 1]) * (1 << number) for number in pairs)
+            else:
+                equal += (code.constant(1 << number) for number in pairs)
+        ties = reduce(or_, equal if tied is None else [tied & reduce(or_, equal)])
+        if part + 1 < max(map(len, self.signatures.values())):
+            with code.when(ties != 0):
+                following = self._function(f"settle.{part + 1}", 3, partial(self._settle, part + 1))
+                code.call(following, state, words, ties)
+                code.return_()
+            self.pack(state, words)
+        else:
+            self.pack(state, words)
+            with code.when(ties != 0):
+                code.call(self._others(), state, words, ties)
+
+    def _sort(
+        self, code: Code, state: Value, numbers: range, values: Mapping[int, Variable], tied: Value | None
+    ) -> None:
+        """Sort elements by these values, those that are tied."""
+        for end in range(len(numbers) - 1, 0, -1):
+            for number in numbers[:end]:
+                one, other = values[number], values[number + 1]
+                ties = [] if tied is None else [partial(_are_tied, tied, number)]
+                with code.when(code.every(other < one, *ties)):
+                    code.call(self.exchanges[number], state)
+                    kept = one.get()
+                    one.set(other)
+                    other.set(kept)
+
+    def _others(self) -> Any:
+        """The function that packs all other orders of tied elements. The state is the same before and after."""
+        others = self._function("others.none", 3, lambda *_: None)
+        for numbers in self.numbers:
+            for last in numbers[1:]:
+                others = self._function(f"others.{last}", 3, partial(self._other_orders, numbers.start, last, others))
+        return others
+
+    def _other_orders(
+        self, first: int, last: int, before: Any, code: Code, state: Value, words: Value, ties: Value
+    ) -> None:
+        """Pack all other orders of tied elements up to number `last` of a block, which begins at `first`: each of the
+        elements tied with the last one takes its place, and those `before` it take all orders."""
+        code.call(before, state, words, ties)
+        with ExitStack() as conditions:
+            for place in range(last - 1, first - 1, -1):
+                conditions.enter_context(code.when(_are_tied(ties, place)))
+                for number in range(place, last):
+                    code.call(self.exchanges[number], state)
+                self.pack_least(state, words)
+                code.call(before, state, words, ties)
+                for number in reversed(range(place, last)):
+                    code.call(self.exchanges[number], state)
+
+
+def _are_tied(ties: Value, number: int) -> Value:
+    return (ties >> number & 1).is_true
+
+
+def _loaded(size: int, byte: int, state: Value) -> Value:
+    return LOAD[size](state + byte)
+
+
+def _tested(place: Bits, element: int, state: Value) -> Value:
+    return state.code.compared("==", READ[place.bytes](state, place.byte), element)
+
+
+def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
+    """A number that is made of terms, each from a bit on."""
+    return reduce(or_, (term(state) * (1 << bit) for term, bit in terms))
+
+
+def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int]]:
+    """A run of bytes in pieces that are loaded and stored at once: the offset of each, and its number of bytes."""
+    offset = 0
+    while offset < size:
+        number = next(number for number in LOAD if number <= min(size - offset, most))
+        yield offset, number
+        offset += number
+
+
+# -------------------------------------------------------------------------------------------------------- dead cells
+
+
+def clear_dead(code: Code, state: Value, clearings: Sequence[Clearing], places: Sequence[Bits]) -> None:
+    """Clear the dead cells in a working buffer."""
+    groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
+    for one in clearings:
+        groups.setdefault((one.guard, one.values), {}).update(one.cells)
+    for (guard, values), cells in groups.items():
+        if guard is None:
+            _store(state, cells, places)
+        else:
+            place = places[guard]
+            with code.when(code.among(READ[place.bytes](state, place.byte), values)):
+                _store(state, cells, places)
+
+
+def _store(state: Value, cells: Mapping[int, int], places: Sequence[Bits]) -> None:
+    """Store these values: neighbours in one run of bytes, in as few pieces as possible."""
+    runs: list[tuple[int, bytearray]] = []
+    for cell, value in sorted(cells.items()):
+        place = places[cell]
+        stored = value.to_bytes(place.bytes, "little", signed=True)
+        if runs and runs[-1][0] + len(runs[-1][1]) == place.byte:
+            runs[-1][1].extend(stored)
+        else:
+            runs.append((place.byte, bytearray(stored)))
+    for first, run in runs:
+        for offset, size in pieces(len(run)):
+            STORE[size](state + (first + offset), int.from_bytes(run[offset : offset + size], "little", signed=True))

@@ -1,8 +1,5 @@
 """The files of a search on disk: append-only columns of numbers in one folder, each with a running checksum.
 
-In:  the name of a folder.
-Out: a `Folder` with `Column`s; DiskError, with a message of one line, when the disk is full or fails.
-
 A file is written at its end only. A checkpoint records the size and the checksum of each file; what a later crash
 leaves behind the recorded size is cut off when the search is resumed. A file that a checkpoint names is deleted only
 after a later checkpoint, which does not name it, is on disk.
@@ -22,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.disk.request import DiskRequest
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LOCK = "lock"
 OURS = b"isrcheck search on disk\n"

@@ -1,8 +1,4 @@
-"""The user's request for a search on disk.
-
-In:  nothing.
-Out: a `DiskRequest`.
-"""
+"""The user's request for a search on disk."""
 
 from __future__ import annotations
 

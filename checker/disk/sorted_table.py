@@ -16,26 +16,20 @@ An array of slots ends with slots that stay free: `end` is the first of them, an
 
 from __future__ import annotations
 
-from isrcheck.checker.compile.hash_table import (
-    AHEAD,
-    LOW,
-    TAG,
-    copy_state,
-    hash_of,
-    held,
-    is_same,
-    looked_ahead,
-)
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Code, Value
-from isrcheck.checker.compile.staging.instructions import (
+from isrcheck.checker.compile.hash_table import AHEAD, LOW, TAG, copy_state, hash_of, held, is_same, looked_ahead
+from isrcheck.checker.compile.staging import (
+    Bytes,
+    Code,
+    Halves,
+    Staged,
+    Value,
+    Words,
     load_word,
     prefetch,
     store_word,
     unsigned_less,
     unsigned_shift,
 )
-from isrcheck.checker.compile.staging.module import Staged
 
 UPWARD = 1 << 32
 

@@ -1,9 +1,9 @@
 """The visited states of a search on disk, and the removal of duplicates when a level is complete.
 
-In:  batches of successors, in the order of the search.
-Out: levels: each state once, in the order of its discovery.
+In:  batches of successors, in the order of the search; the number of states that fit in memory.
+Out: levels: each state once, in the order of its discovery, with its predecessor and its step; the path to a state.
 
-A successor is looked up in memory first (known_states.py). If it is new there, it is a candidate, and written to the
+A successor is looked up in memory first (`KnownStates`). If it is new there, it is a candidate, and written to the
 draft of the next level. When the level is complete, the sorted runs are read once, and the candidates that they hold
 are removed from the draft. So every state is compared in full, and none is mistaken for another.
 
@@ -11,22 +11,371 @@ When the memory is full, the states that no file holds are written as a sorted r
 the candidates alone fill the memory, they are written as a sorted group with their positions in the draft. Then the
 groups are compared with each other and with the runs at the end of the level, one range of hashes after the other. Of
 equal candidates, the one found first stays.
+
+A sorted run has states in the order of their hashes. It is read from its beginning to its end, once for each level. As
+the table of the known states has the same order, all lookups are in neighbouring slots. The first hash of each block is
+kept in memory, so that blocks in which no candidate can lie are not read.
+
+A predecessor is given by its position in the level before. The states of a level are deleted once they are expanded and
+a sorted run holds them; predecessors and steps stay, for paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+import ctypes
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.disk.files import Folder
-from isrcheck.checker.disk.known_states import KnownStates, hashes_of
-from isrcheck.checker.disk.levels import MOST_OF_LEVEL, PIECE, Level, Levels
-from isrcheck.checker.disk.sorted_runs import SortedRun
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
+from isrcheck.checker.disk import sorted_table
+from isrcheck.checker.disk.files import PIECE_BYTES, Column, Folder
 from isrcheck.checker.explicit.visited_set import Batch, Full, reserve
+
+FULLNESS = 0.7
+FIRST_SLOTS = 1 << 14
+GROWTH = 4
+FREE_SLOTS = 64
+"""Slots behind the table that stay free (checker/disk/sorted_table.py)."""
+
+SPARE_SLOTS = 1 << 13
+"""Slots for the last cluster of the table."""
+
+ALL = (0, 1 << 32)
+"""The upper 32 bits of all hashes."""
+
+DRAINED = 1 << 15
+"""The states that are written at once; a cluster has fewer."""
+
+REGION_BITS = 20
+"""Hashes are divided into 2^REGION_BITS regions, to see which parts of a file can hold a candidate."""
+
+
+def bytes_of_state(words: int) -> float:
+    """The memory for one state: its words, its mark, and its share of the table."""
+    return 8 * words + 1 + 8 / FULLNESS
+
+
+class KnownStates:
+    """The states that a search on disk remembers in memory: those found recently, and all that no file holds yet.
+
+    There are at most `room` states of `words` words each. They are known for certain up to the index `first`. Those
+    from `first` on are candidates: new to the memory, but perhaps equal to a state that only files hold. A state with a
+    mark need not be written: a file holds it.
+    """
+
+    def __init__(self, words: int, room: int) -> None:
+        self.words = words
+        self.room = room
+        self.first = 0
+        self._range = ALL
+        self.store: NDArray[np.uint64] = reserve(room * words, np.uint64)
+        self.marks: NDArray[np.uint8] = reserve(room, np.uint8)
+        self._count = ctypes.c_int64(0)
+        self._most_slots = int(room / FULLNESS) + 1
+        self._make_table(min(FIRST_SLOTS, self._most_slots))
+        self._nothing: NDArray[np.uint32] = np.zeros(1, np.uint32)
+        self._drained: NDArray[np.uint64] = np.empty(DRAINED * words, np.uint64)
+        self._numbers: NDArray[np.uint32] = np.empty(DRAINED, np.uint32)
+        self._hashes: NDArray[np.uint64] = np.empty(DRAINED, np.uint64)
+
+    @property
+    def count(self) -> int:
+        """The number of states."""
+        return self._count.value
+
+    @property
+    def bytes_used(self) -> int:
+        """The memory in use, in bytes."""
+        return self.count * (8 * self.words + 1) + int(self.table.nbytes)
+
+    def _make_table(self, slots: int) -> None:
+        self.slots = slots
+        self.table: NDArray[np.uint64] = reserve(slots + SPARE_SLOTS + FREE_SLOTS, np.uint64)
+        self.table.fill(0)  # memory that is read before it is written is allocated twice
+
+    @property
+    def _end(self) -> int:
+        return self.slots + SPARE_SLOTS
+
+    @property
+    def _table(self) -> tuple[int, int, int, int]:
+        """The parameters of the table: address, base, scale, end."""
+        low, high = self._range
+        return self.table.ctypes.data, low, (self.slots << 32) // (high - low), self._end
+
+    def states(self, first: int, last: int) -> NDArray[np.uint64]:
+        """The words of the states first..last-1, side by side."""
+        return self.store[first * self.words : last * self.words]
+
+    def hashes(self, batch: Batch, size: int) -> None:
+        """Write the hashes of the first `size` successors that are kept in a batch."""
+        hash_all = as_machine_code(sorted_table.hash_all)
+        hash_all(batch.at.states, self.words, batch.at.kept, size, batch.at.hashes)
+
+    def absorb(
+        self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
+    ) -> int:
+        """Append the new ones of the successors kept[first..last-1], whose hashes are known, up to `most` states in
+        all; returns the next position, which is `first` if there is no room.
+
+        From the state with index `index` on, the predecessors (plus `offset`) and the steps go to the arrays of 32-bit
+        numbers at the addresses `parents` and `steps`.
+        """
+        absorb, at = as_machine_code(sorted_table.absorb), batch.at
+        done = first
+        while True:
+            room = min(most, self.room, int(FULLNESS * self.slots))
+            store = *self._table, self.store.ctypes.data, self.words, ctypes.addressof(self._count), room
+            successors = at.states, at.parents, at.steps, offset, at.kept, at.hashes, done, last
+            done = absorb(*store, *successors, parents - 4 * index, steps - 4 * index)
+            if done == last or self.count >= min(most, self.room) or self.slots >= self._most_slots:
+                return done
+            self._make_table(min(GROWTH * self.slots, self._most_slots))
+            self._enter_all()
+
+    def _enter_all(self) -> None:
+        enter = as_machine_code(sorted_table.enter)
+        entered = enter(*self._table, self.store.ctypes.data, self.words, self.count)
+        assert entered == self.count, "no cluster is as long as the spare slots"
+
+    def keep_newest(self, count: int) -> None:
+        """Forget all states but the newest `count`, at most half of them; the candidates must be among them."""
+        gone = self.count - count
+        assert 0 <= gone <= self.first
+        assert gone >= count, "the states that move must not overlap their new places"
+        self.states(0, count)[:] = self.states(gone, self.count)
+        self.marks[:count] = self.marks[gone : self.count]
+        self.marks[count : self.count] = 0
+        self.first -= gone
+        self._count.value = count
+        self.table.fill(0)
+        self._enter_all()
+
+    def forget_all(self, low: int = 0, high: int = 1 << 64) -> None:
+        """Forget all states; from now on only those with hashes low..high-1 may be absorbed."""
+        self._range = low >> 32, max((low >> 32) + 1, -(-high >> 32))
+        self.marks[: self.count] = 0
+        self.first = self._count.value = 0
+        self.table.fill(0)
+
+    def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
+        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes.
+
+        Yields some of them at a time: states, numbers counted from `low`, hashes. The arrays are used again.
+        """
+        drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
+        slot = 0
+        while slot < self._end:
+            store = self.table.ctypes.data, self._end, slot, self.store.ctypes.data, self.words
+            written = addresses(self.marks, self._drained, self._numbers, self._hashes)
+            slot = drain(*store, low, high, *written, DRAINED, ctypes.addressof(counted))
+            size = counted.value
+            if size:
+                yield self._drained[: size * self.words], self._numbers[:size], self._hashes[:size]
+
+    def strike(self, states: NDArray[np.uint64]) -> int:
+        """Mark the candidates that equal one of these states; returns how many got a mark."""
+        strike, size = as_machine_code(sorted_table.strike), len(states) // self.words
+        store = *self._table, self.store.ctypes.data, self.words
+        return strike(*store, self.first, *addresses(self.marks, states), size)
+
+    def regions(self) -> NDArray[np.uint8]:
+        """A byte for each region of hashes: 1 if a candidate lies in it."""
+        found: NDArray[np.uint8] = np.zeros(1 << REGION_BITS, np.uint8)
+        candidates, count = self.states(self.first, self.count), self.count - self.first
+        cover = as_machine_code(sorted_table.cover)
+        cover(candidates.ctypes.data, self.words, count, found.ctypes.data, 64 - REGION_BITS)
+        return found
+
+
+def hashes_of(states: NDArray[np.uint64], words: int) -> NDArray[np.uint64]:
+    """The hashes of these states, which lie side by side."""
+    count = len(states) // words
+    kept, hashes = np.arange(count, dtype=np.uint32), np.empty(count, np.uint64)
+    as_machine_code(sorted_table.hash_all)(states.ctypes.data, words, kept.ctypes.data, count, hashes.ctypes.data)
+    return hashes
+
+
+BLOCK = 1 << 12
+"""The states in a block."""
+
+REGION_SHIFT = np.uint64(64 - REGION_BITS)
+
+
+class SortedRun:
+    """States in the order of their hashes. `firsts` has the first hash of every block; `places`, if given, is a column
+    with a number for each state."""
+
+    def __init__(self, words: int, column: Column, places: Column | None = None) -> None:
+        self.words = words
+        self.column = column
+        self.places = places
+        self._firsts: list[NDArray[np.uint64]] = []
+        if column.count:
+            state, starts = np.empty(words, np.uint64), range(0, column.count, BLOCK * words)
+            heads: NDArray[np.uint64] = np.empty(len(starts) * words, np.uint64)
+            for number, first in enumerate(starts):
+                column.read(first, state)
+                heads[number * words : (number + 1) * words] = state
+            self._firsts.append(hashes_of(heads, words))
+
+    @property
+    def count(self) -> int:
+        """The number of states."""
+        return self.column.count // self.words
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The files of the run."""
+        return [self.column, *([] if self.places is None else [self.places])]
+
+    @property
+    def firsts(self) -> NDArray[np.uint64]:
+        """The first hash of each block."""
+        if len(self._firsts) != 1:
+            self._firsts = [np.concatenate([np.zeros(0, np.uint64), *self._firsts])]
+        return self._firsts[0]
+
+    def append(self, states: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
+        """Append states with greater hashes than those before."""
+        self._firsts.append(hashes[-self.count % BLOCK :: BLOCK].copy())
+        self.column.append(states)
+
+    def blocks_between(self, low: int, high: int) -> tuple[int, int]:
+        """The blocks first..last-1 that can hold states with hashes low..high-1."""
+        first = int(np.searchsorted(self.firsts, np.uint64(low), "left")) - 1
+        last = len(self.firsts) if high >= 1 << 64 else int(np.searchsorted(self.firsts, np.uint64(high), "left"))
+        return max(0, first), last
+
+    def blocks_in(self, regions: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
+        """Sequences of blocks, each as first..last-1, that can hold states in the marked regions of hashes."""
+        heads = (self.firsts >> REGION_SHIFT).astype(np.int64)
+        ends = np.append(heads[1:], (1 << REGION_BITS) - 1)
+        below = np.concatenate([[0], np.cumsum(regions, dtype=np.int32)])
+        is_read = np.concatenate([[False], below[ends + 1] > below[heads], [False]])
+        for first, last in np.flatnonzero(is_read[1:] != is_read[:-1]).reshape(-1, 2):
+            yield int(first), int(last)
+
+    def pieces(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        """The states in the blocks first..last-1, some at a time, each with the position of its first state. The array
+        is used again."""
+        end = min(self.count, last * BLOCK)
+        most = max(BLOCK, PIECE_BYTES // (8 * self.words))
+        buffer: NDArray[np.uint64] = np.empty(most * self.words, np.uint64)
+        for at in range(first * BLOCK, end, most):
+            states = buffer[: (min(at + most, end) - at) * self.words]
+            self.column.read(at * self.words, states)
+            yield at, states
+
+    def strike(
+        self, known: KnownStates, blocks: Iterator[tuple[int, int]], is_stopped: Callable[[], bool]
+    ) -> int | None:
+        """Mark the candidates that these blocks hold; returns how many got a mark, or None if the search is stopped."""
+        struck = 0
+        for first, last in blocks:
+            for _, states in self.pieces(first, last):
+                struck += known.strike(states)
+                if is_stopped():
+                    return None
+        return struck
+
+
+MOST_OF_LEVEL = (1 << 32) - 1
+"""The most candidates in a level: positions are stored as 32-bit numbers."""
+
+PIECE = 1 << 16
+"""The states that are read at once."""
+
+
+@dataclass
+class Level:
+    """The columns of a level; `states` is None when they are deleted."""
+
+    words: int
+    states: Column | None
+    parents: Column
+    steps: Column
+
+    @classmethod
+    def new(cls, folder: Folder, words: int, step_kind: Any) -> Level:
+        """An empty level."""
+        return cls(
+            words,
+            folder.column("states", np.uint64),
+            folder.column("parents", np.uint32),
+            folder.column("steps", step_kind),
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of states."""
+        return self.parents.count
+
+    def append(self, states: NDArray[np.uint64], parents: NDArray[Any], steps: NDArray[Any]) -> None:
+        """Append states with their predecessors and steps. Raises DiskError; all columns are then equally long."""
+        assert self.states is not None
+        self.states.append(states)
+        self.steps.append(steps)
+        self.parents.append(parents)
+
+    def pieces(self, first: int = 0) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        """The states from position `first` on, some at a time, with the position of the first. The array is used
+        again."""
+        assert self.states is not None
+        buffer: NDArray[np.uint64] = np.empty(min(PIECE, self.count) * self.words, np.uint64)
+        for at in range(first, self.count, PIECE):
+            states = buffer[: (min(at + PIECE, self.count) - at) * self.words]
+            self.states.read(at * self.words, states)
+            yield at, states
+
+    def without(self, folder: Folder, is_gone: Callable[[int, int], NDArray[np.bool_]]) -> Level:
+        """A copy without the states for which `is_gone` (given positions first..last-1) says so."""
+        kept = Level.new(folder, self.words, self.steps.kind)
+        for at, states in self.pieces():
+            size = len(states) // self.words
+            rest = ~is_gone(at, at + size)
+            parents: NDArray[Any] = np.empty(size, self.parents.kind)
+            steps: NDArray[Any] = np.empty(size, self.steps.kind)
+            self.parents.read(at, parents)
+            self.steps.read(at, steps)
+            kept.append(states.reshape(-1, self.words)[rest].ravel(), parents[rest], steps[rest])
+        return kept
+
+    def by_steps(self, steps: int) -> NDArray[np.int64]:
+        """For each step, how many states of the level it discovered."""
+        found: NDArray[np.int64] = np.zeros(steps, np.int64)
+        for at in range(0, self.count, PIECE):
+            part: NDArray[Any] = np.empty(min(PIECE, self.count - at), self.steps.kind)
+            self.steps.read(at, part)
+            found += np.bincount(part, minlength=steps)
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """What a checkpoint has to record."""
+        return {
+            "states": None if self.states is None else self.states.described(),
+            "parents": self.parents.described(),
+            "steps": self.steps.described(),
+        }
+
+    def drop(self, folder: Folder) -> None:
+        """Delete all columns."""
+        self.drop_states(folder)
+        folder.drop(self.parents)
+        folder.drop(self.steps)
+
+    def drop_states(self, folder: Folder) -> None:
+        """Delete the states, and keep predecessors and steps."""
+        if self.states is not None:
+            folder.drop(self.states)
+            self.states = None
+
 
 FLUSHED = 1 << 17
 """The candidates that are written to the draft at once; at least PIECE."""
@@ -37,15 +386,17 @@ SHARE_OF_RANGE = 0.7
 ALL_HASHES = 1 << 64
 
 
-class StoredStates(Levels):
-    """The visited states in a folder; at most `room` of them are in memory.
+class StoredStates:
+    """The visited states in a folder, `count` of them in `levels` that are complete; at most `room` are in memory.
 
     The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its positions from
     `group_start` on are in memory, and earlier ones in `groups`.
     """
 
     def __init__(self, folder: Folder, words: int, steps: int, room: int) -> None:
-        super().__init__(steps)
+        self.levels: list[Level] = []
+        self.by_steps: NDArray[np.int64] = np.zeros(steps, np.int64)
+        self.count = 0
         self.folder = folder
         self.words = words
         self.step_kind = np.dtype(np.uint16 if steps <= 1 << 16 else np.uint32)
@@ -73,6 +424,27 @@ class StoredStates(Levels):
             return 0
         return self.group_start + self.known.count - self.known.first
 
+    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
+        """For each step, how many states it discovered; the `first` states to start from do not count."""
+        assert steps == len(self.by_steps)
+        assert not self.levels or first == self.levels[0].count or not first
+        return self.by_steps
+
+    @property
+    def firsts(self) -> Sequence[int]:
+        """The number of the first state of each level, and the count of all."""
+        return list(accumulate((level.count for level in self.levels), initial=0))
+
+    def path(self, number: int) -> tuple[int, list[int]]:
+        """The path to a state: the number of its initial state, and the numbers of its steps."""
+        firsts = self.firsts
+        depth = bisect_right(firsts, number) - 1
+        position, steps = number - firsts[depth], []
+        for level in reversed(self.levels[1 : depth + 1]):
+            steps.append(level.steps.one(position))
+            position = level.parents.one(position)
+        return position, steps[::-1]
+
     # -------------------------------------------------------------------------------------------------- candidates
 
     def add(self, batch: Batch, size: int, offset: int) -> None:
@@ -96,10 +468,8 @@ class StoredStates(Levels):
                 self._seal()
 
     def _absorb(self, batch: Batch, done: int, size: int, offset: int = 0) -> int:
-        return self.known.absorb(
-            *(batch, done, size, self._written + FLUSHED, offset),
-            *(self._parents.ctypes.data, self._steps.ctypes.data, self._written),
-        )
+        most, parents, steps = self._written + FLUSHED, self._parents.ctypes.data, self._steps.ctypes.data
+        return self.known.absorb(batch, done, size, most, offset, parents, steps, self._written)
 
     def flush(self) -> None:
         """Write all candidates to the draft. Raises DiskError."""
@@ -160,7 +530,10 @@ class StoredStates(Levels):
         if level is not draft:
             draft.drop(self.folder)
         if level.count:
-            self.append(level)
+            if self.levels:
+                self.by_steps += level.by_steps(len(self.by_steps))
+            self.levels.append(level)
+            self.count += level.count
         else:
             level.drop(self.folder)
         if self.groups:
@@ -260,10 +633,8 @@ class StoredStates(Levels):
                 is_in = (hashes >= np.uint64(low)) & (hashes <= np.uint64(high - 1))
                 kept = np.flatnonzero(is_in).astype(np.uint32)
                 batch = Batch(states, there, there, kept, hashes[kept])
-                done = known.absorb(
-                    *(batch, 0, len(kept), int(SHARE_OF_RANGE * known.room), 0),
-                    *(places.ctypes.data, places.ctypes.data, 0),
-                )
+                most, place = int(SHARE_OF_RANGE * known.room), places.ctypes.data
+                done = known.absorb(batch, 0, len(kept), most, 0, place, place, 0)
                 if done < len(kept):
                     return False
         return True
@@ -273,8 +644,8 @@ class StoredStates(Levels):
     def described(self) -> dict[str, Any]:
         """Everything about the stored states that a checkpoint has to record. All candidates must be in the draft."""
         return {
-            "levels": [_described(level) for level in self.levels],
-            "draft": None if self.draft is None else _described(self.draft),
+            "levels": [level.described() for level in self.levels],
+            "draft": None if self.draft is None else self.draft.described(),
             "runs": [run.column.described() for run in self.runs],
             "groups": [[column.described() for column in group.columns] for group in self.groups],
             "sealed": self.sealed,
@@ -322,11 +693,3 @@ class StoredStates(Levels):
                 self.known.first = self.known.count
             if done < size:
                 self._seal(is_loading=True)
-
-
-def _described(level: Level) -> dict[str, Any]:
-    return {
-        "states": None if level.states is None else level.states.described(),
-        "parents": level.parents.described(),
-        "steps": level.steps.described(),
-    }

@@ -1,30 +1,147 @@
-"""The request and the counts of a search, and the interface of its carriers.
+"""The request, the start and the counts of a search; the interface of its carriers, and the carrier for one thread.
 
 In:  an instance, its kernel, limits, and a `SearchRequest`.
-Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`.
+Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`; `SingleThread`, which puts
+     states into the visited set in breadth-first order, and counts into the context.
 
-A search runs level by level. Its carrier does the work within a level: on one thread, on several, or on Spark.
+A search runs level by level. Its carrier does the work within a level: on one thread, on several, on disk or on Spark.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.compile.layout import ERROR_BYTES, KINDS
+from isrcheck.checker.compile.machine_code import addresses
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Findings, Progress, forecast
 from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.run import Cells
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state that a search starts from; `number`, such as the position of an initial state, identifies it in paths."""
+
+    number: int
+    cells: Cells
+
+
+class Starts(Sequence[Start]):
+    """The states that a search starts from: their numbers, and their cells, one state per row."""
+
+    def __init__(self, numbers: Sequence[int], cells: NDArray[np.signedinteger[Any]]) -> None:
+        self.numbers = numbers
+        self.cells = cells
+
+    @classmethod
+    def initial(cls, instance: Instance) -> Starts:
+        """The initial states of an instance."""
+        states = instance.initial_states
+        cells = np.frombuffer(states.packed, KINDS[states.size]).reshape(len(states), instance.cells)
+        return cls(range(len(states)), cells)
+
+    @classmethod
+    def of(cls, starts: Sequence[Start], cells: int) -> Starts:
+        """The given states, each with `cells` cells."""
+        rows = np.array([start.cells for start in starts], np.int32).reshape(len(starts), cells)
+        return cls([start.number for start in starts], rows)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, position: int) -> Start: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Starts: ...
+
+    def __getitem__(self, position: int | slice) -> Start | Starts:
+        if isinstance(position, slice):
+            return Starts(self.numbers[position], self.cells[position])
+        return Start(self.numbers[position], tuple(self.cells[position].tolist()))
+
+
+Buffer = NDArray[np.int8]
+Buffers = tuple[Buffer, Buffer]
+"""Working buffers for a state, and for the state after a step."""
+
+Counts = NDArray[np.int64]
+
+
+class KernelRunner:
+    """Runs a kernel, from any number of threads, and switches to the careful one if the model leaves a declared range.
+
+    A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the
+    careful kernel for the same layout repeats the call and runs all later calls.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.careful: Kernel | None = None
+        self.lock = threading.Lock()
+
+    def check(
+        self, states: int, first: int, last: int, buffers: Buffers, active: Buffer, results: KernelResults
+    ) -> None:
+        """Judge the properties in states first..last-1 of the packed states at the address `states`."""
+        before, _ = buffers
+        arrays = (before.ctypes.data, active.ctypes.data, results.address)
+        results_before = results.copy()
+        kernel = self.careful or self.kernel
+        if kernel.check(states, first, last, *arrays) != last:
+            results.restore(results_before)
+            before[:ERROR_BYTES] = 0
+            self._be_careful().check(states, first, last, *arrays)
+
+    def expand(
+        self,
+        states: int,
+        first: int,
+        last: int,
+        buffers: Buffers,
+        batch: Batch,
+        fired: Counts,
+        active: Buffer,
+        results: KernelResults,
+    ) -> tuple[int, int]:
+        """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
+        count."""
+        before, after = buffers
+        buffers_at, counts_at = addresses(before, after), addresses(fired, active)
+        arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
+        fired_before, results_before = fired.copy(), results.copy()
+        kernel = self.careful or self.kernel
+        count = kernel.expand(*arguments)
+        if results.has_failed:
+            fired[:] = fired_before
+            results.restore(results_before)
+            before[:ERROR_BYTES] = after[:ERROR_BYTES] = 0
+            count = self._be_careful().expand(*arguments)
+        return results.next_state, count
+
+    def optimize_for(self, expanded: int, deadline: float) -> None:
+        """Optimize the kernel if that is worth the time (Kernel.optimize_for). No thread may run it meanwhile."""
+        (self.careful or self.kernel).optimize_for(expanded, deadline)
+
+    def _be_careful(self) -> Kernel:
+        with self.lock:
+            if self.careful is None:
+                self.careful = self.kernel.careful()
+            return self.careful
+
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -98,6 +215,23 @@ class SearchContext:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
+
+    def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
+        """The counts so far, for a checkpoint; perhaps with other results of the kernel."""
+        result, results = self.result, results or self.results
+        return {
+            "result": [result.levels, result.generated, result.depth, result.judged],
+            "arrays": [results.words, self.fired.tolist(), self.active.tolist()],
+            "errors": self.errors,
+        }
+
+    def restore(self, counts: Mapping[str, Any]) -> None:
+        """Go on from the counts of a checkpoint."""
+        result = self.result
+        result.levels, result.generated, result.depth, result.judged = counts["result"]
+        words, self.fired[:], self.active[:] = counts["arrays"]
+        self.results = KernelResults.of(len(self.properties), words)
+        self.errors = counts["errors"]
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
@@ -174,10 +308,8 @@ class Carrier(ABC):
     def progress(self, seconds: float) -> Progress:
         """The report of the search after this time."""
         context, result, states = self.context, self.context.result, self.visited.count
-        return Progress(
-            *(seconds, result.depth, states, result.generated),
-            *(states - context.expanded, self.visited.bytes_used, forecast(result.levels)),
-        )
+        frontier, used = states - context.expanded, self.visited.bytes_used
+        return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
         """Put at most `most` of the states that the search starts from into a batch; return their number."""
@@ -187,3 +319,79 @@ class Carrier(ABC):
         batch.parents[:count] = range(first, first + count)
         batch.steps[:count] = 0
         return count
+
+
+CHUNK = 1 << 16
+"""The most states that are processed before the search looks at the clock, reports progress or can be interrupted."""
+
+BATCH_BYTES = 1 << 18
+"""The size in bytes of the buffer for successors: small enough for the second-level cache."""
+
+
+class SingleThread(Carrier):
+    """Does all work of a search on the calling thread.
+
+    `keep` gets the number of successors in the batch, may remove some before they are inserted, and returns how many
+    are left. `visited` is the visited set to use (None: a new one).
+    """
+
+    visited: VisitedSet
+
+    def __init__(
+        self,
+        context: SearchContext,
+        visited: VisitedSet | None = None,
+        keep: Callable[[int], int] = lambda generated: generated,
+    ) -> None:
+        super().__init__(context)
+        layout, steps = context.kernel.layout, context.instance.first_steps[-1]
+        self.keep = keep
+        self.runner = KernelRunner(context.kernel)
+        self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
+        self.batch = Batch.of(self.room, layout.words)
+        self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
+        self.buffers = layout.buffers(context.instance)
+
+    @property
+    def stores(self) -> Sequence[VisitedSet]:
+        """The visited set."""
+        return (self.visited,)
+
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The number of a state is its position in the only visited set."""
+        assert shard == 0
+        return np.arange(self.visited.count)
+
+    def start(self) -> int:
+        """Insert the states that the search starts from, each as its own predecessor."""
+        for low in range(0, len(self.context.starts), self.room):
+            self.visited.add(self.batch, self.put_starts(self.batch, low, self.room))
+        return 0
+
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties in states first..last-1, chunk by chunk."""
+        context = self.context
+        for low in range(first, last, CHUNK):
+            states, high = self.visited.states.ctypes.data, min(low + CHUNK, last)
+            self.runner.check(states, low, high, self.buffers, context.active, context.results)
+            if self.is_out_of_time():
+                return
+
+    def expand(self, first: int, last: int) -> None:
+        """Expand states first..last-1, chunk by chunk. Raises Full."""
+        at = first
+        while at < last:
+            at, generated = self.attempt(at, min(at + CHUNK, last))
+            # Counted before the visited set can be full, so that it equals what the actions have fired.
+            self.context.result.generated += generated
+            self.visited.add(self.batch, self.keep(generated))
+            self.context.expanded = at
+            if self.is_out_of_time():
+                return
+            self.runner.optimize_for(at, self.context.deadline)
+
+    def attempt(self, first: int, last: int) -> tuple[int, int]:
+        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
+        context, states = self.context, self.visited.states.ctypes.data
+        counts = context.fired, context.active, context.results
+        return self.runner.expand(states, first, last, self.buffers, self.batch, *counts)

@@ -1,35 +1,198 @@
-"""Breadth-first search of an instance, on one thread or several.
+"""Breadth-first search over a compiled model: exact, level by level, always in the same order.
 
-In:  an `Instance`, and limits: depth, memory, seconds, threads.
-Out: an `Exploration`, the same for any number of threads unless a limit stops the search.
+In:  an `Instance`, and limits: depth, memory, seconds, threads; or a `SearchContext`, and the carrier that does the
+     work within a level.
+Out: an `Exploration`, the same for any number of threads unless a limit stops the search: the number of states in each
+     level, how often each action fired, and for each property the path to the first state (or transition) that violates
+     or reaches it; on request, `Reached`, which answers queries about the visited states.
+
+A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
+judged in that state. Both violate the implicit property `in_range`, and the search goes on. A state without a step
+violates the implicit property `deadlock` when it is expanded, unless the model declares that it may end there; a search
+that ends because every declared property is decided does not expand the states that are left.
+
+States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
+path found for a state is, of its shortest paths, the first in the order of initial states and steps.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
-from isrcheck.checker.compile.kernel import Announce, Kernel, kernel_of
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
-from isrcheck.checker.explicit.reached import Reached
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.single_thread import SingleThread
-from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.explicit.carrier import (
+    EVERY_STATE,
+    Carrier,
+    SearchContext,
+    SearchRequest,
+    SingleThread,
+    Start,
+    Starts,
+)
+from isrcheck.checker.explicit.liveness import judge_whole, why_unjudged
+from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.threads import Threads
-from isrcheck.checker.reductions.concrete import RealPaths
+from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress
-from isrcheck.checker.results.kernel_results import EntryKind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.kernel_results import Entry, EntryKind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
+
+
+class Search:
+    """One search. After it, `visited` still holds the visited states."""
+
+    def __init__(self, context: SearchContext, carrier: Carrier | None = None) -> None:
+        self.context = context
+        self.carrier = carrier or SingleThread(context)
+        self.result = context.result
+
+    @property
+    def visited(self) -> Any:
+        """The visited set."""
+        return self.carrier.visited
+
+    def run(self) -> Exploration:
+        """Search, and return the result, also if a limit or Ctrl-C ends the search early."""
+        context, result = self.context, self.result
+        try:
+            # Where a declared range is left, the search compiles its kernel anew, more carefully.
+            with compiling_within(context.limits.seconds), self.carrier:
+                self._levels()
+                result.frontier = self.visited.count - context.expanded
+                judge_whole(self.carrier, self.path)
+        except KeyboardInterrupt:
+            result.stopped = "interrupt"
+        except Full:
+            result.stopped = "memory"
+        except OutOfTimeError:
+            result.stopped = "seconds"
+        result.frontier = self.visited.count - context.expanded
+        if sum(result.levels) < self.visited.count:
+            result.levels.append(self.visited.count - sum(result.levels))
+        result.seconds = time.monotonic() - context.started
+        result.bytes_used = self.visited.bytes_used
+        result.fired = [int(count) for count in context.fired]
+        result.outside = context.results.outside
+        result.generated += result.outside  # the carrier counts those that it keeps
+        bounds = context.instance.first_steps
+        new = self.visited.found_by(len(context.starts), bounds[-1])
+        result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
+        self.carrier.finish()
+        self._collect()
+        return result
+
+    def _levels(self) -> None:
+        result, request = self.result, self.context.request
+        first = self.carrier.start()
+        while True:
+            last = self.visited.count
+            result.levels.append(last - first)
+            result.depth = len(result.levels) - 1
+            if result.depth or not request.starts_are_judged:
+                self.carrier.check(first, last)
+                if not result.stopped:
+                    self._settle(of_steps=False)
+            if not result.stopped:
+                result.judged = result.depth
+            if first == last or result.stopped or not self.is_open():
+                break
+            if self.context.limits.depth is not None and result.depth >= self.context.limits.depth:
+                break
+            if request.enough is not None and last - first >= request.enough:
+                break
+            self.carrier.expand(first, last)
+            if result.stopped:
+                break
+            self._settle(of_steps=True)
+            self.carrier.close_level()
+            if self.visited.count == last:
+                break
+            first = last
+
+    def is_open(self) -> bool:
+        """Whether further search can change a verdict or a count."""
+        context = self.context
+        return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
+
+    def _settle(self, of_steps: bool) -> None:
+        """Stop judging properties of states (or of steps) that are decided, unless all violations are counted."""
+        context, request = self.context, self.context.request
+        if request.count_all:
+            return
+        deadlock = len(context.properties)
+        if of_steps and context.errors is None:
+            # Only the end of a shorter path was judged while steps were taken.
+            context.errors = context.results.count(deadlock, EntryKind.ERRED) or None
+        if not of_steps and context.errors is None:
+            # On a path of this length, properties of states are the last that can leave a declared range.
+            context.errors = context.results.error_count or None
+        if context.results.count(deadlock):
+            context.active[-1] = 0
+        for number, prop in context.properties:
+            is_judged = context.active[number] and prop.of_steps == of_steps
+            if is_judged and context.results.count(number, request.decisive):
+                context.active[number] = 0
+                if prop.name in request.patience and context.results.count(number):
+                    context.deadline = min(context.deadline, time.monotonic() + request.patience[prop.name])
+
+    def _collect(self) -> None:
+        result = self.result
+        for number, prop in self.context.properties:
+            if prop in self.context.watched:
+                result.findings[prop.name] = self.found(number, prop)
+        found, _, erred = (self.counted(len(self.context.properties), kind) for kind in EntryKind)
+        if found.count or erred.count:
+            result.findings[DEADLOCK.name] = Findings(found, erred=erred)
+        if result.stopped is None and not self.is_open() and result.frontier:
+            result.stopped = "decided"
+        errors = self.found_errors()
+        if errors is not None:
+            steps = self.finding(self.context.results.erring_steps)
+            result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
+
+    def found(self, number: int, prop: Property) -> Findings:
+        """What is known so far about the property with this number."""
+        found, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
+        whole = self.context.judged.get(prop.name, Findings(found, permitted))
+        return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
+
+    def counted(self, number: int, kind: EntryKind) -> Finding:
+        """How often property `number` has such a result, within the constraint and outside, and the first path."""
+        both = [self.finding(entry) for entry in self.context.results.entries(number, kind)]
+        paths = [one.path for one in both if one.path is not None]
+        return Finding(sum(one.count for one in both), min(paths, key=lambda path: path.order, default=None))
+
+    def found_errors(self) -> Finding | None:
+        """How often the model has left a declared range, with the first of the shortest paths to it; None if never."""
+        found = [self.finding(entry) for entry in self.context.results.errors]
+        paths = [one.path for one in found if one.path is not None]
+        if not paths:
+            return None
+        count = self.context.results.error_count if self.context.errors is None else self.context.errors
+        return Finding(count, min(paths, key=lambda path: path.order))
+
+    def finding(self, entry: Entry) -> Finding:
+        """A count of the kernel, with the path to the first state or step that it counts."""
+        return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
+
+    def path(self, state: int, step: int = -1) -> StepPath:
+        """The path to a state, followed by one more step if `step` is given."""
+        position, steps = self.visited.path(state)
+        last = (step,) if step >= 0 else ()
+        return StepPath(self.context.starts[position].number, (*steps, *last))
+
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
 """The first states of a search end with a level of so many states, or with the last of so many levels."""
@@ -44,81 +207,6 @@ def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[
     store = search.visited
     packed = store.states[: store.count * store.words].reshape(-1, store.words)
     return np.stack([kernel.layout.column(packed, cell) for cell in range(instance.cells)], axis=1)
-
-
-Again = Callable[[Kernel, Limits], Exploration]
-"""Runs a search once more, with another kernel, within these limits."""
-
-
-def concluded(
-    first: Exploration, kernel: Kernel, again: Again, announce: Announce = lambda message: None
-) -> Exploration:
-    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
-
-    If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
-    If a limit or Ctrl-C ends either of both too early, what the first one is sure of is kept.
-    """
-    if kernel.reduction is None:
-        return first
-    is_sure = not kernel.may_overreport or IN_RANGE.name not in first.findings
-    if not is_sure and first.is_complete:
-        began = time.monotonic()
-        second = _repeated(first, again, announce)
-        seconds = first.seconds + time.monotonic() - began
-        if isinstance(second, Exploration):
-            second.limits, second.seconds = first.limits, seconds
-            if second.is_complete or IN_RANGE.name in second.findings:
-                return second
-        first.seconds = seconds
-        first.stopped = second.stopped if isinstance(second, Exploration) else second
-    if not is_sure:
-        _leave_out_what_is_unsure(first)
-    _make_real(first, kernel)
-    return first
-
-
-def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
-    """The result of the repetition without a reduction; or what has ended it before it began."""
-    limits, began = first.limits.after(first.seconds), time.monotonic()
-    try:
-        with compiling_within(limits.seconds):
-            kernel = kernel_of(first.instance, announce)
-        return again(kernel, limits.after(time.monotonic() - began))
-    except OutOfTimeError:
-        return "seconds"
-    except KeyboardInterrupt:
-        return "interrupt"
-
-
-def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """After the first range that is left, perhaps, steps may be missing: leave out what is found later than that.
-
-    Every state before was reached and judged, so no shorter path leads to what is kept.
-    """
-    path = result.findings[IN_RANGE.name].found.path
-    assert path is not None
-    result.judged = min(result.judged, path.depth - 1)
-    for name, found in result.findings.items():
-        if name != IN_RANGE.name:
-            first, permitted = (
-                one if one.path is not None and one.path.depth <= path.depth else Finding()
-                for one in (found.found, found.permitted)
-            )
-            result.findings[name] = Findings(first, permitted, unjudged=found.unjudged)
-
-
-def _make_real(result: Exploration, kernel: Kernel) -> None:
-    """Put real paths in place of those of a search with a reduction, and note the reduction."""
-    reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
-    assert reduction is not None
-
-    def kept(cells: Cells) -> Cells:
-        words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
-        return layout.unpack([int(word) for word in words[0]])
-
-    if reduction.symmetry is not None:
-        RealPaths(instance, reduction, kept).translate(result, may_overreport=kernel.may_overreport)
-    result.reduction = reduction.says
 
 
 def explore(
@@ -172,3 +260,42 @@ def explore(
         context = search.context
         result.reached = Reached(context.kernel, search.visited, result.levels, context.starts)
     return result
+
+
+class Reached:
+    """Answers queries about the states that a search has visited."""
+
+    def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
+        self.kernel = kernel
+        self.visited = visited
+        self.levels = levels
+        self.starts = starts
+
+    def sample(self, most: int) -> list[Cells]:
+        """About `most` of the states, at equal distances in the order of discovery."""
+        count = self.visited.count
+        return self._unpacked(range(0, count, max(1, count // most)))
+
+    def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
+        """The first states of each level, at most `most` each."""
+        for first, last in pairwise(accumulate(self.levels, initial=0)):
+            yield self._unpacked(range(first, min(first + most, last)))
+
+    def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
+        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
+
+    def find(self, cells: Sequence[int | None]) -> StepPath | None:
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
+        number = self.visited.first_where(lambda states: self._matching(states, cells))
+        if number is None:
+            return None
+        position, steps = self.visited.path(number)
+        return StepPath(self.starts[position].number, tuple(steps))
+
+    def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
+        """Which of the packed states have these values of their cells (None: any value)."""
+        matching = np.ones(len(states), bool)
+        for position, value in enumerate(cells):
+            if value is not None and matching.any():
+                matching &= self.kernel.layout.column(states, position) == value
+        return matching

@@ -1,7 +1,7 @@
 """Enumerates the initial states that a model's generators make, by compiled code.
 
 In:  an `Instance` with generators, a memory limit in bytes, and a function that watches.
-Out: the instance knows its initial states, the same and in the same order as by models/language/starts.py. Raises Full.
+Out: the instance knows its initial states, the same and in the same order as by models/language/states.py. Raises Full.
 
 The states are collected in a visited set, which keeps each once, in order of discovery.
 """
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.generators import FAILED, PAUSED, compiled_generators
 from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
-from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.checker.resources.limits import machine_memory
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, Watch
+from isrcheck.models.language.states import Cells, Enumeration, InitialStates, Watch
 
 ROOM = 1 << 14
 """The states that a call makes at most."""
@@ -49,7 +49,7 @@ def _calls(
     instance: Instance, layout: Layout, number: int, default: Cells, batch: Batch, *, is_careful: bool = False
 ) -> Iterator[int]:
     """Run one generator; yield after each call how many states there are in the batch. Raises ModelError."""
-    begin = compiled_generators(instance, layout, is_careful=is_careful).functions[number]
+    begin = compiled_generators(instance, layout, is_careful=is_careful)[number]
     place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
     status: NDArray[np.int64] = np.zeros(1, np.int64)
     before, state = (layout.buffer_of(instance, default) for _ in range(2))

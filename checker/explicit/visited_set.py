@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile import hash_table
-from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 
 RECENT_BITS = 12
 """The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
@@ -169,11 +169,8 @@ class VisitedSet:
             # The memory of the table is not available for states.
             left = (self.memory - self.table.nbytes) // self.bytes_of_state
             room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
-            done = merge(
-                *(self._table_address, self.bits, states, self.words, ctypes.addressof(self._count)),
-                *(parents, steps, self.steps.itemsize),
-                *(*batch.at, done, last, room),
-            )
+            store = self._table_address, self.bits, states, self.words, ctypes.addressof(self._count)
+            done = merge(*store, parents, steps, self.steps.itemsize, *batch.at, done, last, room)
             if done < last:
                 self._grow()
 
@@ -195,10 +192,9 @@ class VisitedSet:
         states = np.ascontiguousarray(states)
         places = np.empty(len(states) // self.words, np.int64)
         hashes = np.empty(hash_table.AHEAD, np.uint64)
-        as_machine_code(hash_table.locate)(
-            *(self._table_address, self.bits, self._addresses[0], self.words),
-            *(states.ctypes.data, len(places), hashes.ctypes.data, places.ctypes.data),
-        )
+        store = self._table_address, self.bits, self._addresses[0], self.words
+        locate = as_machine_code(hash_table.locate)
+        locate(*store, states.ctypes.data, len(places), *addresses(hashes, places))
         return places
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from isrcheck.checker.command.form import Options
+from isrcheck.checker.cluster.releases import version_of_binaries
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.failures import pages
 from isrcheck.checker.failures.searched import Searched, events, history_of, outcome, search
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import ProgressLine, counted, table, wrapped
@@ -22,8 +21,8 @@ from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.comparing import Comparison, search_rows
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
+from isrcheck.models.messages import UsageError
 
 WIDTH = 100
 
@@ -43,14 +42,14 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     def search_one(failure: Failure) -> Searched:
         if len(asked) > 1 and failure.history is not None:
             progress.announce(f"{failure.number} {failure.name}, {asked.index(failure) + 1} of {len(asked)}")
-        writers.append(TraceWriter(options.out))
+        writers.append(TraceWriter(options.output.folder))
         return search(failure, session, options.limits, writers[-1])
 
     comparison = search_rows(asked, search_one)
     if folder is not None:
         pages.write(folder, [searched for _, searched in comparison.answers])
     return CommandResult(
-        text(comparison, is_detailed=bool(options.target)),
+        text(comparison, is_detailed=bool(options.model.target)),
         as_object(comparison),
         comparison.code(),
         next((traces.failure for traces in writers if traces.failure), ""),
@@ -60,7 +59,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 def chosen(options: Options) -> list[Failure]:
     """Return the failures that the words name (all without a word), and that the release has. Raises UsageError."""
-    words = [word for word in (options.target, *options.rest) if word is not None]
+    words = [word for word in (options.model.target, *options.model.rest) if word is not None]
     named = list(failures())
     for word in words:
         if word.startswith("-"):
@@ -69,15 +68,17 @@ def chosen(options: Options) -> list[Failure]:
             raise UsageError(refusal(word))
     if words:
         named = [one for one in named if any(one.is_called(word) for word in words)]
-    if options.kafka_version is None:
+    if options.cluster.kafka_version is None:
         return named
     try:
-        version = version_of_binaries(options.kafka_version)
+        version = version_of_binaries(options.cluster.kafka_version)
     except ValueError as error:
         raise UsageError(f"--kafka-version: {error}") from None
-    had = [one for one in named if is_in(one, version)]
+    had = [one for one in named if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
     if words and not had:
-        raise UsageError(f"Kafka {options.kafka_version} does not have {' '.join(words)}; leave --kafka-version out")
+        raise UsageError(
+            f"Kafka {options.cluster.kafka_version} does not have {' '.join(words)}; leave --kafka-version out"
+        )
     return had
 
 

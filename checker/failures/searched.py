@@ -16,8 +16,8 @@ from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Change, Failure, History
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.traces.explaining.cause import rarity
 from isrcheck.traces.format.trace import Trace
 
 

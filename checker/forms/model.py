@@ -11,10 +11,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import instance_of
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.disk.summary import DiskSummary
-from isrcheck.checker.resources.budget import Spent
+from isrcheck.checker.resources.limits import Spent
 from isrcheck.checker.results import run as report
 from isrcheck.checker.results.exploration import BmcResult
 from isrcheck.checker.results.instance_facts import introduction
@@ -24,18 +23,15 @@ from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_co
 from isrcheck.checker.running.proofs import Proving
 from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.models.language.declarations.declare import INDUCTIVE
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.explaining.attribution import permitting
-from isrcheck.traces.format.folder import DEFAULT
-from isrcheck.traces.format.trace import PERMITTED, Trace
-from isrcheck.traces.kafka.lanes import BASICS
-from isrcheck.traces.kafka.model import is_kafka
-from isrcheck.traces.lanes.heading import heading, says
-from isrcheck.traces.lanes.table import UNCHANGED
+from isrcheck.commands.settings import instance_of
+from isrcheck.models.language.declarations import INDUCTIVE
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format.files import DEFAULT
+from isrcheck.traces.format.trace import PERMITTED, Trace, heading, says
+from isrcheck.traces.kafka.failures import permitting
+from isrcheck.traces.kafka.lanes import BASICS, is_kafka
+from isrcheck.traces.lanes.table import UNCHANGED, Look
 from isrcheck.traces.lanes.table import wrapped as wrapped_words
-from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import legend, step_table, told
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
@@ -59,20 +55,20 @@ Command = tuple[str, str]
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
-    assert options.target is not None
+    assert options.model.target is not None
     if options.own["simulate"] is not None:
-        return _simulated(options, options.target, session)
-    traces, tables = TraceWriter(options.out), None
-    if options.tables is not None:
+        return _simulated(options, options.model.target, session)
+    traces, tables = TraceWriter(options.output.folder), None
+    if options.output.tables is not None:
         from isrcheck.checker.tables.write import Tables  # imported here because few commands write tables
 
-        tables = Tables(options.tables)
-    searched = _searched(session, options, options.target, traces)
-    if options.engine == "all":
+        tables = Tables(options.output.tables)
+    searched = _searched(session, options, options.model.target, traces)
+    if options.search.engine == "all":
         searched = session.compare_with_z3(searched)
-    if options.counterexamples is not None:
-        searched = session.find_distinct_causes(searched, options.counterexamples, options.target, traces)
-    if options.prove:
+    if options.search.counterexamples is not None:
+        searched = session.find_distinct_causes(searched, options.search.counterexamples, options.model.target, traces)
+    if options.search.prove:
         searched = session.prove(searched, traces)
     for part in searched.parts:
         if part.lost:
@@ -82,9 +78,9 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     details = report.text(searched)
     look = Look(width_of_output(), fits=sys.stdout.isatty())
     return CommandResult(
-        details if options.own["details"] else text(searched, options.words, look),
+        details if options.output.details else text(searched, options.words, look),
         {"runs": [report.as_object(searched)], "verdict": searched.word.value},
-        exit_code(searched.word, strict=options.strict, found=searched.verdicts),
+        exit_code(searched.word, strict=options.output.strict, found=searched.verdicts),
         traces.failure or (tables.failure if tables else ""),
         searched.is_interrupted or (tables is not None and tables.is_interrupted),
         searched,
@@ -95,12 +91,12 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 def _simulated(options: Options, target: str, session: SearchSession) -> CommandResult:
     """Walk, shorten what was found, and write traces."""
     from isrcheck.checker.running import simulation  # imported here because few commands simulate
-    from isrcheck.checker.simulation.group import SimulationRequest
+    from isrcheck.checker.simulation.walks import SimulationRequest
 
-    instance, own = instance_of(options), options.own
+    instance, own = instance_of(options.model), options.own
     weights = simulation.weights_of(own["weight"], instance)
     request = SimulationRequest(own["simulate"], own["depth"], own["seed"] or 0, options.limits.deadlock, weights)
-    traces = TraceWriter(options.out)
+    traces = TraceWriter(options.output.folder)
     try:
         result = simulation.simulated(instance, target, request, session, traces)
     except Spent as spent:
@@ -108,7 +104,7 @@ def _simulated(options: Options, target: str, session: SearchSession) -> Command
     return CommandResult(
         simulation.text(result),
         simulation.as_object(result),
-        simulation.exit_code_of(result, strict=options.strict),
+        simulation.exit_code_of(result, strict=options.output.strict),
         traces.failure,
         result.simulation.stopped == "interrupt",
         result,
@@ -116,48 +112,50 @@ def _simulated(options: Options, target: str, session: SearchSession) -> Command
 
 
 def _searched(session: SearchSession, options: Options, target: str, traces: TraceWriter) -> Run:
-    instance = instance_of(options)
-    if options.counterexamples is not None and instance.model.constraints:
+    instance = instance_of(options.model)
+    if options.search.counterexamples is not None and instance.model.constraints:
         raise UsageError(
             f"{instance.model.name} has a @constraint, and causes outside it are not compared;"
             " leave --counterexamples out"
         )
     reduction = _reduction(options)
-    if options.engine == "z3":
+    if options.search.engine == "z3":
         return session.run_z3(instance, target, traces)
-    if options.engine == "spark":
-        from isrcheck.checker.spark.runtime.session import spark_session
+    if options.search.engine == "spark":
+        from isrcheck.checker.spark.session import spark_session
 
-        with spark_session(options.spark.session, ProgressLine("").announce) as spark:
+        with spark_session(options.search.spark.session, ProgressLine("").announce) as spark:
             return session.run_on_spark(spark, instance, target, traces, reduction)
-    if options.on_disk is not None:
-        return session.run_on_disk(options.on_disk, instance, target, traces, reduction)
-    return session.run(instance, target, traces, limits=options.limits, keep_states=options.prove, reduction=reduction)
+    if options.search.disk is not None:
+        return session.run_on_disk(options.search.disk, instance, target, traces, reduction)
+    return session.run(
+        instance, target, traces, limits=options.limits, keep_states=options.search.prove, reduction=reduction
+    )
 
 
 def _reduction(options: Options) -> AskedReduction:
     """Whether and how the search makes its states fewer. Raises UsageError."""
-    if options.symmetry:
+    if options.search.symmetry:
         for option, is_given, why in (
-            ("--no-reduction", options.no_reduction, "which switches it off"),
-            ("--continue", options.count_all, "which counts every violating state"),
-            ("--prove", options.prove, "which compares lemmas with every state"),
-            ("--tables", options.tables is not None, "which lists counts of all states"),
-            ("--engine z3", options.engine == "z3", "which visits no states"),
+            ("--no-reduction", options.search.no_reduction, "which switches it off"),
+            ("--continue", options.search.count_all, "which counts every violating state"),
+            ("--prove", options.search.prove, "which compares lemmas with every state"),
+            ("--tables", options.output.tables is not None, "which lists counts of all states"),
+            ("--engine z3", options.search.engine == "z3", "which visits no states"),
         ):
             if is_given:
                 raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")
-    if options.no_reduction:
+    if options.search.no_reduction:
         return AskedReduction.switched_off()
-    if options.engine == "z3":
+    if options.search.engine == "z3":
         return EVERY_STATE
     needs = {
-        "--continue counts every violating state": options.count_all,
-        "--prove compares lemmas with every state": options.prove,
-        "--tables lists counts of all states": options.tables is not None,
+        "--continue counts every violating state": options.search.count_all,
+        "--prove compares lemmas with every state": options.search.prove,
+        "--tables lists counts of all states": options.output.tables is not None,
     }
     whole = next((why for why, is_given in needs.items() if is_given), "")
-    return AskedReduction.by_default(symmetry=options.symmetry, whole=whole)
+    return AskedReduction.by_default(symmetry=options.search.symmetry, whole=whole)
 
 
 # ----------------------------------------------------------------------------------------------------------- the screen

@@ -19,15 +19,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import instance_of
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
@@ -36,9 +33,9 @@ from isrcheck.checker.results.run import CommandResult, Run, as_object, search_s
 from isrcheck.checker.results.terminal import ProgressLine, counted, table
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word, verdicts
 from isrcheck.checker.running.session import SearchSession
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Action, Instance
+from isrcheck.commands.settings import instance_of
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
 
@@ -424,8 +421,8 @@ def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model, then each of its mutants. Raises UsageError."""
-    assert options.target is not None
-    instance, limits = instance_of(options), options.limits
+    assert options.model.target is not None
+    instance, limits = instance_of(options.model), options.limits
     progress = ProgressLine(title(instance))
 
     def kernel_of(mutated: Instance) -> Kernel:
@@ -435,7 +432,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         progress.subject = f"{candidate.action} without {candidate.place}"
         return progress.report
 
-    command = command_of(options.target, instance, limits.depth)
+    command = command_of(options.model.target, instance, limits.depth)
     try:
         original = search_original(instance, limits, kernel_of, progress.report, session.budget)
     except Spent as spent:

@@ -1,8 +1,5 @@
 """Budget independence: which budgets a proof does not depend on, so that it holds for any number of those faults.
 
-In:  an `Instance`, and the claims of a proof: the property, and the lemmas that the proof uses.
-Out: the names of budgets.
-
 A proof is independent of a budget under three conditions: only the budget's own counter has an initial value or a range
 that depends on it; no claim reads that counter; and actions only require that the counter is above 0 and decrement it.
 The budgets for which a lemma is declared (`applies=`) do not matter, because the proof shows that the lemma is true.
@@ -16,13 +13,12 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase, routines, visit
+from isrcheck.models.language.ir.nodes import increase, routines, visit
 from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_STARTS = 10_000
 """With more initial states, it is not found out which of them a budget changes: no proof is independent of it."""
@@ -60,14 +56,13 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
     """The same as `_compare_starts`, which builds the model for every value of the budget: its result is stored."""
     key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
     path = cache_folder() / "budgets" / f"{key}.json"
-    content = kept(path)
-    if content is not None:
-        stored = json.loads(content)
-        return None if stored is None else frozenset(stored)
-    found = _compare_starts(instance, name)
-    if can_keep(path):
-        keep(path, json.dumps(None if found is None else sorted(found)).encode())
-    return found
+
+    def compared() -> bytes:
+        fields = _compare_starts(instance, name)
+        return json.dumps(None if fields is None else sorted(fields)).encode()
+
+    stored = json.loads(kept_or_made(path, compared))
+    return None if stored is None else frozenset(stored)
 
 
 def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:

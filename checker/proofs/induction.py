@@ -1,27 +1,35 @@
-"""The systems on which induction works: the bounded transition system, or its unbounded abstraction.
+"""The systems on which induction works: the bounded transition system, or its unbounded abstraction; proposed lemmas.
 
-In:  an `Instance`, and claims: properties and lemmas, by name.
+In:  an `Instance`, and claims: properties and lemmas, by name; states that the explorer has reached.
 Out: a system: for each claim the literal that assumes it before a step, and queries whether a step can violate it.
+     Candidate lemmas, each with its literal, that hold in all these states: checker/proofs/prove.py finds out which of
+     them are inductive.
 
 Both systems have the same interface, so that checker/proofs/prove.py works with either.
+
+A candidate relates two fields with the same indices, or a field and a single cell: `a == x implies b == y`, `not both a
+== x and b == y`, or `a <= b`. Further candidates are `always a == x` and `never a == x`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from isrcheck.checker.proofs.abstract_evaluator import OPEN
-from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.results.proofs import CounterexampleToInduction
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.solver import Solver, Values, once
-from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.run import Cells
 
 MOST_NODES = 20_000
 """For formulas of at most this many nodes, a second query finds the hypotheses that an answer needs."""
@@ -48,22 +56,6 @@ class Decision:
     answer: Answer
     used: frozenset[int] = frozenset()
     counterexample: CounterexampleToInduction | None = None
-
-
-class InductionSystem(Protocol):
-    """The interface of the two systems on which induction works. A claim is the name of a property or lemma."""
-
-    instance: Instance
-    circuit: AndInverterGraph
-
-    def hypothesis(self, claim: str) -> int:
-        """The literal that a property or lemma holds before a step."""
-
-    def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """The queries whose answers are all NO if every step preserves a property or lemma."""
-
-    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a query, given the literals `hypotheses`, before the deadline (in the time of time.monotonic)."""
 
 
 class BoundedSystem:
@@ -93,7 +85,8 @@ class BoundedSystem:
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query about all steps at once. For `in_range`, the query is about the state before a step."""
+        """The queries whose answers are all NO if every step preserves a property or lemma: one about all steps at
+        once. For `in_range`, the query is about the state before a step."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)
@@ -103,7 +96,10 @@ class BoundedSystem:
         yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Pass all hypotheses to Z3 at once; a second query finds those that the answer NO needs."""
+        """Answer a query, given the literals `hypotheses`, before the deadline (in the time of time.monotonic).
+
+        All hypotheses are passed to Z3 at once; a second query finds those that the answer NO needs.
+        """
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
         if values is not None:
@@ -188,16 +184,14 @@ class AbstractSystem:
             for cell in range(place.offset, place.offset + place.count)
         ]
         for step in self.abstraction.steps:
-            if not claim.of_steps and not self._writes_open(step, claim) and self._leaves(step, cells):
+            is_left = all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
+            if is_left and not claim.of_steps and not self._writes_open(step, claim):
                 continue
             states = [self.abstraction.before, step.after] if claim.of_steps else [step.after]
             holds, within = self.abstraction.ask(claim, states, step.taken)
             kept = self.circuit.both(holds, within)
             if kept != TRUE:
                 yield InductionQuery(claim.name, (step.enabled,), -kept, step)
-
-    def _leaves(self, step: AbstractStep, cells: Iterable[int]) -> bool:
-        return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
         """Whether the step may write to an array over an unbounded domain that the property `claim` reads."""
@@ -267,3 +261,107 @@ class AbstractSystem:
             answer = solver.check(*assumed)
             if answer is not Answer.YES:  # it was YES before; now there is no time left
                 raise UndecidedError(answer)
+
+
+InductionSystem = BoundedSystem | AbstractSystem
+"""The two systems on which induction works, with one interface. A claim is the name of a property or lemma."""
+
+MOST_VALUES = 5
+"""Fields with more values than this are compared only by `<=`."""
+
+MOST_CANDIDATES = 6000
+"""With more candidates than this, none is proposed: such a large model needs declared lemmas."""
+
+Truths = NDArray[np.bool_]
+"""For each sampled state and each index, whether an atom (`_Atom`) is true."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A lemma that may hold: its text, and the literal that it holds before a step."""
+
+    name: str
+    literal: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Atom:
+    """`field == value` at every index of a field: its text, its literals, and where it is true in the sample."""
+
+    text: str
+    place: FieldLayout
+    literals: Sequence[int]
+    truths: Truths
+
+
+def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate]:
+    """All candidates that are true in every state of the sample; none if there are more than MOST_CANDIDATES."""
+    if not sample:
+        return []
+    states = np.array(sample, np.int64)
+    atoms = list(_atoms(system, states))
+    found = [*_constants(system, atoms)]
+    for one, other in itertools.permutations(atoms, 2):
+        over, others = one.place.field.over, other.place.field.over
+        if one.place is other.place or not (over == others or over == () or others == ()):
+            continue
+        found += _implications(system.circuit, one, other)
+        if len(found) > MOST_CANDIDATES:
+            return []
+    found += _orders(system, states)
+    return found if len(found) <= MOST_CANDIDATES else []
+
+
+def _atoms(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[_Atom]:
+    arithmetic, evaluator = system.relation.arithmetic, system.relation.evaluator
+    for place in system.instance.layouts.values():
+        if place.high - place.low >= MOST_VALUES or not place.count:
+            continue
+        values = [1] if place.field.values.is_flag else range(place.low, place.high + 1)
+        cells = range(place.offset, place.offset + place.count)
+        for value in values:
+            befores: list[Value] = [system.relation.before[cell] for cell in cells]
+            if place.field.values.is_flag:
+                literals = [evaluator.truth(before) for before in befores]
+            else:
+                literals = [arithmetic.is_element(before, value) for before in befores]
+            text = place.name if place.field.values.is_flag else f"{place.name} == {place.spell(value)}"
+            yield _Atom(text, place, literals, states[:, place.offset : place.offset + place.count] == value)
+
+
+def _constants(system: BoundedSystem, atoms: Sequence[_Atom]) -> Iterator[Candidate]:
+    for atom in atoms:
+        if atom.truths.all():
+            yield Candidate(f"always {atom.text}", system.circuit.all(atom.literals))
+        elif not atom.truths.any():
+            yield Candidate(f"never {atom.text}", system.circuit.all(-literal for literal in atom.literals))
+
+
+def _implications(circuit: AndInverterGraph, one: _Atom, other: _Atom) -> Iterator[Candidate]:
+    if one.truths.all() or not one.truths.any() or other.truths.all() or not other.truths.any():
+        return  # constants are candidates already
+    # A single cell is paired with every cell of the other field.
+    count = max(one.place.count, other.place.count)
+    mine, theirs = (list(atom.literals) * (count // atom.place.count) for atom in (one, other))
+    pairs = list(zip(mine, theirs, strict=True))
+    if not (one.truths & ~other.truths).any():
+        text = f"{one.text} implies {other.text}"
+        yield Candidate(text, circuit.all(circuit.either(-a, b) for a, b in pairs))
+    if not (one.truths & other.truths).any() and (one.place.name, one.text) < (other.place.name, other.text):
+        yield Candidate(f"not both {one.text} and {other.text}", circuit.all(circuit.either(-a, -b) for a, b in pairs))
+
+
+def _orders(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[Candidate]:
+    places = [p for p in system.instance.layouts.values() if not p.field.values.is_flag and not p.field.values.names]
+    for one, other in itertools.permutations(places, 2):
+        if one.field.over != other.field.over or not one.count:
+            continue
+        mine, theirs = (states[:, p.offset : p.offset + p.count] for p in (one, other))
+        if (mine <= theirs).all():
+            literals = [
+                system.relation.evaluator.compare(
+                    "<=", system.relation.before[one.offset + at], system.relation.before[other.offset + at]
+                )
+                for at in range(one.count)
+            ]
+            yield Candidate(f"{one.name} <= {other.name}", system.circuit.all(literals))

@@ -1,8 +1,5 @@
 """The premises of proofs, and how each of them was established.
 
-In:  `Proofs`, and the result of the explorer.
-Out: the proofs whose premises are established, the others as failed attempts; a description of every premise.
-
 Only the premise `in_range` can be false: no step and no property leaves its declared range in a reachable state. It is
 proved like any property, or shown by an exhaustive search. All other premises are checked where they are used, and
 reported with the proof.
@@ -14,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from isrcheck.checker.results.exploration import BmcResult, Exploration
+from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings
 from isrcheck.checker.results.proofs import Attempt, Proof, Proofs
 from isrcheck.checker.results.verdict import Verdict, Word
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import IN_RANGE, Instance
 
 
 class Established(Enum):
@@ -44,12 +40,8 @@ def how_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> Establ
     """How the premise `in_range` was established for these bounds."""
     if IN_RANGE.name in proofs.proofs:
         return Established.PROVED
-    return Established.SEARCHED if exploration.exhausted and not _has_erred(exploration) else Established.OPEN
-
-
-def _has_erred(exploration: Exploration | BmcResult) -> bool:
-    findings = exploration.findings.get(IN_RANGE.name)
-    return findings is not None and findings.found.path is not None
+    has_erred = exploration.findings.get(IN_RANGE.name, Findings()).found.path is not None
+    return Established.SEARCHED if exploration.exhausted and not has_erred else Established.OPEN
 
 
 def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:

@@ -1,7 +1,7 @@
 """The proof cache: results of the prover, stored under a digest of everything that they depend on.
 
-In:  the arguments of `prove` (checker/proofs/prove.py).
-Out: the result of `prove`, from the cache if an earlier run completed it.
+The names and the texts of cached proofs contain the version of Z3. It is read from the installed packages, because to
+import Z3 would take longer than to read the proofs.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
-from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
 from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
-from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
+
+
+@cache
+def solver_version() -> str:
+    """The version of Z3, as in 4.13.3."""
+    try:
+        return ".".join(metadata.version("z3-solver").split(".")[:3])
+    except metadata.PackageNotFoundError:  # from an archive, or built by hand
+        import z3
+
+        found: str = z3.get_version_string()
+        return found
 
 
 def proved(
@@ -52,14 +63,7 @@ def proved(
         from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
 
         found = prove(
-            instance,
-            properties,
-            phase,
-            failing=failing,
-            known=known,
-            sample=sample,
-            seconds=seconds,
-            report=report,
+            instance, properties, phase, failing=failing, known=known, sample=sample, seconds=seconds, report=report
         )
     if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
         keep(path, json.dumps(_written(found)).encode())

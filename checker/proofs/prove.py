@@ -1,12 +1,15 @@
 """Proofs for every depth: by induction, with the lemmas that a model declares, and by k-induction.
 
-In:  an `Instance`, and the result of the explorer.
+In:  an `Instance` whose initial states are enumerated, and the result of the explorer.
 Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
 A set of claims (properties and lemmas) is inductive if all of them are true initially, and no step from a state in
 which all are true violates one. The greatest inductive subset of the claims is found by dropping violated claims until
 none is left (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
+
+Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: Z3 asks for one
+in which the claim is false, and plain Python evaluates it in the state that Z3 names.
 """
 
 from __future__ import annotations
@@ -14,23 +17,68 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from isrcheck.checker.proofs.abstract_evaluator import UnsupportedError
-from isrcheck.checker.proofs.base_case import BaseCase
-from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.proofs.induction import (
+    MOST_NODES,
+    AbstractSystem,
+    BoundedSystem,
+    Candidate,
+    InductionSystem,
+    candidates,
+)
+from isrcheck.checker.proofs.unbounded_abstraction import UnsupportedError
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
-from isrcheck.checker.symbolic.initial_choice import initial_choice
-from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.checker.symbolic.unrolling import Unrolling
-from isrcheck.models.language.declarations.declare import INDUCTIVE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.checker.symbolic.evaluator import Evaluator
+from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic
+from isrcheck.checker.symbolic.solver import Solver, once, telling_interrupts
+from isrcheck.checker.symbolic.transition_relation import InitialChoice, TransitionRelation, Unrolling, initial_choice
+from isrcheck.models import run
+from isrcheck.models.language.declarations import INDUCTIVE, Kind
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
+
+
+class BaseCase:
+    """The initial states of an instance."""
+
+    def __init__(self, instance: Instance, budget: FormulaBudget, deadline: float) -> None:
+        self.instance = instance
+        self.budget = budget
+        self.deadline = deadline
+
+    @cached_property
+    def _symbolic(self) -> tuple[Evaluator, InitialChoice]:
+        circuit = AndInverterGraph(self.budget)
+        evaluator = Evaluator(self.instance, circuit, FiniteArithmetic(circuit))
+        return evaluator, initial_choice(self.instance, evaluator)
+
+    def holds(self, prop: Property) -> bool:
+        """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
+        one, and UndecidedError."""
+        if self.instance.model.generators:
+            return self._holds_symbolically(prop)
+        for cells in self.instance.initial_states:
+            self.budget.look()
+            if not run.holds(self.instance, prop, cells):
+                return False
+        return True
+
+    def _holds_symbolically(self, prop: Property) -> bool:
+        evaluator, choice = self._symbolic
+        holds, _, error = evaluator.property(prop, [choice.cells])
+        circuit = evaluator.circuit
+        answer, values = once(circuit, [choice.condition, -circuit.both(holds, -error)], self.deadline)
+        if not answer.is_yes:
+            return True
+        assert values is not None
+        found = self.instance.initial_states[choice.number(values.holds)]
+        assert not run.holds(self.instance, prop, found), f"Z3 and plain Python differ on {prop.name} in {found}"
+        return False
+
 
 SOME = 1000
 """The initial states that are sampled when lemmas are proposed; more of them are left to Z3."""
@@ -151,11 +199,8 @@ def _true_together(
     left = list(claimed)
     while left:
         broken = circuit.any(-literal for _, literal in left)
-        answer = solver.check(*(one.literal for one, _ in left if are_assumed), broken)
-        if answer is Answer.NO:
+        if not solver.check(*(one.literal for one, _ in left if are_assumed), broken).is_yes:
             break
-        if answer is not Answer.YES:
-            raise UndecidedError(answer)
         values = solver.values()
         left = [(one, literal) for one, literal in left if values.holds(literal)]
     return [one for one, _ in left]
@@ -296,16 +341,13 @@ class _Proving:
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
         if induction.kept.pop(IN_RANGE.name, None) is None:
-            self._rest_on_nothing(induction)
+            # Without a proof of `in_range` for the abstraction, all proofs fall: the abstraction excludes steps that
+            # leave a range or an index of fixed size.
+            why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+            for prop in self.properties:
+                if induction.kept.pop(prop.name, None) is not None:
+                    self._lose(prop, Attempt(prop, True, why))
         self._conclude(induction, [*claims, *goals], started, every_length=True)
-
-    def _rest_on_nothing(self, induction: Induction) -> None:
-        """Without a proof of `in_range` for the abstraction, drop all proofs: the abstraction excludes steps that
-        leave a range or an index of fixed size."""
-        why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
-        for prop in self.properties:
-            if induction.kept.pop(prop.name, None) is not None:
-                self._lose(prop, Attempt(prop, True, why))
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
         """The properties and lemmas that the abstraction can evaluate; the others are noted as failed."""
@@ -438,7 +480,7 @@ class _Proving:
                 held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
                 # The step that violates a property of transitions may lead back to an earlier state of the path.
                 simple = [] if prop.of_steps else is_new
-                if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
+                if not solvers[1].check(*held, *simple, -self._stands(prop, anywhere, steps)).is_yes:
                     lemmas = tuple(claim.name for claim in self.invariants)
                     seconds = time.monotonic() - started
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, seconds)
@@ -447,16 +489,9 @@ class _Proving:
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
         """Whether the base case of a k-induction fails: a path of this length violates the property."""
-        return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
+        return depth >= prop.of_steps and solver.check(-self._stands(prop, start, depth)).is_yes
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
         """The literal of a property at a depth: the property holds and its evaluation stays in range."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)
-
-    def _can(self, solver: Solver, *assumed: int) -> bool:
-        """Whether the assumptions are satisfiable. Raises UndecidedError if Z3 does not know."""
-        answer = solver.check(*assumed)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return answer is Answer.YES

@@ -18,20 +18,350 @@ hold in the model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.proofs.abstract_evaluator import OPEN, AbstractEvaluator, UnsupportedError, ends
-from isrcheck.checker.resources.formula_budget import FormulaBudget
+from isrcheck.checker.resources.limits import Answer, FormulaBudget
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
+from isrcheck.checker.symbolic.evaluator import Evaluator, Frame, SymbolicState, Value, as_truth
+from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.solver import Solver
-from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.models.language.declarations.declare import Subset
-from isrcheck.models.language.declarations.layouts import FieldLayout
+from isrcheck.models.language.declarations import Domain, Entry, Subset, size_of
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.nodes import visit
 from isrcheck.models.language.model import Configuration, Instance, Property, run_plain_python
-from isrcheck.models.language.text.plain import size_of
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import UsageError
+
+Target = tuple[SymbolicState, int] | ir.Variable
+"""Something that a loop writes: a cell of a state, by its number, or a local."""
+
+OPEN = 1 << 40
+"""The size of an unbounded domain, or the end of an unbounded range; larger than any fixed size."""
+
+
+def ends(place: FieldLayout) -> tuple[int | None, int | None]:
+    """The bounds of a field's range; None if there is no bound."""
+    low, high = (None if end == OPEN else end for end in (place.low, place.high))
+    return low, high
+
+
+@dataclass(frozen=True)
+class Round:
+    """One iteration of a loop: for each cell or local, when it is written, and its value before and after."""
+
+    written: Mapping[Target, int]
+    begun: Mapping[Target, Value]
+    after: Mapping[Target, Value]
+
+
+class OpenRangeError(Exception):
+    """A generator goes through an unbounded range."""
+
+
+class UnsupportedError(UsageError):
+    """The unbounded abstraction does not support a construct; the message says which construct, and where it is."""
+
+
+Before = tuple[list[list[Value]], dict[ir.Variable, Value], int, int]
+"""The state before a loop: the cells, the values of variables, the guards so far, and where a declared range was
+left."""
+
+
+class AbstractEvaluator(Evaluator):
+    """Evaluates functions in which some domains are unbounded (open)."""
+
+    def __init__(self, abstraction: Any) -> None:
+        super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
+        self.abstraction = abstraction
+        self.layouts = abstraction.layouts
+        self.entries: dict[str, Value] = {}
+        self.sizes: dict[type[Domain], Value] = {}
+        self.written: dict[Target, int] | None = None
+        self.looping: Frame | None = None
+        self.read: dict[str, dict[tuple[Value, ...], Value]] = {}
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """Evaluate a step. In an array without cells, repeated reads of one element return the same value."""
+        self.read = {}
+        return super().act(before, function, arguments)
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """Evaluate a property, as in Evaluator."""
+        self.read = {}
+        return super().ask(function, states, taken)
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry; an unbounded entry has an arbitrary value, the same at every reading."""
+        if name not in self.abstraction.open:
+            return super().entry(name)
+        if name not in self.entries:
+            declared: Entry = self.instance.model.entries[name]
+            self.entries[name] = self.arithmetic.number(declared.least, None if declared.is_bound else declared.most)
+        return self.entries[name]
+
+    def _demand(self, literal: int) -> None:
+        """Note that the required `literal` can be false here, and exclude the step in that case."""
+        super()._demand(literal)
+        if literal != TRUE:
+            entry = self.circuit.both(self.frame.entry, self.frame.branch)
+            self.alive = self.circuit.both(self.alive, self.circuit.either(-entry, literal))
+
+    # --------------------------------------------------------------------------------------------------------- cells
+
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
+        """The value of a cell; in an array without cells any value, which stays the same until the array is written."""
+        if OPEN not in place.sizes:
+            return super().load(state, place, indices)
+        self._note_indices(place, indices)
+        known = self.read.setdefault(place.name, {})
+        key = (id(state), *indices)
+        if key not in known:
+            known[key] = self.abstraction.any_value(place)
+        return known[key]
+
+    def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
+        """In an array over an unbounded domain, note where an index of fixed size leaves its range."""
+        for index, size in zip(indices, place.sizes, strict=True):
+            if size != OPEN:
+                self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
+
+    def _note_error(self, literal: int) -> None:
+        """Note that the required `literal` can be false here, without excluding the step."""
+        super()._demand(literal)
+
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell, if the array has cells."""
+        if OPEN in place.sizes:
+            self._note_indices(place, indices)
+            if not place.field.values.is_flag:
+                self._note_error(self.arithmetic.within(self.number(value), *ends(place))[0])
+            self.read.pop(place.name, None)
+            return
+        for cell, condition in self.targets(place, indices):
+            self._note((state, cell), condition)
+            old = state.cells[cell]
+            if place.field.values.is_flag:
+                state.cells[cell] = self.choose(condition, as_truth(self.truth(value)), old)
+            else:
+                inside, written = self.arithmetic.within(self.number(value), *ends(place))
+                self._demand(self.circuit.either(-condition, inside))
+                state.cells[cell] = self.choose(condition, written, old)
+
+    def assign(self, variable: ir.Variable, value: Value) -> None:
+        """Give a local a value; within a loop, note that."""
+        self._note(variable, TRUE)
+        super().assign(variable, value)
+
+    def _note(self, target: Target, condition: int) -> None:
+        """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
+        if self.written is not None and (not isinstance(target, ir.Variable) or self.frame is self.looping):
+            here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
+            self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def size_of(self, domain: type[Domain]) -> Value:
+        """The number of elements of a domain; an unbounded domain has any number, the same at every reading."""
+        size = self.abstraction.size(domain.size, f"domain {domain.__name__}")
+        if size != OPEN:
+            return max(0, size)
+        if domain not in self.sizes:
+            self.sizes[domain] = self.arithmetic.number(0, None)
+        return self.sizes[domain]
+
+    def _is_open(self, numbers: ir.Range) -> bool:
+        """Whether the ends of a range are not plain numbers here."""
+        return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
+
+    def fold(self, fold: ir.Fold) -> Value:
+        """Gather the values of a fold; over an unbounded domain, the result is arbitrary, and that of sum is
+        unsupported."""
+        frame = self.frame
+        known, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
+        try:
+            return super().fold(fold)
+        except OpenRangeError:
+            frame.values, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
+        if fold.gathering is ir.Gathering.SUM:
+            raise UnsupportedError(f"{fold.span.place}: in {frame.name}: a sum over an open (unbounded) domain")
+        if fold.default is not None:
+            self.value(fold.default)
+        self._look_into(fold)
+        is_truth = fold.gathering in (ir.Gathering.ALL, ir.Gathering.ANY)
+        return Truth(self.circuit.variable()) if is_truth else self.arithmetic.number(None, None)
+
+    def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
+        """The numbers of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
+        if self._is_open(numbers):
+            raise OpenRangeError
+        return super().range(numbers)
+
+    def _look_into(self, fold: ir.Fold) -> None:
+        """Note where a fold leaves a declared range; a variable over an unbounded domain may have any value."""
+        frame = self.frame
+        known, branch, alive, read = frame.values, frame.branch, self.alive, self.read
+        frame.values, self.read = dict(known), {}
+        for _ in self.combinations(fold.generators, self._any_of, lambda: branch):
+            self.value(fold.body)
+        frame.values, frame.branch, self.alive, self.read = known, branch, alive, read
+
+    def _any_of(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
+        """The numbers of a range, each with its condition; for an unbounded range one arbitrary number."""
+        return [self._any_element(numbers)] if self._is_open(numbers) else self.range(numbers)
+
+    def _any_element(self, numbers: ir.Range) -> tuple[Value, int]:
+        low, high = self.ends(numbers)
+        element = self.arithmetic.number(None, None)
+        compare = self.arithmetic.compare
+        return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
+
+    def loop(self, loop: ir.Loop) -> None:
+        """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
+        frame = self.frame
+        is_new = loop.variable not in frame.values
+        if not self._is_open(loop.range):
+            if not is_new:  # a loop variable with an earlier value is written like any other local
+                self._note(loop.variable, TRUE)
+            super().loop(loop)
+            if is_new:
+                frame.values.pop(loop.variable, None)
+            return
+        before = [list(state.cells) for state in frame.states], dict(frame.values), self.alive, self.error
+        if self._leaves_everything(loop):
+            read = self.read
+            self._round(loop, before, {}, {})  # to note its range errors
+            self.read = read
+            return
+        targets: dict[Target, bool] = {}
+        while True:  # what an iteration writes may depend on what earlier iterations wrote
+            found = self._round(loop, before, targets, {})
+            truths = {
+                target: targets.get(target, True)
+                and _is_truth(self._value_of(target))
+                and _is_truth(found.after[target])
+                for target in [*targets, *(one for one in found.written if one not in targets)]
+            }
+            if truths == targets:
+                break
+            targets = truths
+        bounds = {target: self._bounds(found, target) for target in targets}
+        found_ends: list[tuple[Target, Value]] = []
+        for target in targets:
+            one = self._round(loop, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
+        # One more iteration, for a return from within the loop.
+        if any(isinstance(node, ir.Return) for node in visit(loop.body)):
+            self._round(loop, before, targets, bounds, keep=True)
+        self.read = {}
+        for target, value in found_ends:
+            self._set_value(target, value)
+            self._note(target, TRUE)
+
+    def _leaves_everything(self, loop: ir.Loop) -> bool:
+        """Whether a loop neither returns nor writes any local or field that the abstraction has."""
+        forgotten: set[str] = set()
+        for node in visit([loop]):
+            match node:
+                case ir.Return() | ir.Assign():
+                    return False
+                case ir.Loop(variable) if variable in self.frame.values:
+                    return False
+                case ir.Call(routine):
+                    forgotten |= routine.writes
+                case ir.Store(cell):
+                    forgotten.add(cell.field)
+        if any(OPEN not in self.layouts[name].sizes for name in forgotten):
+            return False
+        for name in forgotten:
+            self.read.pop(name, None)
+        return True
+
+    def _round(
+        self,
+        loop: ir.Loop,
+        before: Before,
+        targets: Mapping[Target, bool],
+        bounds: Mapping[Target, Sequence[str]],
+        *,
+        keep: bool = False,
+    ) -> Round:
+        """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
+        state before the loop, except its range errors and, with `keep`, a return from it."""
+        frame = self.frame
+        self.read = {}
+        self.error = before[-1]
+        # The ends of the range are evaluated before the loop, which may write what they depend on.
+        element, inside = self._any_element(loop.range)
+        returned, result = frame.returned, frame.result
+        begun: dict[Target, Value] = {}
+        for target, is_truth in targets.items():
+            begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
+            for sign in bounds.get(target, ()):
+                # Only if the loop is reached: otherwise the earlier value may be out of its range.
+                stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
+                self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
+            self._set_value(target, begun[target])
+        is_new = loop.variable not in before[1]
+        self._set_value(loop.variable, element)
+        branch, outer, around = frame.branch, self.written, self.looping
+        frame.branch = self.circuit.both(branch, inside)
+        self.written, self.looping = {}, frame
+        if not is_new:  # the variable is still visible after the loop
+            self._note(loop.variable, TRUE)
+        self.block(loop.body)
+        written, self.written, self.looping = self.written, outer, around
+        if is_new:
+            written.pop(loop.variable, None)
+        frame.branch = branch
+        if not keep:
+            frame.returned, frame.result = returned, result
+        after = {target: self._value_of(target) for target in [*targets, *written]}
+        cells, values, self.alive, _ = before
+        self._set_cells(map(list, cells))
+        frame.values = dict(values)
+        return Round(written, begun, after)
+
+    def _value_of(self, target: Target) -> Value:
+        if isinstance(target, ir.Variable):
+            return self.frame.values.get(target)
+        state, cell = target
+        return state.cells[cell]
+
+    def _set_value(self, target: Target, value: Value) -> None:
+        if isinstance(target, ir.Variable):
+            self.frame.values[target] = value
+        else:
+            state, cell = target
+            state.cells[cell] = value
+
+    def _any_number(self, target: Target) -> Value:
+        if isinstance(target, ir.Variable):
+            return self.arithmetic.number(None, None)
+        _, cell = target
+        places = [self.layouts[name] for name in self.abstraction.kept]
+        return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
+
+    def _bounds(self, found: Round, target: Target) -> Sequence[str]:
+        """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
+        begun, after = found.begun[target], found.after[target]
+        if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
+            return ()
+        solver = self.abstraction.solver(self.circuit.budget.deadline)
+        signs = (">=", "<=")
+        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
+
+
+def _is_truth(value: Value) -> bool:
+    """Whether a value is a truth value, or not set yet."""
+    return value is None or isinstance(value, bool | Truth)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Searches of fewer states with the same verdicts.
 
 In:  an instance.
-Out: a `Reduction`, which tells the kernel what to do with each successor (checker/compile/); and real paths, made from
-     the paths of a reduced search.
-May import: outcome.
+Out: a `Reduction`, which tells the kernel what to do with each successor (checker/compile).
+May import: no other room of the checker.
 """

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import is_same
+from isrcheck.models.language.ir.nodes import is_same
 
 MOST_NODES = 20_000
 """The most nodes of a normal form; a larger one is not compared."""

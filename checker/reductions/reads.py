@@ -1,8 +1,5 @@
 """Which cells the functions of an instance read and write, and what is known of the state where they do.
 
-In:  an `Instance`.
-Out: for each of its actions, and for its predicates, a list of `Use`s.
-
 The configuration is known, so what its settings exclude is not read. Where a cell is used, some cells may be known to
 hold one of a few values, because a guard or another condition comes before: these are its *facts*. A fact is about the
 state before the step. Only what the text says is understood: comparisons of a cell with numbers, `and`, `or`, `not`,
@@ -16,10 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, assert_never
 
-from isrcheck.models.language.determined import Determined
-from isrcheck.models.language.interpreter import SIGNS
+from isrcheck.models.language.interpreter import SIGNS, Determined
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, increase, operands, visit
+from isrcheck.models.language.ir.nodes import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64

@@ -1,20 +1,243 @@
 """How a search makes its states fewer: what its kernel does with each successor, as plain data.
 
-In:  what checker/reductions/find.py finds.
-Out: a `Reduction`, which goes with a kernel (checker/compile/kernel.py), also to another machine.
+In:  what checker/reductions/find.py finds: the blocks of elements that can be exchanged, and the dead cells.
+Out: a `Reduction`, which goes with a kernel (checker/compile/kernel.py), also to another machine. It consists of
+     `Clearing`s, cells that a search sets to one value in every state that it keeps: what they do to a state, which
+     ones pay, and what a report says; and of a `Symmetry`, the group of permutations of elements by which a search may
+     identify states: what they do to cells and steps. The group is a product: one symmetric group for each block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+import itertools
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import factorial, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.reductions.clearing import Clearing, cleared, says, worthwhile
-from isrcheck.checker.reductions.symmetry import Symmetry
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
+
+
+@dataclass(frozen=True)
+class Clearing:
+    """Cells of a field, by their positions, with the value that each of them gets: always, or while the cell at the
+    position `guard` has one of `values`, which `where` says in words."""
+
+    field: str
+    cells: tuple[tuple[int, int], ...]
+    where: str = ""
+    guard: int | None = None
+    values: tuple[int, ...] = ()
+
+
+def cleared(clearings: Sequence[Clearing], cells: Cells) -> Cells:
+    """The state with its dead cells cleared."""
+    after = list(cells)
+    for one in clearings:
+        if one.guard is None or after[one.guard] in one.values:
+            for position, value in one.cells:
+                after[position] = value
+    return tuple(after)
+
+
+def worthwhile(clearings: Sequence[Clearing], states: NDArray[np.int64]) -> tuple[Clearing, ...]:
+    """The clearings without which these states, one per row, would be more."""
+    # A state is told apart by one number: a sum of its cells with random weights.
+    weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
+
+    def count(chosen: Sequence[Clearing]) -> int:
+        rows = states.copy()
+        for one in chosen:
+            here = slice(None) if one.guard is None else np.isin(rows[:, one.guard], one.values)
+            for position, value in one.cells:
+                rows[here, position] = value
+        return len(np.unique(rows @ weights))
+
+    left = tuple(clearings)
+    fewest = count(left)
+    if fewest == count(()):
+        return ()
+    for field, where in dict.fromkeys((one.field, one.where) for one in clearings):
+        others = tuple(one for one in left if (one.field, one.where) != (field, where))
+        if count(others) == fewest:
+            left = others
+    return left
+
+
+def says(clearings: Sequence[Clearing]) -> str:
+    """The cells in words: the fields, those together that are dead in the same states."""
+    fields: dict[str, list[str]] = {}
+    for one in clearings:
+        known = fields.setdefault(one.where, [])
+        if one.field not in known:
+            known.append(one.field)
+    return "; ".join(f"{', '.join(names)}{' where ' * bool(where)}{where}" for where, names in fields.items())
+
+
+Permutation = tuple[tuple[int, ...], ...]
+"""For each sort the image of each element."""
+
+Place = tuple[str, int, int]
+"""A place in a model's text: file as an import finds it, line, column."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its field, position and indices, the number of the sort of each index and of the value (None: none)."""
+
+    field: str
+    position: int
+    indices: tuple[int, ...]
+    axes: tuple[int | None, ...]
+    value: int | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Elements of one sort that can be exchanged, in ascending order."""
+
+    sort: int
+    name: str
+    elements: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """The permutations: those of each block, combined. `sizes` are the sizes of the sorts; `arguments` holds for each
+    action, for each parameter, the sort of its values and whether they are subsets; `unordered` are the comparisons of
+    two elements that only spare the second look at a pair (checker/reductions/pairs.py); `configured` are the
+    generators over all elements whose range a kernel does not know, because the configuration determines it."""
+
+    blocks: tuple[Block, ...]
+    sizes: tuple[int, ...]
+    cells: tuple[Cell, ...]
+    arguments: tuple[tuple[tuple[int | None, bool], ...], ...]
+    unordered: frozenset[Place]
+    configured: frozenset[Place]
+
+    @property
+    def order(self) -> int:
+        """The number of permutations."""
+        return prod(factorial(len(block.elements)) for block in self.blocks)
+
+    @property
+    def says(self) -> str:
+        """The group in words."""
+        parts = [f"{block.name} {', '.join(map(str, block.elements))}" for block in self.blocks]
+        return f"{self.order} permutations ({'; '.join(parts)})"
+
+    @property
+    def identity(self) -> Permutation:
+        """The permutation that changes nothing."""
+        return tuple(tuple(range(size)) for size in self.sizes)
+
+    def permutations(self) -> Iterator[Permutation]:
+        """Every permutation of the group."""
+        for chosen in itertools.product(*(itertools.permutations(block.elements) for block in self.blocks)):
+            images = [list(range(size)) for size in self.sizes]
+            for block, order in zip(self.blocks, chosen, strict=True):
+                for element, image in zip(block.elements, order, strict=True):
+                    images[block.sort][element] = image
+            yield tuple(map(tuple, images))
+
+    def permuted(self, cells: Cells, images: Permutation) -> Cells:
+        """The state in which each element is replaced by its image."""
+        places, tables = self.tables
+        number = self.numbers[images]
+        after = [0] * len(cells)
+        for cell, value in zip(self.cells, cells, strict=True):
+            image = value if cell.value is None else int(tables[cell.value][number, value])
+            after[places[number, cell.position]] = image
+        return tuple(after)
+
+    def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
+        """The same for several states, one per row."""
+        places, tables = self._tables([images])
+        after = np.empty_like(rows)
+        for cell in self.cells:
+            column = rows[:, cell.position]
+            after[:, places[0, cell.position]] = column if cell.value is None else tables[cell.value][0, column]
+        return after
+
+    def between(self, cells: Cells, others: Cells) -> Permutation | None:
+        """The first permutation that maps one state to the other; None if there is none."""
+        places, tables = self.tables
+        values = np.empty(places.shape, np.int64)
+        for cell, value in zip(self.cells, cells, strict=True):
+            values[:, cell.position] = value if cell.value is None else tables[cell.value][:, value]
+        # The value that arrives at each place is compared with the one that has to be there.
+        found = np.flatnonzero((values == np.array(others)[places]).all(axis=1))
+        return self.all_permutations[int(found[0])] if len(found) else None
+
+    @cached_property
+    def all_permutations(self) -> list[Permutation]:
+        """The permutations of the group, in a list."""
+        return list(self.permutations())
+
+    @cached_property
+    def numbers(self) -> dict[Permutation, int]:
+        """The position of each permutation in the list."""
+        return {images: number for number, images in enumerate(self.all_permutations)}
+
+    @cached_property
+    def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """The tables of all permutations."""
+        return self._tables(self.all_permutations)
+
+    def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """For each permutation, the position to which each cell moves; and for each sort, for each permutation, the
+        image of each element, followed by that of NONE, which is -1 and therefore takes the last place."""
+        known = {(cell.field, cell.indices): cell.position for cell in self.cells}
+        places = [
+            [
+                known[
+                    cell.field,
+                    tuple(
+                        index if axis is None else images[axis][index]
+                        for index, axis in zip(cell.indices, cell.axes, strict=True)
+                    ),
+                ]
+                for cell in self.cells
+            ]
+            for images in several
+        ]
+        tables = [np.array([[*images[sort], NONE] for images in several]) for sort in range(len(self.sizes))]
+        return np.array(places, np.int64).reshape(len(several), len(self.cells)), tables
+
+    def step(self, instance: Instance, number: int, images: Permutation) -> int:
+        """The number of the step in which each element among the arguments is replaced by its image."""
+        step = instance.step(number)
+        ordinals = []
+        for ordinal, (sort, is_subset) in zip(step.ordinals, self.arguments[step.action_index], strict=True):
+            if sort is None:
+                ordinals.append(ordinal)
+            elif is_subset:
+                ordinals.append(sum(1 << images[sort][one] for one in range(self.sizes[sort]) if ordinal >> one & 1))
+            else:
+                ordinals.append(images[sort][ordinal])
+        return instance.number(step.action, ordinals)
+
+
+def place_in(sources: Mapping[str, str], node: ir.Node) -> Place:
+    """The place of a node in a model with these files."""
+    span = node.span
+    return sources.get(span.source.path, span.source.path), span.line, span.column
+
+
+def inverse(images: Permutation) -> Permutation:
+    """The permutation that undoes another one."""
+    return tuple(tuple(map(one.index, range(len(one)))) for one in images)
+
+
+def followed_by(first: Permutation, second: Permutation) -> Permutation:
+    """The permutation that does the first, and then the second."""
+    return tuple(tuple(then[image] for image in one) for one, then in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True)

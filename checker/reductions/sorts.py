@@ -8,30 +8,134 @@ Every value gets a sort by unification: an index has the sort of the axis, the s
 has the sort of its arguments. Numbers that are computed have none. Domains whose elements meet this way share one sort.
 A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, if every operation on
 values of the sort is one of: ==, !=, use as an index, assignment, a call, a fold or a loop over the whole domain; and
-the order of a loop's iterations does not matter (checker/reductions/loops.py). By induction over the nodes, each
-expression then has in the permuted state the permuted value. Settings are known, so a branch that they exclude is not
-read. A comparison with a constant restricts the permutations to those that keep the constant; NONE is always kept.
+the order of a loop's iterations does not matter. By induction over the nodes, each expression then has in the permuted
+state the permuted value. Settings are known, so a branch that they exclude is not read. A comparison with a constant
+restricts the permutations to those that keep the constant; NONE is always kept.
+
+The order of a loop's iterations does not matter if, for each field that the body writes, one of these is true, and
+likewise for each local that outlives the loop: all uses have the loop's variable itself as the same index, so no two
+iterations share a cell; or the field is only written, always with one value that is the same in all iterations; or it
+is only added to, always with the same sign, so that neither its end nor whether it leaves its range depends on the
+order.
 
 A permutation maps a step that leaves a declared range to such a step, but for one exception: a fold stops at the first
 element that decides it, so the elements' order decides whether an index of a later one leaves its range. A reduced
-kernel evaluates such folds to the end (checker/compile/lowering/elements.py), and a search that then finds a range left
-is repeated without reduction. A `require` in a loop would be another exception, and is refused.
+kernel evaluates such folds to the end (checker/compile/ranges.py), and a search that then finds a range left is
+repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
-from isrcheck.checker.reductions import loops, pairs
-from isrcheck.checker.reductions.reads import Reads
-from isrcheck.checker.reductions.values import Node, Value
-from isrcheck.models.language.declarations.declare import NONE, Domain, LastOf, Queue, Subset
+from isrcheck.checker.reductions import pairs
+from isrcheck.checker.reductions.reads import Reads, Use
+from isrcheck.models.language.declarations import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import increase, operands
+from isrcheck.models.language.ir.nodes import assigned, increase, operands, visit
 from isrcheck.models.language.model import Instance
+
+
+@dataclass(eq=False)
+class Node:
+    """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
+    named by a constant, `faults` say why elements are told apart: the first reason first (most are never spelled);
+    `ranges` are the loops over it."""
+
+    domains: set[type[Domain]] = field(default_factory=set)
+    fixed: set[int] = field(default_factory=set)
+    faults: list[Callable[[], str]] = field(default_factory=list)
+    ranges: list[tuple[int, int, str]] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+    parent: Node | None = None
+
+    def root(self) -> Node:
+        """The node that stands for all places that are unified with this one."""
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
+
+    def join(self, other: Node) -> None:
+        """Say that the values of both have the same sort."""
+        into, gone = self.root(), other.root()
+        if into is gone:
+            return
+        gone.parent = into
+        into.domains |= gone.domains
+        into.fixed |= gone.fixed
+        into.faults += gone.faults
+        into.ranges += gone.ranges
+        into.fields += gone.fields
+
+
+Value = Node | int | None
+"""What is known of an expression: its sort, its value if the configuration determines it, or that it is a truth value
+or a computed number (None)."""
+
+
+def order_faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Variable]) -> Iterator[tuple[str, ir.Span]]:
+    """Reasons why the order of iterations of a loop may matter, each with its place, given the uses of cells in its
+    function, and the variables that have a value before the loop."""
+    for node in visit(loop.body):
+        if isinstance(node, ir.Return):
+            yield "returns from a loop over elements: which one comes first decides", node.span
+    inside = [use for use in uses if (loop,) in use.blocks]
+    for name in sorted({use.field for use in inside if use.is_write}):
+        those = [use for use in inside if use.field == name]
+        if not (_is_private(those, loop) or _is_same(those, loop) or _is_sum(those)):
+            where = next(use.span for use in those if use.is_write)
+            yield f"the order of this loop's elements decides what {name} becomes", where
+    for local in sorted(assigned(loop.body) & set(before), key=lambda one: one.name):
+        if not _is_commutative(local, loop):
+            yield f"the order of this loop's elements decides what {local.name} becomes", loop.span
+
+
+def _is_private(those: Sequence[Use], loop: ir.Loop) -> bool:
+    axes = [{axis for axis, index in enumerate(use.indices) if index is loop} for use in those]
+    return bool(set.intersection(*axes))
+
+
+def _is_same(those: Sequence[Use], loop: ir.Loop) -> bool:
+    value, blocks = those[0].value, those[0].blocks
+    if isinstance(value, ir.Loop) and (value,) not in blocks[: blocks.index((loop,))]:
+        return False  # the number of this loop, or of one in it
+    return value is not None and all(use.is_write and use.value == value for use in those)
+
+
+def _is_sum(those: Sequence[Use]) -> bool:
+    return those[0].adds != 0 and all(use.adds == those[0].adds for use in those)
+
+
+def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
+    """Whether the body only adds to a local, or only lowers it (`x = min(x, e)`) or raises it, or only assigns one
+    constant to it, and does not read it otherwise."""
+    ways: list[Any] = []
+    reads = 0
+    for node in visit(loop.body):
+        match node:
+            case ir.Local(variable) if variable is local:
+                reads += 1
+            case ir.Loop(variable) | ir.Generator(variable) if variable is local:
+                return False
+            case ir.Assign(variable, ir.Constant(value)) if variable is local:
+                ways.append(value)
+            case ir.Assign(variable, ir.Extremum(extreme, (ir.Local(first), _))) if (
+                variable is local and first is local
+            ):
+                ways.append(extreme)
+                reads -= 1
+            case ir.Assign(variable, ir.Sum((ir.Term(ir.Local(first), False), *_))) if (
+                variable is local and first is local
+            ):
+                ways.append(ir.Sum)
+                reads -= 1
+            case ir.Assign(variable) if variable is local:
+                return False
+    return reads == 0 and len(set(ways)) == 1
 
 
 @dataclass(frozen=True)
@@ -235,7 +339,7 @@ class _Reading:
         self.loops.append(node)
         self.block(loop.body)
         self.loops.pop()
-        for what, where in loops.faults(loop, self.sorts.reads.of(self.routine), known):
+        for what, where in order_faults(loop, self.sorts.reads.of(self.routine), known):
             self.fault(node, where, what)
         self.locals = known
 

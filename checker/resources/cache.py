@@ -1,10 +1,14 @@
 """The cache: compiled kernels and proofs, in files whose names contain a digest of everything they depend on.
 
 In:  a path, `cache_folder() / KIND / NAME`, and content.
-Out: the content, if it is complete and was written under this name; otherwise None.
+Out: the content, if it is complete and was written under this name, otherwise None; the digest of the engines' source.
 
 Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
 nobody else can write to them. Each is opened before its owner is checked, so that what was checked is what is read.
+
+The digest is SHA-256 over the source of every module that a result can depend on, and over the version SEMANTICS. All
+modules of the checker and of the modelling language are included, so that none can be forgotten. The models that come
+with isrcheck are not included, since each of them has a digest of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +23,13 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 DIGEST_BYTES = 32
 PRIVATE = 0o700
@@ -106,6 +112,16 @@ def keep(path: Path, content: bytes) -> None:
             raise
 
 
+def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
+    """The content of a cache file. If there is none, it is made, and kept if that is possible and it `is_whole`."""
+    content = kept(path)
+    if content is None:
+        content = make()
+        if is_whole() and can_keep(path):
+            keep(path, content)
+    return content
+
+
 def _digest(path: Path, content: bytes) -> bytes:
     """The digest of a file's name and content: the content of one file is never accepted for another file."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
@@ -143,3 +159,41 @@ def _require_private(number: int, path: Path) -> None:
     if status.st_mode & OTHERS_CAN_WRITE:
         named = escaped(shlex.quote(str(path)))
         raise NotPrivateError(f"others can write to {escaped(str(path))}; chmod go-w {named}, or {CURE}")
+
+
+SEMANTICS = 1
+"""The version of step numbers, packed states and counts; increase it when one of these changes."""
+
+FOLDERS = {
+    "isrcheck.models": False,
+    "isrcheck.models.language": True,
+    "isrcheck.models.messages": True,
+    "isrcheck.checker": True,
+}
+"""The packages that are included; True: with their subpackages."""
+
+
+@cache
+def engine_digest() -> str:
+    """The digest of the engines, as 64 hexadecimal digits."""
+    return hashed_modules(FOLDERS, f"{SEMANTICS}\0")
+
+
+def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
+    """SHA-256 over `beginning`, and over the modules in these packages (True: with subpackages), as 64 digits."""
+    content = hashlib.sha256(beginning.encode())
+    for package, is_deep in folders.items():
+        for name, module in sorted(modules_of(package, resources.files(package), is_deep)):
+            content.update(name.encode() + b"\0" + module.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def modules_of(prefix: str, folder: Traversable, is_deep: bool = True) -> Iterator[tuple[str, Traversable]]:
+    """The modules in a folder, with those in its subfolders if `is_deep`; the folder may be in an archive."""
+    for one in folder.iterdir():
+        name = f"{prefix.replace('.', '/')}/{one.name}"
+        if one.is_dir():
+            if is_deep:
+                yield from modules_of(name, one)
+        elif one.name.endswith(".py"):
+            yield name, one

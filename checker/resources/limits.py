@@ -1,15 +1,117 @@
-"""The limits that the user sets for a search.
+"""Limits of time and memory: those that the user sets, what a whole command has left, and those of the symbolic engine;
+the memory of the machine, and the memory that this process uses.
 
-In:  options of the command line.
-Out: `Limits`.
+In:  options of the command line; the files in which Linux reports memory and its limits.
+Out: `Limits` of a search; a `Budget`, with the limits that are left for each stage, and `Spent`, if a stage that does
+     not look at the clock exceeds them; a `FormulaBudget`, and `UndecidedError`, if it is used up; numbers of bytes.
+
+Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
+of a model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
+
+Python builds formulas and translates them for Z3. Either can take more time and memory than the solver, so every loop
+over many nodes checks the formula budget.
+
+A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest limit
+applies. In version 1 of cgroups, memory has a tree of its own. A container may see only the part of the tree from its
+own group downwards.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path, PurePosixPath
+from types import FrameType
+from typing import Any
 
-MOST_THREADS = 64
-"""More threads than this are refused."""
+LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
+"""For each kind of cgroup file system, the file with a group's limit."""
+
+STATM = Path("/proc/self/statm")
+"""The file whose second number is the resident memory of this process, in pages; the third, how many are of files."""
+
+
+def machine_memory(root: Path = Path("/")) -> int:
+    """The bytes of memory of this machine, or of the smallest container around this process."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([whole, *_limits(root)])
+
+
+def _limits(root: Path) -> Iterator[int]:
+    """The memory limit, in bytes, of each group that contains this process and has a limit."""
+    groups = dict(_groups(root))
+    for kind, top, mounted in _mounts(root):
+        if kind not in groups:
+            continue
+        group = PurePosixPath(groups[kind])
+        inner = group.relative_to(top) if group.is_relative_to(top) else PurePosixPath()
+        folder = root / mounted.lstrip("/")
+        for each in (inner, *inner.parents):
+            text = _read(folder / each / LIMITS[kind]).strip()
+            if text.isdecimal():
+                yield int(text)
+
+
+def _groups(root: Path) -> Iterator[tuple[str, str]]:
+    """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            yield "cgroup2", path
+        elif "memory" in controllers.split(","):
+            yield "cgroup", path
+
+
+def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
+    """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
+    for line in _read(root / "proc/self/mountinfo").splitlines():
+        mount, _, system = line.partition(" - ")
+        fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
+        is_of_memory = kind == "cgroup2" or (kind == "cgroup" and more and "memory" in more[-1].split(","))
+        if is_of_memory and len(fields) > 4:
+            yield kind, _plain(fields[3]), _plain(fields[4])
+
+
+def _plain(path: str) -> str:
+    """A path without escapes: a space is written as `\\040`."""
+    for sign in (" ", "\t", "\n", "\\"):
+        path = path.replace(f"\\{ord(sign):03o}", sign)
+    return path
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def whole_resident() -> int:
+    """How many bytes of memory this process uses, pages of files included; 0 if the system does not report it."""
+    try:
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def resident() -> int:
+    """How many bytes of memory this process uses; 0 if the system does not report it.
+
+    Pages of files do not count. Those of a library are read when it is first used, and can be dropped at any time.
+    """
+    try:
+        pages = STATM.read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
 
 MOST_THREADS_FOR_A_CLUSTER = 8
 """The most threads for a cluster if the command line does not say how many: one for each core, and at most so many."""
@@ -35,3 +137,233 @@ class Limits:
     def after(self, seconds: float) -> Limits:
         """What is left of these limits after so many seconds."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
+
+
+SECONDS_BETWEEN_LOOKS = 0.1
+
+GRACE = 0.5
+"""Seconds after the deadline during which a command still starts a stage, because the stage may be very short."""
+
+
+class Spent(BaseException):
+    """A limit of the command is exceeded: `why` is `seconds` or `memory`."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Budget:
+    """The time that a command has left, and the memory that each of its stages may use."""
+
+    def __init__(self, seconds: float | None, memory: int, began: float | None = None) -> None:
+        """`seconds` (None: no limit) count from `began`, a value of time.monotonic (default: now)."""
+        self.memory = memory
+        self.deadline = float("inf")
+        if seconds is not None:
+            self.deadline = (time.monotonic() if began is None else began) + seconds
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left, at least 0; None: no limit."""
+        return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
+
+    def limits(self, asked: Limits) -> Limits:
+        """The limits for a stage: those given, with the seconds reduced to what the command has left."""
+        seconds = min((one for one in (asked.seconds, self.left) if one is not None), default=None)
+        return replace(asked, seconds=seconds)
+
+    def look(self, memory: int) -> None:
+        """Raise Spent if the time is over, or if `memory` bytes exceed the memory limit."""
+        if time.monotonic() > self.deadline:
+            raise Spent("seconds")
+        if memory > self.memory:
+            raise Spent("memory")
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Watch the budget during a block of code that does not look at the clock; raises Spent inside the block.
+
+        The memory of the block is the growth of the process.
+        """
+        if time.monotonic() > self.deadline + GRACE:
+            raise Spent("seconds")
+        before = resident()
+
+        def look(_number: int, frame: FrameType | None) -> None:
+            if not _is_finalizing(frame):
+                self.look(resident() - before)
+
+        with _timer(look):
+            yield
+
+
+UNLIMITED = Budget(None, sys.maxsize)
+"""A budget without a limit."""
+
+
+def _is_finalizing(frame: FrameType | None) -> bool:
+    """Whether a finalizer runs: Python ignores what is raised in it, and says so on stderr. The timer fires again."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
+
+
+@contextmanager
+def _timer(look: Any) -> Iterator[None]:
+    """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals.
+
+    Blocks may be nested: after the inner one, the timer of the outer one goes on.
+    """
+    try:
+        handler = signal.signal(signal.SIGALRM, look)
+    except ValueError:
+        yield
+        return
+    outer = signal.setitimer(signal.ITIMER_REAL, SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *outer)
+
+
+class DeferredInterrupts:
+    """Whether Ctrl-C was pressed during `deferred`: it takes effect at the next `look`, where everything is consistent.
+
+    A second Ctrl-C takes effect at once (`is_at_once`), in the middle of anything.
+    """
+
+    def __init__(self) -> None:
+        self.is_pending = False
+        self.is_at_once = False
+        self._handler: object = None
+
+    def look(self) -> None:
+        """Let the earlier handler see a pending Ctrl-C; it raises KeyboardInterrupt."""
+        if self.is_pending:
+            self._pass_on(signal.SIGINT, None)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        if callable(self._handler):
+            self._handler(number, frame)
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Within this context, the first Ctrl-C only becomes pending. Signals reach only the main thread."""
+
+        def note(number: int, frame: FrameType | None) -> None:
+            if self.is_pending:
+                self.is_at_once = True
+                self._pass_on(number, frame)
+            self.is_pending = True
+
+        try:
+            self._handler = signal.signal(signal.SIGINT, note)
+        except ValueError:  # not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._handler)
+
+
+class Answer(Enum):
+    """The answer of Z3: yes (satisfiable), no (unsatisfiable), or why there is no answer."""
+
+    YES = "yes"
+    NO = "no"
+    SECONDS = "seconds"
+    MEMORY = "memory"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the answer is yes or no."""
+        return self in (Answer.YES, Answer.NO)
+
+    @property
+    def is_yes(self) -> bool:
+        """Whether the answer is yes. Raises UndecidedError if it is not known."""
+        if not self.is_known:
+            raise UndecidedError(self)
+        return self is Answer.YES
+
+
+class UndecidedError(Exception):
+    """A query was not answered, for the reason `why`, and the engine cannot go on without the answer."""
+
+    def __init__(self, why: Answer) -> None:
+        super().__init__(why.value)
+        self.why = why
+
+
+class Memory:
+    """The memory limit of the symbolic engine, in bytes above the memory in use when the limit is set.
+
+    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore the memory of the
+    process is measured instead, which includes Python's.
+    """
+
+    most = float("inf")
+    most_resident = float("inf")
+
+    @classmethod
+    def limit(cls, size: int) -> None:
+        """From now on, let the process use at most `size` more bytes."""
+        cls.most = size
+        cls.most_resident = resident() + size
+
+    @classmethod
+    def lift(cls) -> None:
+        """Remove the limit: a command that has ended must not limit later ones in the same process."""
+        cls.most = cls.most_resident = float("inf")
+
+    @classmethod
+    def is_full(cls, more: int = 0) -> bool:
+        """Whether the limit is reached, or would be with `more` additional bytes."""
+        import z3  # here, because Memory is limited also where nothing is asked, and it takes long to import
+
+        if z3.Z3_get_estimated_alloc_size() + more > cls.most:
+            return True
+        return cls.most_resident < float("inf") and resident() + more > cls.most_resident
+
+
+class Interrupts:
+    """The interrupts of the user that were seen so far, because Python can drop the exception for Ctrl-C."""
+
+    seen: Sequence[int] = ()
+
+    @classmethod
+    def listen(cls, interrupts: Sequence[int]) -> None:
+        """Treat Ctrl-C as pressed once this list has an entry."""
+        cls.seen = interrupts
+
+
+STEPS_BETWEEN_LOOKS = 4096
+"""The number of small Python steps between two checks of the budget: a few milliseconds."""
+
+
+class FormulaBudget:
+    """The time until a deadline (in the time of time.monotonic), and the memory limit."""
+
+    def __init__(self, deadline: float = float("inf")) -> None:
+        self.deadline = deadline
+        self._steps = 0
+
+    def look(self, more: int = 0) -> None:
+        """Raise UndecidedError if the budget is used up, or would be with `more` additional bytes."""
+        if time.monotonic() >= self.deadline:
+            raise UndecidedError(Answer.SECONDS)
+        if Memory.is_full(more):
+            raise UndecidedError(Answer.MEMORY)
+
+    def step(self) -> None:
+        """Count one of many small steps; the budget is checked every few thousand steps."""
+        self._steps += 1
+        if self._steps >= STEPS_BETWEEN_LOOKS:
+            self._steps = 0
+            self.look()

@@ -16,7 +16,7 @@ from isrcheck.checker.results.instance_facts import spaced
 from isrcheck.checker.results.run import Part, Run
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word
-from isrcheck.models.language.declarations.declare import WHOLE
+from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Property
 from isrcheck.traces.explaining.cause import Cause
 from isrcheck.traces.format.trace import Trace

@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from isrcheck.models import settings
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK
+from isrcheck.commands import settings
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.interpreter import Interpreter
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import variables, visit
-from isrcheck.models.language.model import Instance, Property, spell
-from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.ir.nodes import variables, visit
+from isrcheck.models.language.model import DEADLOCK, Instance, Property, spell
+from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
 
 

@@ -28,8 +28,8 @@ from isrcheck.checker.results.instance_facts import (
 )
 from isrcheck.checker.results.terminal import counted, human_bytes, table, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, overall
-from isrcheck.models.language.declarations.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 from isrcheck.traces.format.trace import Trace
 
 

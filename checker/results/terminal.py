@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from isrcheck.checker.results.exploration import Progress
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 from isrcheck.traces.lanes.table import WIDTH
 
 Column = TypeVar("Column", bound=Sequence[str])

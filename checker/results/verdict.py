@@ -13,10 +13,9 @@ from enum import StrEnum
 from isrcheck.checker.results.exit_codes import DEADLOCKED, SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.results.exploration import BmcResult, Exploration, Finding, Findings, StepPath
 from isrcheck.checker.results.proofs import Proof, Proofs
-from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
+from isrcheck.traces.format.trace import error_of
 
 
 class Word(StrEnum):

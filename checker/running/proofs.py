@@ -13,16 +13,15 @@ from typing import Any, ClassVar
 
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
+from isrcheck.checker.proofs.proof_cache import solver_version
 from isrcheck.checker.results.exploration import Exploration, StepPath
 from isrcheck.checker.results.instance_facts import spaced
 from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, Proof, Proofs
 from isrcheck.checker.results.run import Part, Run
 from isrcheck.checker.results.terminal import grouped, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word
-from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.declarations.declare import WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import IN_RANGE, Instance, spell
 
 WIDTH = 120
 """The width of the text about proofs, in characters."""

@@ -13,22 +13,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.checker.causes.distinct_causes import distinct_causes
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernel, Kernels
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.disk.engine import cleared_before, explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
+from isrcheck.checker.explicit.causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore, first_states
 from isrcheck.checker.explicit.initial_states import generate_initial_states
+from isrcheck.checker.explicit.reduced_search import Found, kept_or_found
 from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
-from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.reductions.find import Found, kept_or_found, reduction_of
+from isrcheck.checker.proofs.proof_cache import proved, solver_version
+from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.formula_budget import Interrupts, Memory
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Budget, Interrupts, Limits, Memory, Spent
 from isrcheck.checker.results.causes import Causes
 from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings, Progress
 from isrcheck.checker.results.instance_facts import command_of, title
@@ -46,13 +44,11 @@ from isrcheck.checker.results.verdict import (
 )
 from isrcheck.checker.running.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.declarations.declare import INDUCTIVE, WHOLE
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 
 if TYPE_CHECKING:
-    from isrcheck.checker.spark.runtime.session import Session
+    from isrcheck.checker.spark.session import Session
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts of failing properties, for which no proof is attempted."""

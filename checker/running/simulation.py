@@ -31,14 +31,10 @@ from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.checker.simulation.group import SimulationRequest
-from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import simulate
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, simulate, verdicts
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError, nearest
 
 SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""

@@ -16,14 +16,12 @@ from isrcheck.checker.results.instance_facts import command_to_show
 from isrcheck.checker.results.proofs import CounterexampleToInduction, Proofs
 from isrcheck.checker.results.verdict import Verdict
 from isrcheck.checker.running.proofs import Proving, key_of
-from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells, holds
 from isrcheck.traces.format.certify import from_any_state, from_steps
-from isrcheck.traces.format.erring import error_in_step, errors_in_properties, possible_steps
-from isrcheck.traces.format.folder import write as write_trace
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.files import write as write_trace
+from isrcheck.traces.format.trace import Trace, error_in_step, errors_in_properties, possible_steps
 
 SAMPLE = 2000
 """The number of reached states that serve to propose lemmas and to refute them."""

@@ -1,8 +1,5 @@
 """Shortens a path to a violation, by searches in its neighbourhood.
 
-In:  a path that a walk has found, and what it shows.
-Out: a path that shows the same in as many steps or fewer.
-
 From each state of the path, the last ones first, a breadth-first search looks for the same violation in fewer steps
 than the rest of the path has. A search ends at a level with many states, so that it stays in the neighbourhood. A
 shorter path is searched again, until no search shortens it or the time is over. In a small model the search from the
@@ -16,15 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Findings, StepPath
 from isrcheck.checker.results.kernel_results import EntryKind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.traces.format.erring import path_of
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.traces.format.trace import path_of
 
 ENOUGH = 20_000
 """A search ends at a level with as many states."""

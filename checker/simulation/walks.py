@@ -1,29 +1,365 @@
 """Random walks in groups, on one thread or several.
 
 In:  an instance with its kernel; the number of walks, their length, the seed; threads, a deadline.
-Out: a `Simulation`: the same for every number of threads, unless the time ends first.
+Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
+     property. That no walk violated a property never reads like a pass.
 
-Each walk has random numbers of its own. The groups are always the same ones, and are put together in their order: once
-every property is decided, what later groups have done is dropped.
+A walk chooses an action first, each of those that have a step with a chance in proportion to its weight, and then one
+of its steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of
+states and `in_range` are judged in every visited state, properties of transitions and `deadlock` whenever a state is
+expanded: also on the steps that the walk does not take. The first violation is the one with the fewest steps.
+
+Each walk has random numbers of its own: they depend only on the seed, the number of the walk and the position in it, so
+that a walk does not depend on the other walks, or on how they are divided. The groups, whose walks take their steps
+together, are always the same ones, and are put together in their order: once every property is decided, what later
+groups have done is dropped.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from queue import SimpleQueue
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.starts import Starts
-from isrcheck.checker.simulation.chance import Numbers
-from isrcheck.checker.simulation.group import SimulationRequest, Walkers
-from isrcheck.checker.simulation.result import JUDGED, Simulation, Tally
-from isrcheck.models.language.model import Instance
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.explicit.carrier import KernelRunner, Starts
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResults
+from isrcheck.checker.results.verdict import Verdict, Word
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.traces.format.trace import error_of
+
+JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
+"""The kinds of properties that a walk can judge: the others are about all continuations of a state."""
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What some walks did and found.
+
+    `walks` were walked to their end. `visited` counts the states of all walks, `steps` the steps between them,
+    `generated` all successors of visited states; `longest` is the number of steps of the longest walk. `ended` counts
+    the walks that ended in a state without a step within the constraint. For each action, `enabled` counts the visited
+    states in which it had a step, and `taken` the walks' steps. `seen` says for each declared value of a field, the
+    least one first, whether it had that value in a visited state.
+    """
+
+    walks: int = 0
+    visited: int = 0
+    steps: int = 0
+    generated: int = 0
+    longest: int = 0
+    ended: int = 0
+    enabled: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    seen: dict[str, NDArray[np.bool_]]
+    findings: dict[str, Findings] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, instance: Instance, /, **more: Any) -> Self:
+        """A tally of no walks."""
+        actions = len(instance.model.actions)
+        seen = {name: np.zeros(place.high - place.low + 1, bool) for name, place in instance.layouts.items()}
+        return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **more)
+
+    def note(self, name: str, kind: EntryKind, finding: Finding) -> None:
+        """Note the first finding of this kind for the property with this name."""
+        known = self.findings.setdefault(name, Findings())
+        place = known.permitted if kind is EntryKind.PERMITTED else known.found
+        if place.path is None:
+            place.count, place.path = finding.count, finding.path
+
+    def add(self, other: Tally) -> None:
+        """Add what later walks did and found."""
+        for name in ("walks", "visited", "steps", "generated", "ended"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.longest = max(self.longest, other.longest)
+        self.enabled += other.enabled
+        self.taken += other.taken
+        for name, seen in other.seen.items():
+            self.seen[name] |= seen
+        for name, found in other.findings.items():
+            for kind, finding in ((EntryKind.FOUND, found.found), (EntryKind.PERMITTED, found.permitted)):
+                if finding.path is not None:
+                    self.note(name, kind, finding)
+
+
+@dataclass(frozen=True)
+class ValuesSeen:
+    """How many values a field declares, how many of them it had in visited states, and those that it had not."""
+
+    declared: int
+    seen: int
+    missing: Sequence[int]
+
+
+@dataclass(kw_only=True)
+class Simulation(Tally):
+    """What a simulation did and found: `asked` walks of at most `depth` steps were asked for.
+
+    `weights` are those of actions, by name, that are not 1. `stopped`: seconds, interrupt, decided, or None.
+    """
+
+    instance: Instance
+    asked: int
+    depth: int
+    seed: int
+    weights: dict[str, int]
+    stopped: str | None = None
+    seconds: float = 0.0
+
+    @classmethod
+    def begun(cls, instance: Instance, asked: int, depth: int, seed: int, weights: dict[str, int]) -> Simulation:
+        """A simulation without a walk."""
+        return cls.of(instance, instance=instance, asked=asked, depth=depth, seed=seed, weights=weights)
+
+    @property
+    def never_enabled(self) -> list[str]:
+        """The actions of the protocol that no visited state enabled."""
+        return self._without(self.enabled)
+
+    @property
+    def never_taken(self) -> list[str]:
+        """The actions of the protocol that were enabled, and that no walk took."""
+        return [name for name in self._without(self.taken) if name not in self.never_enabled]
+
+    def _without(self, counts: NDArray[np.int64]) -> list[str]:
+        alternatives = zip(self.instance.model.actions, self.instance.alternatives, counts, strict=True)
+        return [action.name for action, chosen, count in alternatives if chosen is not None and not count]
+
+    @property
+    def values(self) -> dict[str, ValuesSeen]:
+        """For each field with cells, how many of its declared values it had."""
+        found = {}
+        for name, place in self.instance.layouts.items():
+            missing = np.flatnonzero(~self.seen[name]) + place.low
+            declared = len(self.seen[name])
+            if place.count:
+                found[name] = ValuesSeen(declared, declared - len(missing), missing.tolist())
+        return found
+
+
+def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
+    """A verdict for every property of the model: what a walk found, otherwise UNDECIDED. `judged` are the properties
+    that apply. Raises AssertionError if the reference semantics does not confirm a range error."""
+    found = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
+    for prop in (DEADLOCK, IN_RANGE):
+        path = simulation.findings.get(prop.name, Findings()).found.path
+        if path is not None:
+            note = error_of(simulation.instance, path.initial, path.steps).message if prop is IN_RANGE else ""
+            found.append(Verdict(prop, Word.VIOLATED, path.depth, 1, path, note=note))
+    return found
+
+
+def _verdict(simulation: Simulation, prop: Property, applies: bool) -> Verdict:
+    if not applies:
+        return Verdict(prop, Word.NOT_APPLICABLE)
+    if prop.kind not in JUDGED:
+        return Verdict(prop, Word.UNDECIDED, note="a walk cannot judge it")
+    findings = simulation.findings.get(prop.name, Findings())
+    permitted = findings.permitted if findings.permitted.path is not None else None
+    if findings.found.path is not None:
+        word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
+        return Verdict(prop, word, findings.found.path.depth, 1, findings.found.path, permitted)
+    if permitted is not None and permitted.path is not None:
+        return Verdict(prop, Word.PERMITTED, permitted.path.depth, 1, permitted.path, permitted)
+    what = "reached it" if prop.kind is Kind.SOMETIMES else "violated it"
+    return Verdict(prop, Word.UNDECIDED, note=f"no walk {what}")
+
+
+STEP, SALT = 0x9E3779B97F4A7C15, 0xD1342543DE82EF95
+"""Odd constants that spread positions and purposes over all bits."""
+
+MASK = (1 << 64) - 1
+
+Numbers = NDArray[np.int64]
+
+
+def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: int) -> Numbers:
+    """For each walk a number from 0 to below its limit, which is less than 2**32. `purpose` tells draws at one position
+    apart."""
+    start = (seed * STEP + position * SALT + purpose * 0xBF58476D1CE4E5B9) & MASK
+    bits = mixed(mixed(walks.astype(np.uint64) + np.uint64(start)) + np.uint64(start >> 1))
+    return ((bits >> np.uint64(32)) * limits.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look random, one for each number: the mixing function of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    bits = numbers * np.uint64(STEP)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+ROOM = 1 << 15
+"""The successors that one call of the kernel makes, about."""
+
+
+@dataclass(frozen=True)
+class SimulationRequest:
+    """How many walks of at most how many steps, and the seed. Without `deadlock`, states without a step are not
+    reported. `weights` of actions, by name, are at least 1, which is the weight of the others."""
+
+    walks: int
+    depth: int
+    seed: int = 0
+    deadlock: bool = True
+    weights: Mapping[str, int] = field(default_factory=dict)
+
+
+class Walkers:
+    """Walks for one thread, group by group. `is_over` is asked before each step whether to end early."""
+
+    def __init__(
+        self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
+    ) -> None:
+        self.instance, self.kernel, self.request, self.is_over = instance, kernel, request, is_over
+        self.properties = list(enumerate(instance.model.properties))
+        self.results = KernelResults(len(self.properties))
+        self.runner = KernelRunner(kernel)
+        self.words = kernel.layout.words
+        self.batch = Batch.of(max(4 * instance.first_steps[-1], ROOM), self.words)
+        self.buffers = kernel.layout.buffers(instance)
+        self.first_steps = np.array(instance.first_steps)
+        self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
+
+    def walk(self, numbers: Numbers, starts: NDArray[np.uint64]) -> Tally:
+        """Walk with these numbers. `numbers`, `states` and `paths` have a row for each walk that goes on."""
+        seed, most = self.request.seed, self.request.depth
+        tally = self.tally = Tally.of(self.instance)
+        self.active = self._active()
+        self.fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
+        initial = below(np.full(len(numbers), len(starts)), seed, numbers, 0, 0)
+        states = np.ascontiguousarray(starts[initial])
+        paths: NDArray[np.uint32] = np.zeros((len(numbers), most), np.uint32)
+        walks = len(numbers)
+        for depth in range(most + 1):
+            path = _PathOf(initial, paths, depth)
+            self._visit(states, path)
+            if depth == most:
+                break
+            if self.is_over():
+                walks = 0
+                break
+            going, states, steps = self._step(states, numbers, path)
+            numbers, initial, paths = numbers[going], initial[going], paths[going]
+            paths[:, depth] = steps
+            tally.steps += len(going)
+            if not len(going):
+                break
+            tally.longest = max(tally.longest, depth + 1)
+        tally.walks, tally.generated = walks, int(self.fired.sum())
+        return tally
+
+    def _active(self) -> NDArray[np.int8]:
+        active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
+        for number, prop in self.properties:
+            active[number] = prop in self.instance.properties and prop.kind in JUDGED
+        active[-1] = self.request.deadlock
+        return active
+
+    def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
+        """Judge the states, and note their values."""
+        self.tally.visited += len(states)
+        self.runner.check(states.ctypes.data, 0, len(states), self.buffers, self.active, self.results)
+        self._note(path)
+        for name, place in self.instance.layouts.items():
+            seen = self.tally.seen[name]
+            for cell in range(place.offset, place.offset + place.count) if not seen.all() else ():
+                seen[self.kernel.layout.column(states, cell) - place.low] = True
+
+    def _step(
+        self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
+    ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
+        """Expand the states; return the rows of the walks that go on, their new states, and the steps."""
+        rows: list[Numbers] = []
+        taken: list[NDArray[np.uint64]] = []
+        steps: list[NDArray[np.uint32]] = []
+        at = 0
+        while at < len(states):
+            counts = self.fired, self.active, self.results
+            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.buffers, self.batch, *counts)
+            self._note(path)
+            if count:
+                chosen = self._choose(self.batch.parents[:count], self.batch.steps[:count], numbers, path.depth)
+                rows.append(self.batch.parents[chosen].astype(np.int64))
+                taken.append(self.batch.states[: count * self.words].reshape(count, self.words)[chosen])
+                steps.append(self.batch.steps[chosen])
+        self.tally.ended += len(states) - sum(map(len, rows))
+        if not rows:
+            return np.zeros(0, np.int64), states[:0], np.zeros(0, np.uint32)
+        return np.concatenate(rows), np.ascontiguousarray(np.concatenate(taken)), np.concatenate(steps)
+
+    def _choose(
+        self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
+    ) -> NDArray[np.int64]:
+        """The position of one successor for each state that has any. Successors stand in the order of states and steps,
+        so that those of one action of a state stand together."""
+        actions = np.searchsorted(self.first_steps, steps, side="right") - 1
+        kinds = parents.astype(np.int64) * len(self.fired) + actions
+        firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
+        sizes = np.diff(np.append(firsts, len(kinds)))
+        owners = parents[firsts]
+        walks = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
+        # On a line on which each action is as long as its weight, a point in the part of the walk.
+        ends = np.cumsum(self.weights[actions[firsts]])
+        begins = np.concatenate([[0], ends])[walks]
+        lengths = np.append(begins[1:], ends[-1]) - begins
+        who = numbers[owners[walks]]
+        points = begins + below(lengths, self.request.seed, who, depth, 1)
+        group = np.searchsorted(ends, points, side="right")
+        chosen: NDArray[np.int64] = firsts[group] + below(sizes[group], self.request.seed, who, depth, 2)
+        for counts, found in ((self.tally.enabled, actions[firsts]), (self.tally.taken, actions[chosen])):
+            counts += np.bincount(found, minlength=len(counts))
+        return chosen
+
+    # ------------------------------------------------------------------------------------------------------- findings
+
+    def _note(self, path: _PathOf) -> None:
+        """Note what the kernel has found, and judge what is decided no more."""
+        if next(self.results.first_states(), None) is None:
+            return
+        deadlock = len(self.properties)
+        for number, name in [*((number, prop.name) for number, prop in self.properties), (deadlock, DEADLOCK.name)]:
+            for kind in (EntryKind.FOUND, EntryKind.PERMITTED):
+                least = path.least(self.results.entries(number, kind))
+                if least is not None:
+                    self.tally.note(name, kind, Finding(1, least))
+            if self.results.count(number):
+                self.active[number] = 0
+        error = path.least(self.results.errors)
+        if error is not None:
+            self.tally.note(IN_RANGE.name, EntryKind.FOUND, Finding(1, error))
+        self.results.clear()
+
+
+@dataclass(frozen=True)
+class _PathOf:
+    """The paths of a group of walks up to `depth`."""
+
+    initial: Numbers
+    paths: NDArray[np.uint32]
+    depth: int
+
+    def least(self, entries: Iterable[Entry]) -> StepPath | None:
+        """The first of the shortest paths to what the kernel counted in some rows; None if it counted nothing."""
+        found = [self._path(entry) for entry in entries if entry.count]
+        return min(found, key=lambda path: path.order, default=None)
+
+    def _path(self, entry: Entry) -> StepPath:
+        steps = self.paths[entry.state, : self.depth].tolist()
+        return StepPath(int(self.initial[entry.state]), (*steps, *([entry.step] if entry.step >= 0 else [])))
+
 
 GROUP = 4096
 """The most walks at once."""
@@ -50,7 +386,9 @@ def simulate(
     simulation = Simulation.begun(instance, request.walks, request.depth, request.seed, dict(request.weights))
     walking = _Walking(instance, kernel, request, deadline, threads)
     try:
-        for tally in walking.tallies(lambda seconds: report(_progress(simulation), seconds)):
+        for tally in walking.tallies(
+            lambda seconds: report(f"{simulation.walks:,} walks, {simulation.steps:,} steps", seconds)
+        ):
             simulation.add(tally)
             if _is_decided(simulation):
                 simulation.stopped = "decided" if simulation.walks < request.walks else None
@@ -67,10 +405,6 @@ def simulate(
         walking.end()
     simulation.seconds = time.monotonic() - walking.started
     return simulation
-
-
-def _progress(simulation: Simulation) -> str:
-    return f"{simulation.walks:,} walks, {simulation.steps:,} steps"
 
 
 def _is_decided(simulation: Simulation) -> bool:

@@ -1,7 +1,8 @@
 """Checkpoints of a search on Spark, from which another run can continue.
 
-In:  the levels of a search, as they are found; the statistics of the driver.
-Out: a folder with the levels as Parquet and the statistics as JSON; from it, the levels and statistics again.
+In:  the levels of a search, as they are found; the statistics of the driver; the name of a folder that driver and
+     executors share, in Hadoop's form (`/path`, `hdfs://...`, `s3a://...`).
+Out: the folder with the levels as Parquet and the statistics as JSON; from it, the levels and statistics again.
 
 After a checkpoint, the search continues from the stored levels. Therefore the loss of an executor costs only the levels
 since the last checkpoint, not the whole search. Files in the folder are never overwritten.
@@ -23,17 +24,72 @@ from typing import Any
 
 from pyspark import RDD
 
-from isrcheck.checker.spark.blobs import unpack
+from isrcheck.checker.spark.faults import explained
 from isrcheck.checker.spark.level import BLOB_STATES
-from isrcheck.checker.spark.partitioning import Pairs, partitioned
-from isrcheck.checker.spark.runtime.folder import Folder
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.shuffle import ShuffleWriter
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.shuffle import Pairs, ShuffleWriter, partitioned, unpack
+from isrcheck.models.messages import UsageError
+
+
+class Folder:
+    """A shared folder of small text files, each written completely or not at all.
+
+    Methods raise UsageError or SparkLostError, as in checker/spark/faults.py.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.name = name.rstrip("/") or "/"
+        self._evidence = session.evidence
+        context: Any = session.context
+        with explained(self._evidence):
+            self._java = context._jvm.org.apache.hadoop  # noqa: SLF001 - PySpark has no word of its own for files
+            self._files = self._path("").getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
+            # Readers detect damaged files themselves, and checksum files would clutter the folder.
+            self._files.setVerifyChecksum(False)
+            self._files.setWriteChecksum(False)
+
+    def _path(self, name: str) -> Any:
+        return self._java.fs.Path(self.at(name))
+
+    def at(self, name: str) -> str:
+        """The full name of an entry of the folder."""
+        return f"{self.name}/{name}" if name else self.name
+
+    def names(self) -> list[str]:
+        """The names of the entries, sorted; none if the folder does not exist."""
+        with explained(self._evidence):
+            if not self._files.exists(self._path("")):
+                return []
+            return sorted(status.getPath().getName() for status in self._files.listStatus(self._path("")))
+
+    def remove(self, name: str) -> None:
+        """Remove an entry if it exists."""
+        with explained(self._evidence):
+            self._files.delete(self._path(name), True)
+
+    def read(self, name: str) -> str:
+        """The content of a text file."""
+        with explained(self._evidence):
+            stream = self._files.open(self._path(name))
+            try:
+                return bytes(stream.readAllBytes()).decode()
+            finally:
+                stream.close()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file under a temporary name, and rename it when it is complete."""
+        with explained(self._evidence):
+            stream = self._files.create(self._path(f"{name}.partial"), True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
+            self._files.rename(self._path(f"{name}.partial"), self._path(name))
+
 
 LevelRow = tuple[int, int, int, int, bytearray, int]
 
-VERSION = 3
+VERSION = 4
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 """A row is a part of a chunk: depth, chunk, position, size, Arrow batch with predecessors and steps, checksum."""

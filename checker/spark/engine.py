@@ -1,27 +1,392 @@
 """Runs a search on Spark in the requested mode: by parts, or as one search by all executors.
 
 In:  a running session, the request, an instance, limits.
-Out: an `Exploration` and its `SparkSummary`.
+Out: an `Exploration` and its `SparkSummary`. One search has the same counts and paths as one process: its states stay
+     in Spark's partitions, level by level, and its counts are in the context.
+
+Tasks do the work of a level (checker/spark/level.py). The driver gets only statistics, and the paths to the states that
+violate or reach a property.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import operator
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from pyspark import StorageLevel
+
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import concluded
-from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.explicit.reduced_search import concluded
+from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.resources.cache import SEMANTICS
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Progress
-from isrcheck.checker.spark.carrier import SparkCarrier
+from isrcheck.checker.results.kernel_results import KernelResults
+from isrcheck.checker.spark.checkpoint import Checkpoints
+from isrcheck.checker.spark.faults import SparkLostError
+from isrcheck.checker.spark.level import Expanded, LevelTask, Link, Ordered, expand, merge, order, predecessors, scatter
 from isrcheck.checker.spark.parts import explore_parts
 from isrcheck.checker.spark.request import Mode, SparkRequest
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.shuffle import PARENT, STEP, Pairs, ShuffleWriter, partitioned
 from isrcheck.checker.spark.summary import SparkSummary
+from isrcheck.checker.spark.tasks import require_same, run_job, source_digest, task_memory, task_statistics, values_of
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance
+
+
+@dataclass
+class StoredLevel:
+    """A level: its states in order, by chunk; the size of each chunk; the number of states that each step
+    discovered."""
+
+    ordered: Pairs
+    chunks: tuple[int, ...]
+    by_steps: dict[int, int]
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The number of the first state of each chunk, then the size of the level."""
+        return (0, *accumulate(self.chunks))
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return sum(self.chunks)
+
+
+class PartitionedStates:
+    """The visited states in Spark's partitions, stored twice: by level, in order; and by shard, in no order.
+
+    The number of a state is its position in breadth-first order.
+    """
+
+    def __init__(self, session: Session, words: int) -> None:
+        self.session = session
+        self.words = words
+        self.levels: list[StoredLevel] = []
+        self.by_shard: list[Pairs] = []
+        self.paths: dict[int, tuple[int, list[int]]] = {}
+        self.firsts = [0]
+
+    def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
+        """Add a level, and RDDs, by shard, with the states that `self.by_shard` lacks."""
+        self.levels.append(level)
+        self.by_shard += by_shard
+        self.firsts.append(self.firsts[-1] + level.size)
+
+    @property
+    def count(self) -> int:
+        """The number of states."""
+        return self.firsts[-1]
+
+    @property
+    def bytes_used(self) -> int:
+        """The memory in use, in bytes: each state is stored twice, each time with predecessor and step."""
+        return self.count * (16 * self.words + 16)
+
+    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
+        """For each step, the number of states that it discovered; the `first` start states do not count."""
+        assert not self.levels or first == self.levels[0].size, "the search starts from a level"
+        found = np.zeros(steps, np.int64)
+        for level in self.levels[1:]:
+            for step, count in level.by_steps.items():
+                found[step] += count
+        return found
+
+    def find_paths(self, numbers: Iterable[int]) -> None:
+        """Fetch the paths to these states and keep them, in case Spark is lost later.
+
+        Raises SparkLostError.
+        """
+        steps: dict[int, list[int]] = {}
+        wanted: dict[int, dict[int, int]] = {}
+        for number in set(numbers) - self.paths.keys():
+            depth = self._depth(number)
+            steps[number] = []
+            wanted.setdefault(depth, {})[number] = number - self.firsts[depth]
+        at: dict[int, int] = {}
+        for depth in range(max(wanted, default=0), 0, -1):
+            at |= wanted.get(depth, {})
+            links = self._links(depth, at.values())
+            for number, place in at.items():
+                at[number], step, _ = links[place]
+                steps[number].append(step)
+        at |= wanted.get(0, {})
+        self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
+
+    def path(self, number: int) -> tuple[int, list[int]]:
+        """The position of the initial state, and the numbers of the steps, of the path to a state."""
+        self.find_paths([number])
+        return self.paths[number]
+
+    def state(self, number: int) -> NDArray[np.uint64]:
+        """The packed 64-bit words of a state. Raises SparkLostError."""
+        depth = self._depth(number)
+        place = number - self.firsts[depth]
+        return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)
+
+    def _depth(self, number: int) -> int:
+        return bisect_right(self.firsts, number) - 1
+
+    def _links(self, depth: int, places: Iterable[int]) -> dict[int, Link]:
+        level = self.levels[depth]
+        wanted: dict[int, list[int]] = {}
+        for place in sorted(set(places)):
+            chunk = bisect_right(level.offsets, place) - 1
+            wanted.setdefault(chunk, []).append(place - level.offsets[chunk])
+
+        def ask() -> list[list[tuple[int, Link]]]:
+            found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
+            return [list(self.session.context.runJob(found, list, [chunk])) for chunk in wanted]
+
+        # In another thread: after Ctrl-C has interrupted a call to Java, a thread cannot call Java again.
+        answers = run_job(self.session, ask, lambda: None)
+        links: dict[int, Link] = {}
+        for chunk, answer in zip(wanted, answers, strict=True):
+            for place, link in answer:
+                links[place + level.offsets[chunk]] = link
+        return links
+
+
+KEPT = StorageLevel.MEMORY_AND_DISK
+MOST_OF_LEVEL = (1 << 32) - 1
+"""The most states in a level: predecessors are stored as 32-bit numbers within their level."""
+
+LEVELS_BETWEEN_CHECKPOINTS = 8
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+
+
+class OutOfTime(Exception):
+    """The time limit of the search was reached during a Spark job."""
+
+
+class SparkCarrier(Carrier):
+    """Shares the work of one search among all executors."""
+
+    visited: PartitionedStates
+
+    def __init__(self, context: SearchContext, session: Session, checkpoint: str | None = None) -> None:
+        super().__init__(context)
+        self.session = session
+        self.spark = session.context
+        self.shards = self.spark.defaultParallelism
+        self.task_memory = task_memory(session, context.limits.memory)
+        self.lost = ""
+        self.subject = InstanceSpecification.of(context.instance, context.kernel.reduction)
+        self.checkpoint = checkpoint
+        self.checkpoints: Checkpoints | None = None
+        self.taken_up: int | None = None
+        self.kept = self.portions = 0
+        self.kept_at = time.monotonic()
+        self.chunks: list[Ordered] = []
+        self.shuffled = 0
+        self.visited = PartitionedStates(session, context.kernel.layout.words)
+        context.result.judged = -1
+
+    def spread(self) -> SparkSummary:
+        """How the search was divided."""
+        return SparkSummary(
+            Mode.SEARCH,
+            self.session.master,
+            self.spark.defaultParallelism,
+            self.shards,
+            shuffled=self.shuffled,
+            taken_up=self.taken_up,
+            lost=self.lost,
+        )
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        """If Spark has failed, end the search without an error; its result holds what was found so far."""
+        if isinstance(error, SparkLostError):
+            self.context.result.stopped, self.lost = "lost", str(error)
+            return True
+        return False
+
+    # ------------------------------------------------------------------------------------------------------ levels
+
+    def finish(self) -> None:
+        """Fetch the paths to everything that was found."""
+        results = self.context.results
+        try:
+            if not self.lost:
+                self.visited.find_paths(results.first_states())
+        except SparkLostError as error:
+            self.lost = str(error)
+            if self.context.result.stopped != "interrupt":
+                self.context.result.stopped = "lost"
+        if self.lost:
+            # The search is undecided; a finding without a path does not count.
+            results.forget(lambda state: state not in self.visited.paths)
+
+    def _find_paths(self) -> None:
+        """Fetch the paths to violations now, in case Spark fails later."""
+        reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
+        self.visited.find_paths(self.context.results.first_states(without_found=reached))
+
+    def _level(self, depth: int, offsets: Sequence[int]) -> LevelTask:
+        active = tuple(int(one) for one in self.context.active)
+        return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
+
+    def start(self) -> int:
+        """Store the states that the search starts from as the first level, each as its own predecessor.
+
+        If an earlier run has left checkpoints within the depth limit, continue from the newest one.
+        """
+        if self.checkpoint is not None:
+            self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
+            statistics = self.checkpoints.found(self.context.limits.depth)
+            if statistics is not None:
+                self._restore(self.checkpoints, statistics)
+                for last in self.checkpoints.written:
+                    chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
+                    whole = partial(self.checkpoints.require_whole, last, chunks)
+                    run_job(self.session, whole, self.is_out_of_time)
+                    self._take_up(self.checkpoints, last)
+                return self.context.expanded
+        words, count = self.context.kernel.layout.words, len(self.context.starts)
+        outbox = ShuffleWriter(words, self.shards, count, depth=0)
+        self.put_starts(outbox.batch, 0, count)
+        columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
+        pairs = [*outbox.send(count, columns), *outbox.rest()]
+        by_shard = partitioned(self.spark.parallelize(pairs, self.shards), self.shards).persist(KEPT)
+        self._finish(self._level(-1, (0, count)), by_shard)
+        return 0
+
+    def expand(self, first: int, last: int) -> None:
+        """Expand the states of a level in one job. Raises Full."""
+        context = self.context
+        known = self.visited.levels
+        level = self._level(len(known) - 1, known[-1].offsets)
+        expanded, merged = task_statistics(self.spark), task_statistics(self.spark)
+        successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
+        # Successors and visited states of a shard are in the same partition, so the union moves nothing.
+        arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
+        assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
+        new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
+        if not self._finish(level, new.persist(KEPT)):
+            return
+        self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
+        chunks: list[Expanded] = list(values_of(expanded).values())
+        context.result.generated += sum(chunk.generated for chunk in chunks)
+        for chunk in chunks:
+            context.fired += np.array(chunk.fired)
+            context.results.add(self._results_of(chunk.results), partial(operator.add, first))
+        # The results of the steps count even if there is no room for their successors.
+        if any(shard.is_full for shard in values_of(merged).values()):
+            raise Full
+        context.expanded = last
+        self._find_paths()
+
+    def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
+        """Sort and store the new states as a level; return False if the time limit is reached first. Raises Full."""
+        statistics = task_statistics(self.spark)
+        scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
+        ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
+        ordered = ordered.persist(KEPT)
+        try:
+            run_job(self.session, ordered.count, self._look_at_the_clock)
+        except OutOfTime:
+            return False
+        chunks: dict[int, Ordered] = dict(values_of(statistics))
+        self.chunks = [chunks[number] for number in range(self.shards)]
+        by_steps: Counter[int] = Counter()
+        for chunk in self.chunks:
+            by_steps.update(chunk.by_steps)
+        stored = StoredLevel(ordered, tuple(chunk.states for chunk in self.chunks), dict(by_steps))
+        if stored.size > MOST_OF_LEVEL:
+            raise Full
+        if stored.size:
+            self.visited.append(stored, [by_shard])
+        return True
+
+    def _look_at_the_clock(self) -> None:
+        if self.is_out_of_time():
+            raise OutOfTime
+
+    def check(self, first: int, last: int) -> None:
+        """Add the results of the tasks that sorted the level: they have judged its states."""
+        if not self.visited.levels:  # time was over before the first level was complete
+            return
+        offsets = self.visited.levels[-1].offsets
+        assert last - first == offsets[-1], "only the newest level is judged"
+        for offset, chunk in zip(offsets, self.chunks, strict=False):
+            self.context.results.add(self._results_of(chunk.results), partial(operator.add, first + offset))
+        self._find_paths()
+
+    def _results_of(self, words: Sequence[int]) -> KernelResults:
+        return KernelResults.of(len(self.context.properties), words)
+
+    # ------------------------------------------------------------------------------------------------- checkpoints
+
+    def _question(self) -> dict[str, Any]:
+        """The data that identifies the search: a run can continue a checkpoint only if all of it is equal."""
+        request = self.context.request
+        return {
+            "isrcheck": source_digest(),  # the packing of states and the numbering of steps
+            "semantics": SEMANTICS,
+            "model": [self.subject.name, self.subject.digest, self.subject.protocol],
+            "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
+            "instance": self.context.instance.digest,
+            "properties": [[prop.name for prop in self.context.watched], request.count_all, request.decisive],
+            "reduction": self.context.kernel.reduction.says if self.context.kernel.reduction is not None else "",
+            "start": [start.number for start in self.context.starts],
+        }
+
+    def close_level(self) -> None:
+        """Write a checkpoint after some levels or seconds, and continue from the stored copy."""
+        levels = self.visited.levels
+        since = len(levels) - self.kept
+        is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
+        if self.checkpoints is None or not since or (since < LEVELS_BETWEEN_CHECKPOINTS and not is_late):
+            return
+        new = {depth: levels[depth].ordered for depth in range(self.kept, len(levels))}
+        statistics = {
+            "shards": self.shards,
+            "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
+            **self.context.counts(),
+            "shuffled": self.shuffled,
+            "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
+            "paths": [[number, *path] for number, path in self.visited.paths.items()],
+        }
+        checkpoints = self.checkpoints
+        chunks = {depth: levels[depth].chunks for depth in new}
+        run_job(self.session, lambda: checkpoints.write(new, chunks, statistics), self.is_out_of_time)
+        for pairs in (*new.values(), *self.visited.by_shard[self.portions :]):
+            pairs.unpersist()
+        del self.visited.by_shard[self.portions :]
+        self._take_up(checkpoints, len(levels) - 1)
+        for depth in new:
+            levels[depth].ordered = checkpoints.ordered(depth, self.shards)
+
+    def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
+        """Load the states of the checkpoint at depth `last`, by shard, to continue the search from them."""
+        self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
+        self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
+
+    def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
+        """Restore the levels and results of an earlier run; its newest level is not judged yet."""
+        self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
+        for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
+            stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
+            self.visited.append(stored, [])
+        self.context.restore(statistics)
+        self.shuffled = statistics["shuffled"]
+        self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
+        self.visited.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
+        self.context.expanded = self.visited.firsts[-2]
 
 
 def explore_on_spark(
@@ -39,36 +404,22 @@ def explore_on_spark(
     Raises UsageError. If Spark fails during the search, the result holds what was found until then.
     """
     require_same(session)
-    spread: SparkSummary
+    request, spread = SearchRequest(count_all=count_all), None
 
     def search_with(kernel: Kernel, limits: Limits) -> Exploration:
         nonlocal spread
-        exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
+        if asked.mode is Mode.SEARCH:
+            carrier = SparkCarrier(SearchContext(instance, limits, kernel, request, report), session, asked.checkpoint)
+            exploration = Search(carrier.context, carrier).run()
+            spread = carrier.spread()
+            return exploration
+
+        def prepared(limits: Limits, enough: int | None) -> SearchContext:
+            return SearchContext(instance, limits, kernel, replace(request, enough=enough))
+
+        exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
         return exploration
 
     exploration = concluded(search_with(kernel, limits), kernel, search_with)
+    assert spread is not None
     return exploration, replace(spread, start_seconds=session.start_seconds)
-
-
-def _explore(
-    session: Session,
-    asked: SparkRequest,
-    instance: Instance,
-    limits: Limits,
-    kernel: Kernel,
-    count_all: bool,
-    report: Callable[[Progress], None],
-) -> tuple[Exploration, SparkSummary]:
-    request = SearchRequest(count_all=count_all)
-    if asked.mode is Mode.PARTS:
-
-        def prepared(some: Limits, enough: int | None) -> SearchContext:
-            return SearchContext(instance, some, kernel, replace(request, enough=enough))
-
-        exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
-    else:
-        context = SearchContext(instance, limits, kernel, request, report)
-        carrier = SparkCarrier(context, session, asked.checkpoint)
-        exploration = Search(context, carrier).run()
-        spread = carrier.spread()
-    return exploration, spread

@@ -1,8 +1,5 @@
 """The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-In:  Arrow batches of packed states, by chunk or by shard.
-Out: Arrow batches of packed states, and statistics for the driver.
-
 A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
 successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
 next level, which the number of its predecessor selects. That chunk is then sorted by predecessor and step. So each
@@ -19,13 +16,11 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.kernel_runner import KernelRunner
+from isrcheck.checker.explicit.carrier import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.results.kernel_results import KernelResults
-from isrcheck.checker.spark.blobs import Blob, pack, unpack
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics
-from isrcheck.checker.spark.shard_intake import PARENT, STEP, ShardIntake
-from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.shuffle import PARENT, STEP, Blob, ShardIntake, ShuffleWriter, pack, unpack
+from isrcheck.checker.spark.tasks import TaskStatistics
 from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12
@@ -89,8 +84,7 @@ class _Buffers:
     """The buffers and counters that a task passes to the kernel."""
 
     def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
-        self.before = kernel.layout.buffer(instance)
-        self.after = kernel.layout.buffer(instance)
+        self.buffers = kernel.layout.buffers(instance)
         self.active = np.array(active, np.int8)
         self.results = KernelResults(len(active) - 1)
         self.runner = KernelRunner(kernel)
@@ -112,10 +106,8 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last:
-            at, count = work.runner.expand(
-                *(origin, at, min(at + EXPANDED, last), work.before, work.after, batch, room),
-                *(work.fired, work.active, work.results),
-            )
+            end, counts = min(at + EXPANDED, last), (work.fired, work.active, work.results)
+            at, count = work.runner.expand(origin, at, end, work.buffers, batch, *counts)
             generated += count
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
@@ -197,14 +189,12 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.runner.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.buffers, work.active, work.results)
     by_steps = np.bincount(steps)
     statistics.add(
         {
             chunk: Ordered(
-                len(sorting),
-                {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
-                work.results.words,
+                len(sorting), {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)}, work.results.words
             )
         }
     )

@@ -1,8 +1,5 @@
 """Search by parts: the initial states are divided into parts, and each part is searched on its own.
 
-In:  an instance, limits, a Spark session.
-Out: an `Exploration`, and the `SparkSummary` with the overlap of the parts.
-
 If there are few initial states, the states at some depth are divided instead. Every longer shortest path goes through
 one of these states, so verdicts, depths and the least counterexample are those of a single search. Finally the visited
 states of all parts are merged, shard by shard, to count the distinct ones.
@@ -20,25 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath, exploration_of
 from isrcheck.checker.results.exploration import PlainData as Record
 from isrcheck.checker.results.exploration import plain_data_of as unjudged_record_of
-from isrcheck.checker.spark.blobs import unpack
-from isrcheck.checker.spark.partitioning import partitioned
+from isrcheck.checker.spark.faults import SparkLostError
 from isrcheck.checker.spark.request import Mode
-from isrcheck.checker.spark.runtime.faults import SparkLostError
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
-from isrcheck.checker.spark.shard_intake import ShardIntake
-from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.shuffle import ShardIntake, ShuffleWriter, partitioned, unpack
 from isrcheck.checker.spark.summary import Overlap, SparkSummary
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.checker.spark.tasks import TaskStatistics, run_job, task_memory, task_statistics, values_of
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
 """Makes a search context from limits, and from a number of states: a level of that size ends the search."""
@@ -75,13 +67,6 @@ class PartTask:
 
 
 @dataclass(frozen=True)
-class PartResult:
-    """The statistics of one part: the result of its search."""
-
-    record: Record
-
-
-@dataclass(frozen=True)
 class ShardCount:
     """How many distinct states a shard has, by depth, and by the set of parts that found them (as bits)."""
 
@@ -111,7 +96,7 @@ def search_part(
     )
     search = Search(SearchContext(instance, limits, kernel, request))
     result = search.run()
-    statistics.add({number: PartResult(unjudged_record_of(result))})
+    statistics.add({number: unjudged_record_of(result)})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
@@ -190,11 +175,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 
 
 def explore_parts(
-    session: Session,
-    prepared: Prepared,
-    limits: Limits,
-    split_depth: int | None,
-    report: Callable[[Progress], None],
+    session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
     """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
     began, clock = time.monotonic(), time.time()
@@ -228,7 +209,7 @@ def explore_parts(
     before = list(_seen(search, 0, cores, BEFORE))
 
     def look() -> None:
-        answers = [answer.record for answer in values_of(statistics).values()]
+        answers = list(values_of(statistics).values())
         report(
             Progress(
                 time.monotonic() - began,
@@ -259,7 +240,7 @@ def explore_parts(
     answers = values_of(statistics)
     merged = Merge(beginning, began_with.request.count_all).merged(answers, stopped if len(answers) < count else None)
     merged.seconds = time.monotonic() - began
-    ended = sum(answer.record["stopped"] in (None, "decided") for answer in answers.values())
+    ended = sum(answer["stopped"] in (None, "decided") for answer in answers.values())
     spread = replace(spread, parts=count, ended=ended, lost=lost)
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
@@ -291,10 +272,10 @@ class Merge:
         self.beginning = beginning
         self.count_all = count_all
 
-    def merged(self, answers: Mapping[int, PartResult], stopped: str | None) -> Exploration:
+    def merged(self, answers: Mapping[int, Record], stopped: str | None) -> Exploration:
         """The merged exploration; counts are sums. `stopped` says why parts without a result ended, if any did."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
-        parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
+        parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
         depth = first + max((part.depth for part in parts), default=0)

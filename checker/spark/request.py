@@ -1,15 +1,25 @@
-"""The user's request for a search on Spark.
-
-In:  nothing.
-Out: a `SparkRequest`.
-"""
+"""The user's request for a search on Spark, and the settings of its session. Importing it does not import Spark."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """The user's settings for a Spark session."""
+
+    master: str | None = None  # None: as in spark-submit or spark-defaults.conf, else every core of this machine
+    conf: tuple[tuple[str, str], ...] = ()
+    executor_memory: int | None = None  # bytes
+    driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
+    local_dir: Path | None = None  # for the scratch folder; None: the folder for temporary files
+    fault_dir: Path | None = None  # for the full texts of errors; None: the folder for temporary files
+    seconds_to_start: float = 60.0  # the longest wait for a first executor
+    patience: float = 60.0  # seconds without any executor, after which it counts as lost
+
 
 ENGINE = "spark"
 

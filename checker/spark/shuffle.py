@@ -1,20 +1,91 @@
-"""The sending side of the shuffle: sorts states by shard, and packs them into Arrow batches of moderate size.
+"""The shuffle: sends packed states to the shards of a search, as bytes, and takes them in there.
 
 In:  packed states, and columns with one number per state.
-Out: (shard, Arrow batch) pairs, for Spark to move.
+Out: blobs, each an Arrow batch (record batch) in Arrow's streaming format, by shard, for Spark to move to the partition
+     with that number; from blobs, the arrays again, or a visited set with each of their states once. No Python object
+     is created per state. An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark import RDD
 
-from isrcheck.checker.explicit.shards import Lane
-from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.spark.blobs import pack
+from isrcheck.checker.explicit.threads import Lane
+from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
+
+PARENT, STEP = "parent", "step"
+"""Columns of a batch: the number of a state's predecessor in its level, and the number of the step from there."""
+
+STATE = "state"
+"""The column of packed states: 8 bytes per word, little-endian, in the order of checker/compile/layout.py."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A decoded Arrow batch: a flat array of states, `words` words each; columns with one number per state;
+    metadata."""
+
+    words: int
+    states: NDArray[np.uint64]
+    columns: Mapping[str, NDArray[Any]]
+    about: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return len(self.states) // self.words
+
+
+def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[Any]], **about: int) -> bytes:
+    """Encode a flat array of states, `words` words each, and other columns as bytes; `about` becomes the metadata."""
+    count = len(states) // words
+    flat = np.ascontiguousarray(states).view(np.uint8)
+    fields = [pa.field(STATE, pa.binary(8 * words))]
+    arrays = [pa.Array.from_buffers(pa.binary(8 * words), count, [None, pa.py_buffer(flat)])]
+    for name, column in columns.items():
+        # Raw buffers: `pa.array` would import pandas, if that is installed.
+        kind = pa.from_numpy_dtype(column.dtype)
+        arrays.append(pa.Array.from_buffers(kind, count, [None, pa.py_buffer(np.ascontiguousarray(column))]))
+        fields.append(pa.field(name, kind))
+    schema = pa.schema(fields, {name: str(value) for name, value in about.items()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def unpack(blob: bytes) -> Blob:
+    """Decode an Arrow batch; its arrays are read-only."""
+    with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
+        batch = reader.read_next_batch()
+    about = {name.decode(): int(value) for name, value in (batch.schema.metadata or {}).items()}
+    packed = batch.column(STATE)
+    words = packed.type.byte_width // 8
+    states = np.frombuffer(packed.buffers()[1], np.uint64, batch.num_rows * words, 8 * words * packed.offset)
+    columns = {name: _numbers(batch.column(name)) for name in batch.schema.names if name != STATE}
+    return Blob(words, states, columns, about)
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    kind = column.type.to_pandas_dtype()
+    return np.frombuffer(column.buffers()[1], kind, len(column), np.dtype(kind).itemsize * column.offset)
+
+
+Pairs = RDD[tuple[int, bytes]]
+
+
+def partitioned(pairs: Pairs, shards: int) -> Pairs:
+    """Move each Arrow batch to its partition. RDDs partitioned alike can be combined without a further shuffle."""
+    return pairs.partitionBy(shards, int)
+
 
 TASK_BYTES = 1 << 26
 """The most bytes that the unfinished Arrow batches of a task may take."""
@@ -22,7 +93,7 @@ TASK_BYTES = 1 << 26
 MOST_BLOB = 1 << 22
 LEAST_BLOB = 1 << 14
 ROOM = 1 << 15
-"""How many states are routed at a time by default."""
+"""How many states are routed, or taken in, at a time by default."""
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -81,3 +152,24 @@ class ShuffleWriter:
         self.waiting[shard], self.bytes[shard] = [], 0
         self.sent[shard] += 1
         return shard, blob
+
+
+class ShardIntake:
+    """Inserts Arrow batches into a visited set, with predecessors and steps if the batches have them."""
+
+    def __init__(self, visited: VisitedSet) -> None:
+        self.visited = visited
+        self.batch = Batch.of(ROOM, visited.words)
+        self.batch.parents[:] = 0
+        self.batch.steps[:] = 0
+
+    def take(self, blob: Blob) -> None:
+        """Insert the states of an Arrow batch, in order. Raises Full if the memory limit is reached."""
+        words, batch = self.visited.words, self.batch
+        for low in range(0, blob.size, ROOM):
+            size = min(ROOM, blob.size - low)
+            batch.states[: size * words] = blob.states[low * words : (low + size) * words]
+            if PARENT in blob.columns:
+                batch.parents[:size] = blob.columns[PARENT][low : low + size]
+                batch.steps[:size] = blob.columns[STEP][low : low + size].astype(np.uint32)
+            self.visited.add(batch, size)

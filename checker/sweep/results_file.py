@@ -23,10 +23,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.resources.cache import engine_digest
 from isrcheck.checker.results.exploration import PlainData as PlainData
 from isrcheck.checker.sweep.searches import Case, Sweep
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 CURE = "move it away, or give another folder with --out DIR"
 

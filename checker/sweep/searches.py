@@ -5,7 +5,7 @@ Out: a `Sweep`: each combination with its instance of the model, or with the rea
      to search, and for each the result of its search as plain data, from which the `Exploration` can be rebuilt.
 
 A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
-by another entry (checker/kafka_config/modelled.py); or `protocol`. A value that is invalid by itself is bad input;
+by another entry (checker/cluster/settings.py); or `protocol`. A value that is invalid by itself is bad input;
 a combination of contradictory values becomes a row of the table with the reason.
 """
 
@@ -18,27 +18,24 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import values_of
+from isrcheck.checker.cluster.property_files import READERS
+from isrcheck.checker.cluster.settings import MODELLED
+from isrcheck.checker.command.forms import SWEPT
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.kafka_config.modelled import MODELLED
-from isrcheck.checker.kafka_settings.cluster_settings import READERS
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
 from isrcheck.checker.results.exploration import Exploration, PlainData, plain_data_of
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.results.verdict import Verdict, verdicts
 from isrcheck.checker.running.session import begin, enumerate_initial_states
-from isrcheck.checker.sweep.command import SWEPT
+from isrcheck.commands.settings import entry_of, model_of, protocol_of, swaps_of, values_of
 from isrcheck.models.language.model import Instance, Model, parse, refuse_out_of_range, spell
-from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
+from isrcheck.models.messages import ModelError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from isrcheck.checker.spark.runtime.session import Session
+    from isrcheck.checker.spark.session import Session
 
 MOST_ROWS = 10_000
 """The most combinations of a sweep, because nobody reads a longer table."""
@@ -92,11 +89,11 @@ class Sweep:
 
 def read_sweep(options: Options) -> Sweep:
     """Read the keys and values of `--vary`, and build every combination. Raises UsageError."""
-    assert options.target is not None
-    model, named = model_of(options)
-    given, swaps = values_of(model, options), swaps_of(options)
+    assert options.model.target is not None
+    model, named = model_of(options.model)
+    given, swaps = values_of(model, options.model), swaps_of(options.model)
     axes = tuple(_axis(model, text) for text in options.own["vary"])
-    protocol = protocol_of(options, named)
+    protocol = protocol_of(options.model, named)
     _refuse_twice(axes, given, protocol)
     count = prod(len(axis.values) for axis in axes)
     if count > MOST_ROWS:
@@ -116,7 +113,7 @@ def read_sweep(options: Options) -> Sweep:
             rows.append(Combination(varied, None, str(error)))
     if all(row.instance is None for row in rows):
         raise UsageError(refused_throughout(rows[0].refusal))
-    return Sweep(options.target, model, axes, tuple(rows))
+    return Sweep(options.model.target, model, axes, tuple(rows))
 
 
 def refused_throughout(why: str) -> str:
@@ -231,7 +228,7 @@ def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]
         answers[position] = first.setdefault(system, position)
         if answers[position] == position:
             subject = InstanceSpecification.of(instance)
-            cases.append(Case(position, row.name, sweep.target, subject, options.count_all, options.limits))
+            cases.append(Case(position, row.name, sweep.target, subject, options.search.count_all, options.limits))
     return cases, answers
 
 
@@ -312,9 +309,7 @@ def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, bud
     """Return a function that runs cases on executors. The time limit of a case is the time that remains when the case
     begins; `total` includes the cases that an earlier run has finished. The function raises SparkLostError if the
     connection to Spark is lost."""
-    from isrcheck.checker.spark.runtime.environment_check import require_same  # here because they need Spark's packages
-    from isrcheck.checker.spark.runtime.task_memory import task_memory
-    from isrcheck.checker.spark.runtime.tasks import results_of
+    from isrcheck.checker.spark.tasks import require_same, results_of, task_memory
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, PlainData]]:
         require_same(session)

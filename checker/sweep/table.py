@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Spent
 from isrcheck.checker.results.exploration import PlainData, exploration_of
 from isrcheck.checker.results.instance_facts import (
     command_of,
@@ -43,11 +43,9 @@ from isrcheck.checker.sweep.searches import (
     run_cases_on_spark,
     words_of,
 )
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Property
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
+from isrcheck.models.messages import UsageError, escaped
 
 WIDTH = 120
 """The greatest width of a table, in characters. A wider table is split; each part begins with the varied values."""
@@ -151,26 +149,26 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     sweep = read_sweep(options)
     cases, answers = cases_of(sweep, options)
     tables = None
-    if options.tables is not None:
+    if options.output.tables is not None:
         from isrcheck.checker.tables.write import Tables  # imported here because few commands write tables
 
-        tables = Tables(options.tables)
-    results = ResultsFile(options.out, described(sweep, cases), frozenset(case.position for case in cases))
+        tables = Tables(options.output.tables)
+    results = ResultsFile(options.output.folder, described(sweep, cases), frozenset(case.position for case in cases))
     if results.done:
         print(
             f"resuming from {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
             file=sys.stderr,
         )
-    progress, traces = ProgressLine(title(sweep.instances[0])), TraceWriter(options.out)
+    progress, traces = ProgressLine(title(sweep.instances[0])), TraceWriter(options.output.folder)
 
     def searched(run_cases: RunCases) -> SweepTable:
         return search(sweep, cases, answers, run_cases, results, traces, session.budget)
 
     try:
-        if options.engine == "spark":
-            from isrcheck.checker.spark.runtime.session import spark_session  # needs Spark's packages
+        if options.search.engine == "spark":
+            from isrcheck.checker.spark.session import spark_session
 
-            with spark_session(options.spark.session, progress.announce) as spark:
+            with spark_session(options.search.spark.session, progress.announce) as spark:
                 found = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
         else:
             found = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
@@ -183,7 +181,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     return CommandResult(
         text(found),
         as_objects(found),
-        exit_code(found.word, strict=options.strict, found=found.verdicts),
+        exit_code(found.word, strict=options.output.strict, found=found.verdicts),
         traces.failure or results.failure or (tables.failure if tables else ""),
         found.stopped or (tables is not None and tables.is_interrupted),
         found,

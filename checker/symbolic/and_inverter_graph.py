@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, FormulaBudget
+from isrcheck.checker.resources.limits import STEPS_BETWEEN_LOOKS, FormulaBudget
 
 TRUE, FALSE = 1, -1
 

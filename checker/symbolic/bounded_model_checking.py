@@ -4,9 +4,9 @@ In:  an `Instance`, and limits.
 Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
      the shortest ones: the first by initial state, then by steps.
 
-The transition relation and the meaning of depth are those of checker/explicit/search.py: a property of states is judged
-in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what the
-other reads or writes; of their two orders only the order of the model is considered, as on the least path.
+The transition relation and the meaning of depth are those of checker/explicit/explore.py: a property of states is
+judged in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what
+the other reads or writes; of their two orders only the order of the model is considered, as on the least path.
 
 A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
 from the depth of the first such step on, so that it costs nothing for other models. As in the explorer, a state without
@@ -20,19 +20,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import FormulaBudget, Limits, UndecidedError
 from isrcheck.checker.results.exploration import BmcResult, Finding, Findings, StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
+from isrcheck.checker.symbolic.evaluator import Value
+from isrcheck.checker.symbolic.finite_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
-from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.checker.symbolic.unrolling import Unrolling
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
+from isrcheck.traces.format.trace import error_in_step, path_of, possible_steps
 
 WALKS = 5
 """How many random walks look for a path of the next length, before Z3 does."""
@@ -95,11 +92,7 @@ class _BoundedModelChecker:
     """One run of bounded model checking, depth by depth."""
 
     def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        only: Sequence[str],
-        report: Callable[[int, float, int], None],
+        self, instance: Instance, limits: Limits, only: Sequence[str], report: Callable[[int, float, int], None]
     ) -> None:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
@@ -316,18 +309,13 @@ class _BoundedModelChecker:
     def _hard(self, demanded: int) -> Values | None:
         """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return values
+        return values if answer.is_yes else None
 
     def _easy(self, *demanded: int) -> Values | None:
         """An assignment in which all literals are true, or None; for easy queries. Raises UndecidedError."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
-        answer = self.solver.check(*demanded)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return self.solver.values() if answer is Answer.YES else None
+        return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
     def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> StepPath:
         """The least path to a goal, choosing at each position the first possible initial state or step.

@@ -3,7 +3,7 @@
 In:  integers, and `LinearInteger`: sums of variables and a constant.
 Out: the same types; comparisons are variables of the and-inverter graph, each of which represents a formula.
 
-The interface is that of checker/symbolic/one_hot_integers.py, so that checker/symbolic/evaluator.py works with either.
+The interface is that of checker/symbolic/finite_integers.py, so that checker/symbolic/evaluator.py works with either.
 A choice between two numbers is a new variable with a definition; Z3 gets the definitions of the variables that occur in
 a query.
 """

@@ -1,8 +1,5 @@
 """Z3 as a satisfiability solver for literals of an and-inverter graph.
 
-In:  an `AndInverterGraph`, and literals that must be true.
-Out: an `Answer`, and for YES the values of literals.
-
 There are two ways to ask, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as clauses,
 which Z3 simplifies first; this pays for the hard queries of bounded model checking. `Solver` is incremental and keeps
 what it has learned; this pays for many easy queries about one step.
@@ -20,7 +17,7 @@ from functools import cache
 
 import z3
 
-from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, Answer, Interrupts, Memory, UndecidedError
+from isrcheck.checker.resources.limits import STEPS_BETWEEN_LOOKS, Answer, Interrupts, Memory, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 
@@ -204,10 +201,7 @@ class Solver:
     """
 
     def __init__(
-        self,
-        circuit: AndInverterGraph,
-        deadline: float = float("inf"),
-        arithmetic: LinearArithmetic | None = None,
+        self, circuit: AndInverterGraph, deadline: float = float("inf"), arithmetic: LinearArithmetic | None = None
     ) -> None:
         self.circuit = circuit
         self.deadline = deadline

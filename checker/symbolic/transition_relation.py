@@ -1,24 +1,32 @@
 """The transition relation of an instance as Boolean formulas: one state, every step from it, and all properties.
 
-In:  an `Instance`.
+In:  an `Instance` whose initial states are enumerated.
 Out: a `TransitionRelation` over the variables of one state and of the choice of a step. It is built once, and then
-     either instantiated for every depth (checker/symbolic/unrolling.py) or queried about a single transition
-     (checker/proofs/induction.py).
+     either instantiated for every depth (`Unrolling`: the literals of the properties, and the path of a satisfying
+     assignment) or queried about a single transition (checker/proofs/induction.py). The choice of an initial state.
+
+State d+1 of an unrolling is the symbolic image of state d; only the step selectors are variables. Therefore the values
+of initial states, and steps that cannot be enabled yet, are propagated as constants.
+
+An initial state that the model yields has a variable of its own. The functions that make initial states of the default
+state (generators) are read by the evaluator instead, each of their parameters as one symbolic value. So the formula is
+as large for a million such states as for one. The enumeration has found that no generator leaves a declared range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from isrcheck.checker.resources.formula_budget import FormulaBudget
+from isrcheck.checker.resources.limits import FormulaBudget
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.checker.symbolic.binary_integers import FiniteArithmetic
-from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.checker.symbolic.evaluator import Evaluator, Value, as_truth, plain_state
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Property, Step
+from isrcheck.models.language.states import Enumeration
 
 
 @dataclass(frozen=True)
@@ -187,3 +195,218 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
             else:
                 cells.append(arithmetic.number(place.low, place.high))
     return cells
+
+
+Holds = Callable[[int], bool]
+"""Whether a literal is true in an assignment."""
+
+Options = Sequence[int]
+"""Literals of which exactly one is true."""
+
+
+@dataclass(frozen=True)
+class InitialChoice:
+    """The chosen initial state: its cells, and the condition that exactly one state is chosen.
+
+    `places` are decisions, one after the other: of two states, the one with the smaller number is that with the smaller
+    option at the first place at which they differ. `number` gives the number of the state in an assignment.
+    """
+
+    cells: Sequence[Value]
+    condition: int
+    places: Sequence[Options]
+    number: Callable[[Holds], int]
+
+
+def initial_choice(instance: Instance, evaluator: Evaluator) -> InitialChoice:
+    """The choice among all initial states. Raises ModelError, as their enumeration does."""
+    states = instance.initial_states
+    if instance.model.generators and len(states) > 1:
+        return _Generated(instance, evaluator).choice()
+    if len(states) == 1:
+        return InitialChoice(plain_state(instance, states[0]), TRUE, [[TRUE]], lambda holds: 0)
+    return _yielded(instance, evaluator)
+
+
+def _yielded(instance: Instance, evaluator: Evaluator) -> InitialChoice:
+    circuit = evaluator.circuit
+    states = [plain_state(instance, cells) for cells in instance.initial_states]
+    chosen = [circuit.variable() for _ in states]
+    cells = []
+    for column in zip(*states, strict=True):
+        sides: dict[tuple[type, Value], int] = {}
+        for literal, value in zip(chosen, column, strict=True):
+            circuit.budget.step()
+            key = type(value), value
+            sides[key] = circuit.either(sides.get(key, FALSE), literal)
+        cells.append(evaluator.one_of([(literal, value) for (_, value), literal in sides.items()]))
+    return InitialChoice(
+        cells,
+        circuit.exactly_one(chosen),
+        [chosen],
+        lambda holds: next(i for i, one in enumerate(chosen) if holds(one)),
+    )
+
+
+class _Generated:
+    """The states that generators make: which one, and its arguments."""
+
+    def __init__(self, instance: Instance, evaluator: Evaluator) -> None:
+        self.instance = instance
+        self.evaluator = evaluator
+        self.circuit: AndInverterGraph = evaluator.circuit
+        self.default = plain_state(instance, Enumeration(instance.model.place_of, instance.layouts).default())
+
+    def choice(self) -> InitialChoice:
+        instance, circuit, evaluator = self.instance, self.circuit, self.evaluator
+        both, either = circuit.both, circuit.either
+        # Without an element for a parameter there is no combination of arguments.
+        used = [
+            (function, ranges)
+            for function, ranges in zip(instance.model.generators, instance.generator_ranges, strict=True)
+            if all(one.count for one in ranges)
+        ]
+        chosen = [circuit.variable() for _ in used] if len(used) > 1 else [TRUE]
+        condition, made, places = circuit.exactly_one(chosen), [], []
+        for selected, (function, ranges) in zip(chosen, used, strict=True):
+            arguments = [self._argument(one) for one in ranges]
+            enabled, error, cells = evaluator.act(self.default, function, [value for value, _, _ in arguments])
+            conditions = [condition, *(one for _, one, _ in arguments), either(-selected, both(enabled, -error))]
+            condition = circuit.all(conditions)
+            made.append((selected, cells))
+            places.append([options for _, _, decisions in arguments for options in decisions])
+        state = [evaluator.one_of([(one, cells[at]) for one, cells in made]) for at in range(instance.cells)]
+        within, _ = evaluator.conjunction(evaluator.ask(one, [state]) for one in instance.model.constraints)
+        decisions = [chosen, *self._together(chosen, places)]
+        return InitialChoice(state, both(condition, within), decisions, lambda holds: self._number(state, holds))
+
+    def _argument(self, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
+        """A symbolic argument, the condition that it has one value, and the decisions that order its values."""
+        circuit, arithmetic = self.circuit, self.evaluator.arithmetic
+        if choices.is_subset:
+            members = [circuit.variable() for _ in range(choices.elements)]
+            return tuple(map(Truth, members)), TRUE, [[-one, one] for one in reversed(members)]
+        number = arithmetic.number(0, choices.count - 1)
+        if isinstance(number, int):
+            return number, TRUE, []
+        if isinstance(number, BinaryInteger):
+            return number, arithmetic.has_one_value(number), [[-bit, bit] for bit in number.bits[-2::-1]]
+        options = [arithmetic.is_element(number, element) for element in range(choices.count)]
+        return number, arithmetic.has_one_value(number), [options]
+
+    def _together(self, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
+        """The decisions of all generators as one sequence; a generator with fewer of them takes the first option."""
+        circuit = self.circuit
+        for column in zip_longest(*places, fillvalue=(TRUE,)):
+            yield [
+                circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
+                for row in zip_longest(*column, fillvalue=FALSE)
+            ]
+
+    def _number(self, state: Sequence[Value], holds: Holds) -> int:
+        """The number of the state with these cells in an assignment."""
+        arithmetic = self.evaluator.arithmetic
+        cells = [
+            holds(value.literal) if isinstance(value, Truth) else arithmetic.value(value, holds) for value in state
+        ]
+        return self.instance.initial_states.index(tuple(map(int, cells)))
+
+
+@dataclass(frozen=True)
+class UnrolledLevel:
+    """One depth: the state, the step selectors, the constraints on the taken step, and the literals of properties."""
+
+    state: Sequence[Value]
+    taken: Sequence[int]
+    one_step: int
+    error: int
+    stays: int
+    asked: dict[str, tuple[int, int, int]]
+
+
+class Unrolling:
+    """Paths that start in an initial state, or with `free` in any state."""
+
+    def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
+        self.relation = relation
+        self.circuit = relation.circuit
+        self.initial: InitialChoice | None = None
+        self.levels: list[UnrolledLevel] = []
+        self.roots = self._roots()
+        self.cone = self.circuit.cone(self.roots)
+        enabled = [one.enabled for one in relation.transitions]
+        self.guards = self.circuit.cone(enabled)
+        if not free:
+            self.initial = initial_choice(relation.instance, relation.evaluator)
+        self._extend(relation.before if self.initial is None else self.initial.cells)
+
+    def _roots(self) -> list[int]:
+        relation = self.relation
+        roots = [relation.one_step, relation.error, relation.stays]
+        for asked in relation.properties.values():
+            roots += [asked.holds, asked.permitted, asked.error]
+        for value in relation.after:
+            roots += relation.literals(value)
+        return roots
+
+    def begin(self) -> list[int]:
+        """Constraints on every path: it starts in exactly one state."""
+        return [self.relation.one_value if self.initial is None else self.initial.condition]
+
+    @property
+    def depth(self) -> int:
+        """The depth of the last state."""
+        return len(self.levels) - 1
+
+    def extend(self) -> None:
+        """Add the next state. Queries about it must require `one_step` of the level before."""
+        level = self.levels[-1]
+        images = self._images(level.state, level.taken)
+        self._extend([self.relation.replaced(value, images) for value in self.relation.after])
+
+    def _images(self, state: Sequence[Value], taken: Sequence[int]) -> Callable[[int], int]:
+        variables = [one.taken for one in self.relation.transitions]
+        found = self.circuit.replaced(self.cone, self.relation.ports(state) | dict(zip(variables, taken, strict=True)))
+        return lambda literal: found[literal] if literal > 0 else -found[-literal]
+
+    def _extend(self, state: Sequence[Value]) -> None:
+        relation = self.relation
+        known = self.circuit.replaced(self.guards, relation.ports(state))
+        taken = []
+        for one in relation.transitions:
+            enabled = known[one.enabled] if one.enabled > 0 else -known[-one.enabled]
+            taken.append(FALSE if enabled == FALSE else self.circuit.variable())
+        image = self._images(state, taken)
+        asked = {
+            name: (image(one.holds), image(one.permitted), image(one.error))
+            for name, one in relation.properties.items()
+        }
+        self.levels.append(
+            UnrolledLevel(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
+        )
+
+    def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
+        """A property at a depth: (holds, its failure is permitted, its evaluation leaves a declared range).
+
+        A property of transitions is evaluated on the transition that ends at this depth.
+        """
+        return self.levels[depth - prop.of_steps].asked[prop.name]
+
+    def differ(self, one: int, other: int) -> int:
+        """Whether the states at two depths are different."""
+        same = self.relation.evaluator.compare
+        cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
+        return -self.circuit.all(same("==", a, b) for a, b in cells)
+
+    def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
+        """The path of a satisfying assignment, in which `holds` gives the value of a literal."""
+        initial = 0 if self.initial is None else self.initial.number(holds)
+        steps = []
+        for level in self.levels[:depth]:
+            step = next(
+                one.step.number
+                for one, literal in zip(self.relation.transitions, level.taken, strict=True)
+                if holds(literal)
+            )
+            steps.append(step)
+        return StepPath(initial, tuple(steps))

@@ -18,23 +18,20 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernel, Kernels
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.reached import Reached
-from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.explore import Reached, Search
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.run import Run, as_object
-from isrcheck.checker.spark.runtime.java import INSTALL
+from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.erring import possible_steps
-from isrcheck.traces.format.output import DRAFT, draft_in, write_through
-from isrcheck.traces.format.spelling import spelled_at
+from isrcheck.traces.format.files import DRAFT, draft_in, write_through
+from isrcheck.traces.format.trace import possible_steps, spelled_at
 
 SUFFIX = ".parquet"
 CURE = "move it away, or give another folder with --tables DIR"

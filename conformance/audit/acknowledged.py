@@ -20,7 +20,7 @@ from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, only, parsed
 from isrcheck.conformance.kafka_format.log_folder import FileError, opened
 from isrcheck.conformance.kafka_format.record_batches import Batch, BatchError
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 LONGEST_LINE = 1 << 20
 MOST_RECORDS = 1_000_000

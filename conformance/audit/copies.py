@@ -40,7 +40,7 @@ from isrcheck.conformance.kafka_format.record_batches import (
     batches_of,
     records_of,
 )
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 Value = TypeVar("Value")
 

@@ -17,7 +17,7 @@ from isrcheck.conformance.audit.copies import Copy, CopyLog
 from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names, worst_first
 from isrcheck.conformance.audit.own_checks import SnapshotCheck, check_checkpoints, check_leader_epochs
 from isrcheck.conformance.kafka_format.record_batches import READ, Batch
-from isrcheck.models.messages.printable import escaped
+from isrcheck.models.messages import escaped
 
 MOST_FINDINGS = 50
 """The most findings of a kind that differing copies of a partition make."""

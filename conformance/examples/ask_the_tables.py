@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.checker.spark.runtime.session import spark_session
-from isrcheck.checker.spark.runtime.spark_options import SparkOptions
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.checker.spark.request import SparkOptions
+from isrcheck.checker.spark.session import spark_session
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

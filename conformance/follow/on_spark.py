@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.spark.runtime.environment_check import require_same
-from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
+from isrcheck.checker.spark.session import Session
+from isrcheck.checker.spark.tasks import TaskStatistics, require_same, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.conformance.follow.wire.convert import wire_observations
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MOST_BYTES = 64 << 20
 """The largest log that is sent, in bytes: a task holds all of it in memory, and is limited to 128 MiB by Spark."""
@@ -48,10 +47,10 @@ def follow_on_spark(
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
-        _follow_load(session, parcels, request, statistics, take, look)
+        follow_load(session, parcels, request, statistics, take, look)
 
 
-def _follow_load(
+def follow_load(
     session: Session,
     parcels: Sequence[Parcel],
     request: FollowRequest,
@@ -61,7 +60,7 @@ def _follow_load(
 ) -> None:
     def take_all() -> None:
         for number, record in sorted(values_of(statistics).items()):
-            take(number, _found_of(record))
+            take(number, verdict_of(record))
 
     def take_and_look() -> None:
         take_all()
@@ -122,13 +121,13 @@ def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) 
         found = follow_one(Path(name), request, objects=pairs)
     else:
         found = follow_one(Path(name), request, content)
-    statistics.add({number: _record_of(found)})
+    statistics.add({number: record_of(found)})
 
 
-def _record_of(found: LogVerdict) -> dict[str, object]:
+def record_of(found: LogVerdict) -> dict[str, object]:
     """A verdict as executors return it: a dict of texts, lists of texts, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 
-def _found_of(record: dict[str, Any]) -> LogVerdict:
+def verdict_of(record: dict[str, Any]) -> LogVerdict:
     return LogVerdict(**{**record, "word": Word(record["word"])})

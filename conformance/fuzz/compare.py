@@ -16,20 +16,17 @@ from typing import Any
 import isrcheck
 from conformance.tests.support.compared.representation import representation_differs
 from conformance.tests.support.compared.symbolic import compare_all
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernel, Kernels
 from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
-from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.find import symmetry_of
-from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.checker.reductions.symmetry import Symmetry
+from isrcheck.checker.reductions.find import dead_cells, symmetry_of
+from isrcheck.checker.reductions.reduction import Reduction, Symmetry
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings, StepPath
-from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.checker.symbolic.finite_integers import MOST_VALUES as ONE_HOT
 from isrcheck.conformance.fuzz.collisions.permuted import permuted_differs
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
@@ -48,9 +45,9 @@ from isrcheck.conformance.fuzz.plain_search import (
 from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
 from isrcheck.conformance.fuzz.roles.bisimulation import alive, difference, random_states
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.run import Cells
 
 MOST_DEPTH = 12

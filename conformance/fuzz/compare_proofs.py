@@ -13,9 +13,9 @@ from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.results.proofs import Phase, Proof, Proofs
 from isrcheck.conformance.fuzz.plain_search import ERROR, PlainFinding, PlainProperty, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SECONDS = 1.0
 """The time limit of each phase of the prover; proofs that take longer are not compared."""

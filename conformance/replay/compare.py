@@ -13,12 +13,12 @@ from math import prod
 from typing import Any
 
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.models.language.declarations.layouts import FieldLayout
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.lanes.generic_lanes import full_state
 
 

@@ -39,7 +39,7 @@ from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 

@@ -18,9 +18,9 @@ from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.transactions.driver import LEARNS, TransactionsDriver, why_nobody_answers
 from isrcheck.models.language.model import Step
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.lanes.scene import listed
 
 DECIDED_BY: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], str | None]]] = {
     "transactions": (LEARNS, why_nobody_answers),

@@ -28,7 +28,7 @@ from isrcheck.conformance.cluster.network.messages import (
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
-from isrcheck.models.kafka.state import configuration
+from isrcheck.models.kafka.state import fields as configuration
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Fetch, Stop, TransactionState, Truncation
 from isrcheck.models.language import NONE

@@ -12,9 +12,8 @@ from runpy import run_path
 from typing import Any, Protocol
 
 from isrcheck.models.language.model import Step
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.readable import ReadableTrace
+from isrcheck.models.messages import UsageError
+from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):

@@ -22,7 +22,7 @@ from isrcheck.checker.running import session as searches
 
 if TYPE_CHECKING:
     from conformance.tests.support.spark import Cluster
-    from isrcheck.checker.spark.runtime.session import Session
+    from isrcheck.checker.spark.session import Session
 
 
 # How fast examples are generated says something about the machine, not about the program.

@@ -6,7 +6,7 @@ Out: nothing, or UsageError with the cure.
 
 from __future__ import annotations
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 def must_have_kio(command: str) -> None:

@@ -16,16 +16,9 @@ the client does after a sequence error follows TransactionManager.canRetry, bump
 Sender.completeBatch.
 """
 
-from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once.values import (
-    BatchState,
-    Partitioner,
-    Request,
-    Resend,
-    Retries,
-    Truth,
-    UnknownProducer,
-)
+from enum import IntEnum
+
+from isrcheck.models.client_settings import Acks, Spelled, Truth
 from isrcheck.models.language import (
     NONE,
     Domain,
@@ -33,6 +26,7 @@ from isrcheck.models.language import (
     between,
     bound,
     budget,
+    contradiction,
     field,
     initial,
     optional,
@@ -40,6 +34,89 @@ from isrcheck.models.language import (
     switch,
     terminal,
 )
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+class Retries(IntEnum):
+    """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
+
+    A finite number is left out: the batch then fails, and its sequence number is neither taken back nor unresolved.
+    """
+
+    NONE = 0
+    MOST = 1
+
+    @property
+    def spelling(self):
+        return "0" if self is Retries.NONE else "2147483647"
+
+
+class Partitioner(Spelled):
+    """How the partition of a batch is chosen, once for each call of send().
+
+    STICKY is the default for records without a key since 2.4: any partition, since the application does not control
+    when it changes (KIP-480, KIP-794). BY_KEY: any partition, but always the same for a record.
+    """
+
+    STICKY = 0
+    ROUND_ROBIN = 1
+    BY_KEY = 2
+
+
+class Resend(Spelled):
+    """Which records the application sends again: none, or those that it does not know to be delivered."""
+
+    NEVER = 0
+    UNKNOWN = 1
+
+
+class UnknownProducer(IntEnum):
+    """UNKNOWN_PID_POLICY: which sequence number a partition accepts from a producer that it does not know.
+
+    OUT_OF_ORDER (0.11): 0, else OUT_OF_ORDER_SEQUENCE_NUMBER; REJECT (1.0): 0, else UNKNOWN_PRODUCER_ID; ACCEPT (2.5,
+    KIP-360): any; ACCEPT_UNLESS_EMPTY (4.5, KAFKA-15591): any, but 0 in an empty log.
+    """
+
+    OUT_OF_ORDER = 0
+    REJECT = 1
+    ACCEPT = 2
+    ACCEPT_UNLESS_EMPTY = 3
+
+
+class BatchState(IntEnum):
+    """A batch, as the producer sees it: not sent yet, a request is under way, waiting to be sent again, or done.
+
+    DELIVERED: the callback reported success, or acks=0. FAILED: it reported a time-out or an error, or the producer
+    restarted, and the application does not know what became of the record. REFUSED: it reported a sequence error
+    (OutOfOrderSequenceException, or UnknownProducerIdException, which extends it).
+    """
+
+    NEW = 0
+    IN_FLIGHT = 1
+    WAITING = 2
+    DELIVERED = 3
+    FAILED = 4
+    REFUSED = 5
+
+
+class Request(IntEnum):
+    """The request of a batch: none, on its way, late, or answered with success or an error that is on its way back.
+
+    LATE: left behind on a connection that the producer has closed; it arrives late, or never, and requests of later
+    connections overtake it.
+    """
+
+    NONE = 0
+    ON_ITS_WAY = 1
+    LATE = 2
+    SUCCESS = 3
+    NOT_LEADER = 4
+    OUT_OF_ORDER_SEQUENCE = 5
+    UNKNOWN_PRODUCER_ID = 6
+
+
+# ---------------------------------------------------------------------------------------------- configuration and state
 
 
 class Configuration:
@@ -142,7 +219,7 @@ def up_to_budget(name):
 
 
 class State:
-    # Each partition: its log. What a leader knows of producers follows from it (producers.py), as far as the leader has
+    # Each partition: its log. What a leader knows of producers follows from it (see below), as far as the leader has
     # not forgotten it: nothing from before `forgotten_before`, and only the last batch of each producer from before
     # `reloaded_before`.
     log_record = field(Partition, Offset, values=optional(Record), initially=NONE)
@@ -223,3 +300,266 @@ def work_is_done(s):
     """Records, calls of send() and faults are numbered, so that every behaviour ends. What must be true at its end is a
     property of its own."""
     return True
+
+
+# --------------------------------------------------------------------------- configurations that Kafka's client refuses
+
+
+@contradiction
+def idempotence_without_acks_all(configuration):
+    """Kafka's client refuses to start: idempotence needs acks=all."""
+    return configuration.enable_idempotence == Truth.TRUE and configuration.acks != Acks.ALL
+
+
+@contradiction
+def idempotence_without_retries(configuration):
+    """Kafka's client refuses to start: idempotence needs retries."""
+    return configuration.enable_idempotence == Truth.TRUE and configuration.retries == Retries.NONE
+
+
+@contradiction
+def more_in_flight_than_remembered(configuration):
+    """Kafka's client refuses to start: idempotence allows as many requests in flight as batches are remembered."""
+    return (
+        configuration.enable_idempotence == Truth.TRUE
+        and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache
+    )
+
+
+# ------------------------------------------------------ what the producer knows of its batches, and how it numbers them
+
+
+def is_idempotent(s):
+    return s.enable_idempotence == Truth.TRUE
+
+
+def is_unfinished(s, batch):
+    """The producer has not reported the batch to the application yet."""
+    return s.batch_state[batch] == BatchState.IN_FLIGHT or s.batch_state[batch] == BatchState.WAITING
+
+
+def has_unfinished(s, partition):
+    """The producer keeps an unfinished batch of this partition, one with its current producer id."""
+    return any(
+        is_unfinished(s, b) and not has_old_id(s, b) and s.batch_partition[b] == partition for b in range(s.batches)
+    )
+
+
+def has_waiting(s, partition):
+    return any(s.batch_state[b] == BatchState.WAITING and s.batch_partition[b] == partition for b in range(s.batches))
+
+
+def in_flight(s, partition):
+    """How many requests are in flight on the connection to the leader of this partition."""
+    return sum(
+        1 for b in range(s.batches) if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
+    )
+
+
+def travels(s, batch):
+    """The request of a batch may still reach the broker."""
+    return s.request[batch] == Request.ON_ITS_WAY or s.request[batch] == Request.LATE
+
+
+def is_of_same_queue(s, one, other):
+    """Two batches of one session go to the same partition."""
+    return s.batch_partition[one] == s.batch_partition[other] and s.batch_session[one] == s.batch_session[other]
+
+
+def leave_behind(s, batch):
+    """The connection is closed: a request that is on its way is late, and an answer is lost."""
+    s.request[batch] = Request.LATE if travels(s, batch) else Request.NONE
+
+
+def has_old_id(s, batch):
+    """The producer has taken a new id since it numbered the batch. Nothing is known of such batches any more."""
+    return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id
+
+
+def after_error(s, batch):
+    """A batch is retried after an error, if `retries` allows it and the producer still has the batch's producer id;
+    otherwise, the callback reports OutOfOrderSequenceException. Kafka: Sender.canRetry, completeBatch."""
+    if s.retries == Retries.NONE:
+        return BatchState.FAILED
+    return BatchState.REFUSED if has_old_id(s, batch) else BatchState.WAITING
+
+
+def is_first_unfinished(s, batch):
+    """No earlier batch of this partition is unfinished."""
+    return not any(
+        is_unfinished(s, b) and s.batch_partition[b] == s.batch_partition[batch] for b in range(s.batches) if b < batch
+    )
+
+
+def was_sent_to(s, record, partition):
+    return any(s.batch_record[b] == record and s.batch_partition[b] == partition for b in range(s.batches))
+
+
+def is_delivered(s, record):
+    """The application was told that the record is delivered."""
+    return any(s.batch_record[b] == record and s.batch_state[b] == BatchState.DELIVERED for b in range(s.batches))
+
+
+def is_pending(s, record):
+    """The producer has not reported a batch of this record yet."""
+    return any(s.batch_record[b] == record and is_unfinished(s, b) for b in range(s.batches))
+
+
+def is_left_alone(s, record):
+    """The application does nothing more about a record that it has sent."""
+    return (
+        record < s.next_record
+        and not is_pending(s, record)
+        and (is_delivered(s, record) or s.application_resends == Resend.NEVER)
+    )
+
+
+def number_from_zero(s, partition):
+    """Number the unfinished batches of a partition from 0. Kafka: TransactionManager.startSequencesAtBeginning."""
+    s.next_sequence[partition] = 0
+    s.last_acked_sequence[partition] = NONE
+    for b in range(s.batches):
+        if is_unfinished(s, b) and s.batch_partition[b] == partition and not has_old_id(s, b):
+            s.batch_epoch[b] = s.producer_epoch
+            s.batch_sequence[b] = s.next_sequence[partition]
+            s.next_sequence[partition] += 1
+
+
+def forget_numbers(s):
+    """A new producer id: nothing is known of any partition."""
+    for partition in range(s.partitions):
+        s.partition_epoch[partition] = 0
+        s.next_sequence[partition] = 0
+        s.last_acked_sequence[partition] = NONE
+        s.unresolved_sequence[partition] = NONE
+
+
+def leave_gap(s, partition):
+    """There is a gap in the sequence that nothing can fill: a new epoch (KIP-360), or up to 2.4 a new producer id.
+
+    The new epoch renumbers the unfinished batches of this partition; those of the other partitions keep theirs. A new
+    producer id renumbers nothing. Kafka: bumpIdempotentProducerEpoch, resetProducerId.
+    """
+    s.epoch_bumps_left -= 1
+    if s.EPOCH_BUMP:
+        s.producer_epoch += 1
+        s.partition_epoch[partition] = s.producer_epoch
+        s.unresolved_sequence[partition] = NONE
+        number_from_zero(s, partition)
+    else:
+        s.producer_id += 1
+        forget_numbers(s)
+
+
+def close_up(s, batch):
+    """The sequence number of a batch is free again, in the same epoch: the next batch gets it, and those in flight move
+    down by one. Kafka up to 2.4: TransactionManager.adjustSequencesDueToFailedBatch.
+    """
+    partition = s.batch_partition[batch]
+    s.next_sequence[partition] -= 1
+    for b in range(s.batches):
+        if (
+            is_unfinished(s, b)
+            and s.batch_partition[b] == partition
+            and not has_old_id(s, b)
+            and s.batch_sequence[b] > s.batch_sequence[batch]
+        ):
+            s.batch_sequence[b] -= 1
+
+
+def can_be_overdue(s, batch):
+    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer numbers anew.
+
+    It is the earliest one of its partition: the time of later ones began later. Without idempotence, and with
+    KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
+    """
+    return (
+        s.OVERDUE_ERROR_RENUMBERS
+        and s.delivery_timeouts_left > 0
+        and is_idempotent(s)
+        and is_first_unfinished(s, batch)
+    )
+
+
+def leaves_gap(s, batch, is_sequence_error):
+    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: id)."""
+    return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
+
+
+def fail_overdue(s, batch, is_sequence_error):
+    """The producer handles an error, or a disconnect, after delivery.timeout.ms: the batch fails with that error.
+
+    Retries are left, so that the client takes the batch for one that no leader has written, which it does not know
+    (KAFKA-14397): it does not mark the sequence number as unresolved, and the other unfinished batches of the partition
+    get new numbers, since 2.5 in a new epoch. Kafka: Sender.canRetry, completeBatch, handleFailedBatch.
+    """
+    s.delivery_timeouts_left -= 1
+    s.batch_state[batch] = BatchState.REFUSED if is_sequence_error else BatchState.FAILED
+    if leaves_gap(s, batch, is_sequence_error):
+        leave_gap(s, s.batch_partition[batch])
+    elif not has_old_id(s, batch):
+        close_up(s, batch)
+
+
+# -------------------------------------------------------------------------------------------------- what a leader knows
+#
+# What the leader of a partition knows of producers (ProducerStateManager): it follows from the log.
+#
+# An entry for each producer id: its last epoch and sequence number, and its last batches, as many as
+# `idempotent_cache`. Everything before `forgotten_before` is forgotten. A leader that has loaded a snapshot knows only
+# the last batch of each producer from before `reloaded_before`.
+
+
+def last_offset_of(s, partition, producer_id):
+    """The offset of the last batch of a producer that the leader knows of, or NONE."""
+    last = NONE
+    for offset in range(s.log_size):
+        if offset >= s.forgotten_before[partition] and s.log_producer_id[partition][offset] == producer_id:
+            last = offset
+    return last
+
+
+def later_batches(s, partition, offset):
+    """How many batches of the same producer follow in the log."""
+    return sum(
+        1
+        for later in range(s.log_size)
+        if later > offset and s.log_producer_id[partition][later] == s.log_producer_id[partition][offset]
+    )
+
+
+def is_remembered(s, partition, offset):
+    """The entry at this offset is among the last batches of its producer that the leader remembers."""
+    return (
+        offset >= s.forgotten_before[partition]
+        and later_batches(s, partition, offset) < s.idempotent_cache
+        and not any(
+            s.log_producer_id[partition][later] == s.log_producer_id[partition][offset]
+            for later in range(s.log_size)
+            if offset < later < s.reloaded_before[partition]
+        )
+        and not any(
+            s.log_producer_id[partition][later] == s.log_producer_id[partition][offset]
+            and s.log_epoch[partition][later] != s.log_epoch[partition][offset]
+            for later in range(s.log_size)
+            if later > offset
+        )
+    )
+
+
+def is_duplicate(s, partition, producer_id, epoch, sequence):
+    """The leader remembers a batch with these numbers. Kafka: ProducerStateEntry.findDuplicateBatch."""
+    return any(
+        is_remembered(s, partition, offset)
+        and s.log_producer_id[partition][offset] == producer_id
+        and s.log_epoch[partition][offset] == epoch
+        and s.log_sequence[partition][offset] == sequence
+        for offset in range(s.log_size)
+    )
+
+
+def follows_last(s, partition, last, epoch, sequence):
+    """The sequence number is the next one after the batch at offset `last`, or 0 in a new epoch."""
+    return (epoch == s.log_epoch[partition][last] and sequence == s.log_sequence[partition][last] + 1) or (
+        epoch > s.log_epoch[partition][last] and sequence == 0
+    )

@@ -1,21 +1,4 @@
-"""Kafka's replication of one partition, in several generations: `MODEL`.
+"""Kafka's replication of one partition, in several generations: generations.py has its `MODEL`.
 
-generations.py builds the model, when it is first named: whoever needs only the values of its switches, or the
-library of known failures, does without it.
+Whoever needs only the values of its switches, or the library of known failures, does without that module.
 """
-
-from __future__ import annotations
-
-import importlib
-
-TYPE_CHECKING = False  # typing takes a while to import
-if TYPE_CHECKING:
-    from typing import Any
-
-BUILT = ("MODEL", "STAND_INS")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in BUILT:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.generations"), name)

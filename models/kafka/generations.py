@@ -4,35 +4,19 @@ A generation is data: the modules that hold its actions, and values of switches.
 switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
 """
 
+from isrcheck.models.kafka import lemmas, promises
 from isrcheck.models.kafka.actions import (
     alter_partition,
     bounces,
-    controller,
-    diverging,
+    clients,
     faults,
     follower,
+    kraft,
     leader,
-    metadata,
     reconciliation,
-    timing,
+    zookeeper,
 )
-from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
-from isrcheck.models.kafka.actions.clients import consumer, idempotent_producer, producer, transactions
-from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
-from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import late_fetch, operators, reassignment, split_fetch
-from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
-from isrcheck.models.kafka.properties import (
-    goals,
-    lemmas,
-    lemmas_commit,
-    lemmas_log,
-    lemmas_offsets,
-    lemmas_records,
-    promises,
-    reading,
-)
-from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.values import (
     BrokerStateCheck,
     Controller,
@@ -47,17 +31,15 @@ from isrcheck.models.kafka.state.values import (
 )
 from isrcheck.models.language.model import assemble
 
-PARTITION = [producer, idempotent_producer, transactions, consumer, leader, timing]
-ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
-CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
+PARTITION = [clients, leader]
+CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, zookeeper, bounces, faults]
 """Up to 2.4: the leader writes the ISR of record itself."""
 
-ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
+ALTER_ISR = [*PARTITION, follower, zookeeper, faults, alter_partition]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, operators, late_fetch, split_fetch]
-KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
-"""Since 3.3: brokers are fenced, and read a log of metadata records."""
+KRAFT = [*PARTITION, follower, faults, alter_partition, kraft]
+"""Since 3.3: brokers are fenced, read a log of metadata records, and restart in another way than in `faults`."""
 
 GENERATION_0_11 = {
     "TRUNC": Truncation.KIP101,
@@ -160,19 +142,7 @@ GENERATIONS = {
 
 MODEL = assemble(
     "kafka",
-    [
-        fields,
-        clusters,
-        contradictions,
-        promises,
-        reading,
-        goals,
-        lemmas_offsets,
-        lemmas,
-        lemmas_records,
-        lemmas_log,
-        lemmas_commit,
-    ],
+    [fields, promises, lemmas],
     GENERATIONS,
     STAND_INS,
 )

@@ -16,22 +16,20 @@ from dataclasses import replace
 
 from isrcheck.models.kafka.actions import before_3_1
 from isrcheck.models.kafka.actions.alter_partition import diverges
-from isrcheck.models.kafka.state import clusters, contradictions, fields
-from isrcheck.models.kafka.state.broker.commit import has_enough_replicas
-from isrcheck.models.kafka.state.broker.epochs import latest_epoch
-from isrcheck.models.kafka.state.broker.log import holds_record
-from isrcheck.models.kafka.state.broker.proposals import is_pending
-from isrcheck.models.kafka.state.broker.record import is_assigned, may_change_leader, may_lose_member
-from isrcheck.models.kafka.state.broker.roles import (
+from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state.broker import (
     can_ask,
     clear_fetch,
     follows,
+    has_enough_replicas,
     is_controllers_leader,
+    is_pending,
     presumes_leadership,
 )
-from isrcheck.models.kafka.state.clients.readers import last_stable_offset, marker_of
-from isrcheck.models.kafka.state.configuration import alters_partitions
-from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.clients import last_stable_offset, marker_of
+from isrcheck.models.kafka.state.controller import is_assigned, may_change_leader, may_lose_member
+from isrcheck.models.kafka.state.fields import Replica, alters_partitions
+from isrcheck.models.kafka.state.log import holds_record, latest_epoch
 from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, ShrinkRule, Truncation
 from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
 from isrcheck.models.language.model import assemble
@@ -217,7 +215,7 @@ def _generations():
 MODEL = _without_losses(
     assemble(
         "kafka_liveness",
-        [fields, clusters, contradictions, sys.modules[__name__]],
+        [fields, sys.modules[__name__]],
         dict(_generations()),
         {
             name: says if name in ("2.7", "3.0") else says.replace("2.8 stands", "3.1 stands")

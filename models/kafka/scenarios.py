@@ -2,7 +2,7 @@
 the generations of `kafka`.
 
 A search that finds no loss says nothing if its bounds allow no acknowledged record, or no fault after it. Each scenario
-of an operator's question (checker/questions/scenarios.py) names the bounds in which
+of an operator's question (checker/answers/planning.py) names the bounds in which
 the states of this model have to be reachable. They are no part of the model `kafka`, because only the bounds of a
 scenario promise them.
 """
@@ -11,9 +11,9 @@ import importlib
 import sys
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka.state import clusters, contradictions, fields
-from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.clients.readers import is_read
+from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state.broker import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.clients import is_read
 from isrcheck.models.language import NONE, sometimes
 from isrcheck.models.language.model import assemble
 
@@ -153,7 +153,7 @@ def a_committed_record_is_still_read(s):
 
 MODEL = assemble(
     "kafka_scenarios",
-    [fields, clusters, contradictions, sys.modules[__name__]],
+    [fields, sys.modules[__name__]],
     generations.GENERATIONS,
     generations.STAND_INS,
 )

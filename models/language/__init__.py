@@ -1,8 +1,9 @@
 """The modelling language: exports all its names; docs/language.md explains each."""
 
-from isrcheck.models.language.declarations.declare import (
+from isrcheck.models.language.declarations import (
     NONE,
     Domain,
+    Flag,
     Queue,
     Record,
     Set,
@@ -12,7 +13,10 @@ from isrcheck.models.language.declarations.declare import (
     always_eventually,
     always_possible,
     always_step,
+    any_action,
     between,
+    bound,
+    budget,
     constraint,
     contradiction,
     eventually,
@@ -23,12 +27,12 @@ from isrcheck.models.language.declarations.declare import (
     lemma,
     optional,
     require,
+    setting,
     sometimes,
+    switch,
     terminal,
+    weak_fairness,
 )
-from isrcheck.models.language.declarations.entries import bound, budget, setting, switch
-from isrcheck.models.language.declarations.fairness import any_action, weak_fairness
-from isrcheck.models.language.declarations.values import Flag
 
 __all__ = [
     "NONE",

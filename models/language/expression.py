@@ -12,9 +12,9 @@ from enum import IntEnum
 from types import FunctionType
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import Domain, Kind, mark_of
+from isrcheck.models.language.declarations import Domain, Kind, mark_of
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading.function import Function, with_callees
+from isrcheck.models.language.reading.reader import Function, with_callees
 from isrcheck.models.language.reading.typed_expression import read_typed
 
 

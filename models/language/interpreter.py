@@ -1,7 +1,8 @@
 """What the representation means: the smallest engine, which evaluates routines on one state at a time.
 
 In:  an `Instance`, routines, and the cells of a state.
-Out: the value of a property, or the cells after a step; the value of an expression.
+Out: the value of a property, or the cells after a step; the value of an expression, or that the configuration does not
+     determine it.
 
 What a model means is defined by models/run.py, which calls its Python functions. The tests compare both on every model,
 and so check that the representation says what the functions say. Analyses use the interpreter for a single expression.
@@ -13,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, floordiv, ge, gt, le, lt, mod, mul, ne
 from typing import TypeAlias, assert_never
 
-from isrcheck.models.language.declarations.declare import Disabled
+from isrcheck.models.language.declarations import Disabled
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered_expression
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.language.starts import Meanings, State, parts_of
-from isrcheck.models.language.views.sets_and_queues import Members
+from isrcheck.models.language.states import Meanings, Members, State, parts_of
 
 SIGNS: Mapping[ir.Sign, Callable[[int, int], bool]] = {
     ir.Sign.EQUAL: eq,
@@ -249,3 +249,38 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
         return Interpreter(instance).call(routine, [cells, *arguments])
 
     return function
+
+
+# ------------------------------------------------------------------------------------ what the configuration determines
+
+
+class Determined:
+    """The expressions of one instance that its configuration determines."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._interpreter = Interpreter(instance)
+        self._numbers: dict[ir.Expression, int | None] = {}
+
+    def number(self, expression: ir.Expression) -> int | None:
+        """The value of an expression."""
+        if expression not in self._numbers:
+            try:
+                self._numbers[expression] = int(self._interpreter.value(expression))
+            except (UnknownVariableError, ZeroDivisionError):  # a division by 0 is in what is never evaluated
+                self._numbers[expression] = None
+        return self._numbers[expression]
+
+    def truth(self, condition: ir.Expression) -> bool | None:
+        """Whether a condition is true. A conjunction with a part that is always false is not, whatever its value."""
+        match condition:
+            case ir.Not(operand):
+                truth = self.truth(operand)
+                return None if truth is None else not truth
+            case ir.And(parts) | ir.Or(parts):
+                decisive = isinstance(condition, ir.Or)
+                truths = [self.truth(one) for one in parts]
+                if decisive in truths:
+                    return decisive
+                return None if None in truths else not decisive
+        number = self.number(condition)
+        return None if number is None else bool(number)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import floordiv, mul
 from typing import NoReturn, assert_never
 
-from isrcheck.models.language.declarations.declare import Domain
+from isrcheck.models.language.declarations import Domain
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import operands
-from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.language.ir.nodes import operands
+from isrcheck.models.messages import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
 """The range of computed numbers: less than that of the kernels' 64-bit arithmetic, so that nothing wraps around."""

@@ -22,12 +22,17 @@ from string import Formatter
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from isrcheck.models.language.declarations.declare import (
+from isrcheck.models.language.declarations import (
+    CELL_HIGH,
+    CELL_LOW,
     PROPERTIES,
     WHOLE,
     Contents,
+    DeclarationError,
     Disabled,
     Domain,
+    Entry,
+    Fairness,
     Field,
     Group,
     Kind,
@@ -37,34 +42,33 @@ from isrcheck.models.language.declarations.declare import (
     Record,
     Set,
     Subset,
-    mark_of,
-)
-from isrcheck.models.language.declarations.entries import Entry
-from isrcheck.models.language.declarations.fairness import Fairness, checked, checked_of_action, names_of
-from isrcheck.models.language.declarations.layouts import FieldLayout, spell_element, spell_member
-from isrcheck.models.language.intervals import Interval, Intervals
-from isrcheck.models.language.ir import digest
-from isrcheck.models.language.ir.nodes import Role, Size, Variable
-from isrcheck.models.language.ir.walking import visit
-from isrcheck.models.language.reading.function import Function, Vocabulary
-from isrcheck.models.language.reading.reader import Reader, is_of_the_language
-from isrcheck.models.language.reading.source_text import place_in, place_of, text_of
-from isrcheck.models.language.reading.sources import sources_of
-from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, State, Watch
-from isrcheck.models.language.text.plain import (
-    CELL_HIGH,
-    CELL_LOW,
-    DeclarationError,
+    always,
+    checked,
+    checked_of_action,
     declared_in,
+    mark_of,
+    names_of,
     number,
     shown,
     size_of,
 )
-from isrcheck.models.language.text.sealed import with_names
-from isrcheck.models.language.views.sets_and_queues import Members
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
-from isrcheck.models.messages.nearest import nearest
-from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.models.language.intervals import Interval, Intervals
+from isrcheck.models.language.ir import digest
+from isrcheck.models.language.ir.nodes import Role, Size, Variable, visit
+from isrcheck.models.language.reading.reader import Function, Reader, Vocabulary, is_of_the_language, with_names
+from isrcheck.models.language.reading.source import place_in, place_of, sources_of, text_of
+from isrcheck.models.language.states import (
+    Cells,
+    Enumeration,
+    FieldLayout,
+    InitialStates,
+    Members,
+    State,
+    Watch,
+    spell_element,
+    spell_member,
+)
+from isrcheck.models.messages import LanguageError, ModelError, UsageError, escaped, escaped_lines, nearest
 
 MOST_STEPS = 1 << 20
 """The largest number of different steps of a model under one configuration."""
@@ -79,7 +83,7 @@ CHANGES_OF_QUEUES = ("append", "popleft", "clear")
 """Names that a part of a record cannot have, because queues of records use them."""
 
 IMPLICIT_PROPERTIES = ("in_range", "deadlock")
-"""The names of the properties that every model has without declaring them (models/language/in_range.py)."""
+"""The names of the properties that every model has without declaring them (see the end of this file)."""
 
 
 # -------------------------------------------------------------------------------------------------------- configuration
@@ -1148,3 +1152,41 @@ class Instance:
             return
         with author_errors(self.model.path, "initial states"):
             yield from self.model.start(self.configuration)
+
+
+# -------------------------------------------------------------------------------------------------- implicit properties
+#
+# No value leaves its declared range, and no state is a deadlock. The functions are never called. An error of a step or
+# a property in a reachable state violates `in_range`. A state without a step violates `deadlock`, unless the model says
+# that it may end there; a step that leaves a declared range, and a step to the same state, count as steps.
+# models/run.py defines both.
+
+
+@always
+def in_range(s: Any) -> bool:  # noqa: ARG001 - never called
+    """No value or index leaves its declared range.
+
+    No step writes a value outside the range of its field, or uses an index outside a field or a subset; and no
+    property, evaluated in a reachable state or transition, uses such an index.
+    """
+    return True
+
+
+@always
+def deadlock(s: Any) -> bool:  # noqa: ARG001 - never called
+    """A state has a step, or the model declares that it may end there (`@terminal`)."""
+    return True
+
+
+def _implicit(function: Any) -> Property:
+    mark = mark_of(function)
+    assert mark is not None
+    reader = Reader(Vocabulary({}, {}, {}))
+    return Property(function.__name__, mark.kind, reader.read(function), None, None, mark.every_length)
+
+
+IN_RANGE = _implicit(in_range)
+"""No value leaves its declared range."""
+
+DEADLOCK = _implicit(deadlock)
+"""Only a state in which the model may end is without a step."""

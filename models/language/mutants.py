@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from isrcheck.models.language.interpreter import interpreted
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered
-from isrcheck.models.language.ir.walking import assignments, rewrite, visit
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.language.reading.spelling import respelled
+from isrcheck.models.language.ir.nodes import assignments, rewrite, visit
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.reading.source import respelled
 
 
 @dataclass(frozen=True, eq=False)

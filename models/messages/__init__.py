@@ -1,6 +1,56 @@
-"""Messages to the user: errors of one line each, and text that is safe to print.
+"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print.
 
 In:  text from any source.
 Out: error classes, and text without control characters.
-May import: nothing.
 """
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+class UsageError(Exception):
+    """Bad input: an unknown name, an impossible bound, a damaged file. Ends a command with exit code 2."""
+
+
+class LanguageError(UsageError):
+    """A function is not in the modelling language: the message starts with FILE:LINE and ends with a hint."""
+
+
+class ModelError(UsageError):
+    """A model breaks its own declarations: a value or an index is out of range, or an initial state is invalid."""
+
+
+# ---------------------------------------------------------------------------------------------------------------- names
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the cure for an unknown name: the most similar known name, or all known names if none is similar."""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.
+    if close and _without_digits(close[0]) != _without_digits(name):
+        return f"did you mean {close[0]}?"
+    return f"there are: {', '.join(names)}"
+
+
+def _without_digits(name: str) -> str:
+    return "".join(letter for letter in name if not letter.isdigit())
+
+
+# ------------------------------------------------------------------------------------------------------- printable text
+
+
+def escaped(text: str) -> str:
+    r"""Return the text with control characters as `\x1b`, and marks that change the writing direction as `\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in text)
+
+
+def escaped_lines(text: str) -> str:
+    """Return the text with escaped characters as in `escaped`, but keep its line breaks."""
+    return "\n".join(map(escaped, text.split("\n")))

@@ -12,10 +12,11 @@ import sys
 
 from isrcheck.models.language import always_eventually, leads_to, weak_fairness
 from isrcheck.models.language.model import assemble
-from isrcheck.models.quorum import elections, fields, outside, pull, push, start
-from isrcheck.models.quorum.fields import LeaderEpoch, Voter
+from isrcheck.models.quorum import actions, pull, push, state
 from isrcheck.models.quorum.promises import is_healthy
-from isrcheck.models.quorum.roles import (
+from isrcheck.models.quorum.state import (
+    LeaderEpoch,
+    Voter,
     can_reach,
     is_answered_by_majority,
     is_leader,
@@ -85,7 +86,7 @@ BOUNDS |= {"records": 1, "restarts": 0, "cuts": 2, "elections": 2}
 
 MODEL = assemble(
     "quorum_liveness",
-    [fields, start, elections, outside, sys.modules[__name__]],
+    [state, actions, sys.modules[__name__]],
     {
         "raft": (push, BOUNDS | {"log_size": 1}),
         "kraft": (pull, KRAFT_SWITCHES | BOUNDS | {"replicas": 3, "observers": 0}),

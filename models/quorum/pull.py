@@ -7,8 +7,10 @@ and does nothing else with its log.
 
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import append_entry, cut_log
-from isrcheck.models.quorum.fields import Replica, Voter
-from isrcheck.models.quorum.roles import (
+from isrcheck.models.quorum.state import (
+    Replica,
+    Role,
+    Voter,
     become_follower,
     can_reach,
     commit,
@@ -17,7 +19,6 @@ from isrcheck.models.quorum.roles import (
     is_leader,
     last_epoch,
 )
-from isrcheck.models.quorum.values import Role
 
 
 def end_offset_for_epoch(s, r, epoch):

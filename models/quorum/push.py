@@ -1,12 +1,11 @@
 """Raft: the leader pushes entries to its followers, and learns from each answer how far they agree.
 
-AppendEntries and its answer are one step, with one entry. That nothing is left out by that: see elections.py.
+AppendEntries and its answer are one step, with one entry. That nothing is left out by that: see actions.py.
 """
 
 from isrcheck.models.language import action, require
 from isrcheck.models.log import append_entry, cut_log, same_entry
-from isrcheck.models.quorum.fields import Replica, Voter
-from isrcheck.models.quorum.roles import can_reach, commit, committed_end_offset, follows, is_leader
+from isrcheck.models.quorum.state import Replica, Voter, can_reach, commit, committed_end_offset, follows, is_leader
 
 
 def common_end_offset(s, a, b):

@@ -4,7 +4,7 @@ A variant is data: how entries travel, and values of switches. docs/quorum.md ex
 """
 
 from isrcheck.models.language.model import assemble
-from isrcheck.models.quorum import elections, fields, goals, outside, promises, pull, push, start
+from isrcheck.models.quorum import actions, promises, pull, push, state
 
 KRAFT_SWITCHES = {
     "LEADER_CHANGE_RECORD": True,
@@ -18,6 +18,6 @@ KRAFT_SWITCHES = {
 
 MODEL = assemble(
     "quorum",
-    [fields, start, elections, outside, promises, goals],
+    [state, actions, promises],
     {"raft": (push, {}), "kraft": (pull, KRAFT_SWITCHES)},
 )

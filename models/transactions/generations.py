@@ -4,19 +4,10 @@ A generation is data: values of switches. docs/transactions.md explains each swi
 """
 
 from isrcheck.models.language.model import assemble
-from isrcheck.models.transactions import (
-    coordinator,
-    fields,
-    goals,
-    markers,
-    partition,
-    producer,
-    promises,
-    start,
-)
+from isrcheck.models.transactions import coordinator, partition, producer, promises, state
 from isrcheck.models.transactions.values import Verification
 
-ACTIONS = [producer, coordinator, markers, partition]
+ACTIONS = [producer, coordinator, partition]
 
 GENERATION_2_5 = {
     "UNKNOWN_PID_ACCEPTED": True,
@@ -44,7 +35,7 @@ STAND_INS = {
 
 MODEL = assemble(
     "transactions",
-    [fields, start, promises, goals],
+    [state, promises],
     {
         "0.11": (ACTIONS, {}),
         "2.5": (ACTIONS, GENERATION_2_5),

@@ -12,25 +12,22 @@ import sys
 
 from isrcheck.models.language import leads_to, weak_fairness
 from isrcheck.models.language.model import assemble
-from isrcheck.models.transactions import fields, start
+from isrcheck.models.transactions import state
 from isrcheck.models.transactions.coordinator import (
     coordinator_completes_transaction,
     coordinator_handles_end_txn,
+    coordinator_learns_of_marker,
+    coordinator_sends_marker,
     coordinator_times_out_transaction,
+    leader_appends_marker,
+    leader_refuses_marker,
     transaction_log_is_replicated,
 )
 from isrcheck.models.transactions.generations import ACTIONS, STAND_INS
 from isrcheck.models.transactions.generations import MODEL as SAFE
-from isrcheck.models.transactions.markers import (
-    coordinator_learns_of_marker,
-    coordinator_sends_marker,
-    leader_appends_marker,
-    leader_refuses_marker,
-)
+from isrcheck.models.transactions.log import is_prepared, nothing_is_held_back
 from isrcheck.models.transactions.partition import followers_fetch
 from isrcheck.models.transactions.producer import application_stops, producer_aborts, producer_commits
-from isrcheck.models.transactions.readers import nothing_is_held_back
-from isrcheck.models.transactions.transaction_log import is_prepared
 from isrcheck.models.transactions.values import Marker
 
 WORK = [
@@ -69,7 +66,7 @@ def prepared_transactions_complete(s):
 
 MODEL = assemble(
     "transactions_liveness",
-    [fields, start, sys.modules[__name__]],
+    [state, sys.modules[__name__]],
     {name: (ACTIONS, dict(one.switches)) for name, one in SAFE.protocols.items()},
     STAND_INS,
 )

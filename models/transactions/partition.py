@@ -5,9 +5,17 @@ model `kafka` holds the rest. Kafka: UnifiedLog.analyzeAndValidateProducerState,
 """
 
 from isrcheck.models.language import NONE, action, require
-from isrcheck.models.transactions.fields import Partition, Transaction
-from isrcheck.models.transactions.readers import holds, holds_offsets, is_open, record_of
-from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
+from isrcheck.models.transactions.log import (
+    begin_write,
+    holds,
+    holds_offsets,
+    is_idle,
+    is_open,
+    is_over,
+    is_prepared,
+    record_of,
+)
+from isrcheck.models.transactions.state import Partition, Transaction
 from isrcheck.models.transactions.values import TransactionState, Verification
 
 

@@ -7,18 +7,19 @@ coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out, bu
 """
 
 from isrcheck.models.language import action, require
-from isrcheck.models.transactions.fields import Partition, Producer
-from isrcheck.models.transactions.readers import committed_offset, is_appended_and_replicated
-from isrcheck.models.transactions.transaction_log import (
+from isrcheck.models.transactions.log import (
     begin_write,
+    committed_offset,
     epoch_at_end,
     first_epoch_of_next_id,
+    is_appended_and_replicated,
     is_exhausted,
     is_highest,
     is_idle,
     is_over,
     is_prepared,
 )
+from isrcheck.models.transactions.state import Partition, Producer
 from isrcheck.models.transactions.values import Outcome, Phase, TransactionState, Verification
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 ADDRESS = "127.0.0.1"
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace, arguments_of
 

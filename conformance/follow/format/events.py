@@ -50,10 +50,9 @@ from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line,
 from isrcheck.conformance.follow.format.variables import Seen, Value, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Start
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import ArgumentRange, Instance, Step, parse
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 SCHEMA = 1
 

@@ -18,8 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 MOST_BYTES = 1 << 20
 """The longest line, in bytes."""

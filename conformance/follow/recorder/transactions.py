@@ -45,8 +45,7 @@ from isrcheck.conformance.replay.transactions.projection import (
     replicated_entries_of,
 )
 from isrcheck.models.language.model import Instance, parse, spell
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.transactions.generations import MODEL
 
 BOUNDS = {"producers": 3, "failovers": 3, "timeouts": 1, "late_markers": 3, "late_requests": 3}

@@ -18,8 +18,7 @@ from functools import cache, wraps
 from typing import Any
 
 from isrcheck.models.language.interpreter import Evaluation
-from isrcheck.models.language.ir.nodes import Call, Constant, Fold, Loop, Node, Role, Routine, Variable
-from isrcheck.models.language.ir.walking import rewrite
+from isrcheck.models.language.ir.nodes import Call, Constant, Fold, Loop, Node, Role, Routine, Variable, rewrite
 
 Method = Callable[..., Any]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from isrcheck.checker.reductions.symmetry import Permutation, Symmetry
+from isrcheck.checker.reductions.reduction import Permutation, Symmetry
 from isrcheck.conformance.fuzz.plain_search import OutOfRange, PlainSystem, Step
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells

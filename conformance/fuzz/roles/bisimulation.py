@@ -3,7 +3,7 @@
 In:  an `Instance`, and states of it.
 Out: the first difference between a state and one with other values in its dead cells: in a step, or in a judgement.
 
-The claim of checker/reductions/dead.py is about all states, so it is tested in random ones, too, by plain Python alone:
+The claim of checker/reductions/find.py is about all states, so it is tested in random ones, too, by plain Python alone:
 no kernel is compiled. Whether kernels clear what they should is compared elsewhere (fuzz/compare.py).
 """
 
@@ -12,11 +12,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from isrcheck.checker.reductions.clearing import Clearing
-from isrcheck.checker.reductions.dead import dead_cells
+from isrcheck.checker.reductions.find import dead_cells
+from isrcheck.checker.reductions.reduction import Clearing
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 SAMPLE = 12

@@ -27,7 +27,7 @@ from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program, loaded
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 
 MEMORY = 1 << 26

@@ -11,7 +11,7 @@ from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 
 KAFKA = registry.load("kafka")[0]
 TRANSACTIONS = registry.load("transactions")[0]

@@ -19,7 +19,7 @@ from isrcheck.conformance.fuzz.plain_search import PlainSystem
 from isrcheck.conformance.fuzz.program import LIBRARY, Program, beside, loaded, read_program
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.conformance.fuzz.shrink import shrink
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 SEED = 1
 MANY = 200

@@ -11,10 +11,10 @@ import pytest
 
 from conformance.tests.support.constructs import BEFORE, ROWS, framed, kinds_in, kinds_of, routines_of
 from conformance.tests.support.shapes import shapes
-from isrcheck.checker.compile.lowering.routines import Lowering
-from isrcheck.checker.compile.staging.code import Value
-from isrcheck.checker.liveness import fair_loops
-from isrcheck.checker.reductions import dead
+from isrcheck.checker.compile.kernel_code import Lowering
+from isrcheck.checker.compile.staging import Value
+from isrcheck.checker.explicit import liveness as fair_loops
+from isrcheck.checker.reductions import find as dead
 from isrcheck.conformance.fuzz.__main__ import main
 from isrcheck.conformance.fuzz.campaign import fresh_cache, run
 from isrcheck.conformance.fuzz.collisions.programs import collisions

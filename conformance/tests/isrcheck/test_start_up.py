@@ -56,7 +56,7 @@ def test_the_library_of_known_failures_builds_no_model() -> None:
 import sys
 from isrcheck.models.kafka.failures.catalogue import failures
 print(len(failures()) > 40, "isrcheck.models.kafka.generations" in sys.modules)
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 print(MODEL.name, "isrcheck.models.kafka.generations" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", script], env=os.environ, capture_output=True, text=True)

@@ -1,7 +1,7 @@
 """A cluster of the model kafka that a test drives step by step."""
 
 from conformance.tests.support.golden import read_step
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.run import State, take
 
 

@@ -1,6 +1,6 @@
 """Crashes that happen before the first record is sent, in place of those at any time."""
 
-from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
+from isrcheck.models.kafka.state.broker import stop_broker
 from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language import action, require
 

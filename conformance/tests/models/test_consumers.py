@@ -6,10 +6,10 @@ from conformance.tests.models.driven import Driven
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
-from isrcheck.models.language.declarations.declare import NONE, Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import NONE, Kind
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import holds
 
 GENERATIONS = tuple(MODEL.protocols)

@@ -7,11 +7,11 @@ from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.clients.sequences import is_in_sequence, is_remembered, last_numbered
+from isrcheck.models.kafka.generations import MODEL
+from isrcheck.models.kafka.state.clients import is_in_sequence, is_remembered, last_numbered
 from isrcheck.models.kafka.state.values import UnknownProducer
-from isrcheck.models.language.declarations.declare import NONE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.messages import UsageError
 
 GENERATIONS = tuple(MODEL.protocols)
 OLD, NEW = GENERATIONS[2:6], GENERATIONS[6:]

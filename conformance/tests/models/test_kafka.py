@@ -10,11 +10,11 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import run
-from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.clients.readers import last_stable_offset
+from isrcheck.models.kafka.generations import MODEL
+from isrcheck.models.kafka.state.clients import last_stable_offset
 from isrcheck.models.kafka.state.values import BrokerStateCheck, MaximalIsr, TransactionState
-from isrcheck.models.language.declarations.declare import NONE, Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import NONE, Kind
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.certify import behaviour
 

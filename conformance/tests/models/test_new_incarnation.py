@@ -11,14 +11,14 @@ from conformance.tests.support import golden
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
-from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka import promises
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.values import Failure
 from isrcheck.models.language.model import assemble
 
 MODEL = assemble(
     "kafka",
-    [fields, clusters, contradictions, promises],
+    [fields, promises],
     {
         "2.4": (kafka.CONDITIONAL_WRITE, kafka.GENERATION_2_4),  # the properties name some of its actions
         "4.1": (kafka.KRAFT, kafka.GENERATION_4_1),

@@ -12,7 +12,7 @@ import pytest
 
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Configuration, Instance, Model, parse, spell
-from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages import ModelError, UsageError
 
 TEXT = '''"""Every kind of field, parameter and entry."""
 

@@ -3,9 +3,9 @@
 import pytest
 
 from conformance.tests.models.driven import Driven
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, IsrChannel, MaximalIsr
-from isrcheck.models.language.declarations.declare import NONE
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State, holds, holds_step, successors
 
 GENERATIONS = tuple(MODEL.protocols)

@@ -9,8 +9,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.examples.tla.ewd840 import Color
-from isrcheck.models.language.declarations.declare import LIVENESS
-from isrcheck.models.language.declarations.fairness import Fairness
+from isrcheck.models.language.declarations import LIVENESS, Fairness
 from isrcheck.models.run import State, successors
 from isrcheck.traces.format.certify import from_steps
 

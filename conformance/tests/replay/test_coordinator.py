@@ -17,9 +17,9 @@ from isrcheck.conformance.replay.coordinator import CoordinatorDriver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import unmet
-from isrcheck.models.coordinator import MODEL
+from isrcheck.models.coordinator.runtime import MODEL
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 

@@ -14,7 +14,7 @@ from isrcheck.conformance.replay.compare import compared, replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.conformance.replay.walks import walk
-from isrcheck.models.kafka.state.clients.sequences import is_remembered
+from isrcheck.models.kafka.state.clients import is_remembered
 from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.run import State
 

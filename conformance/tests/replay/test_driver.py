@@ -21,7 +21,7 @@ from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import AlterPartition
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import State
 
 KAFKA = registry.load("kafka")[0]

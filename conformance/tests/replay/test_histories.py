@@ -35,7 +35,7 @@ from isrcheck.checker.running import session
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models.kafka.state.values import Controller
-from isrcheck.traces.format.folder import files, read
+from isrcheck.traces.format.files import files, read
 
 STEPS = 30
 TAKES_IT_FIRST = ("2.8", "3.3")

@@ -13,9 +13,9 @@ from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.run import State
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.generations import MODEL
 from isrcheck.models.transactions.values import TransactionState
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace

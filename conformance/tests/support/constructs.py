@@ -11,8 +11,7 @@ from typing import get_args
 
 from isrcheck.models import language
 from isrcheck.models.language.ir.constructs import CONSTRUCTS, MODEL, Place
-from isrcheck.models.language.ir.nodes import Node, Routine
-from isrcheck.models.language.ir.walking import routines, visit
+from isrcheck.models.language.ir.nodes import Node, Routine, routines, visit
 from isrcheck.models.language.model import Model
 
 BEFORE = f"from enum import IntEnum\nfrom isrcheck.language import {', '.join(language.__all__)}\n\n\n{MODEL}\n\n"

@@ -23,8 +23,7 @@ from typing import Any
 
 import pyspark
 
-from isrcheck.checker.spark.runtime.java import java_home
-from isrcheck.checker.spark.runtime.session import LOOPBACK, Session, SparkOptions, spark_session
+from isrcheck.checker.spark.session import LOOPBACK, Session, SparkOptions, java_home, spark_session
 
 SECONDS_TO_START = 60.0
 EXECUTOR = "CoarseGrainedExecutorBackend"

@@ -14,7 +14,7 @@ from pathlib import Path
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.conformance.replay.walks import Enabled, with_step
-from isrcheck.models.language.declarations.declare import Kind
+from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.testing import ModelAndSystem, state_machine
 from isrcheck.traces.format.trace import Trace

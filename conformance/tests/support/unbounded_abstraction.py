@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.limits import Answer
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
-from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 Known = tuple[str, tuple[int | None, ...]]

@@ -25,8 +25,7 @@ from pathlib import Path
 from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind, fault_in, may_be_fault
 from isrcheck.conformance.wire.recording.frames import NAMES, Broker, Message
 from isrcheck.conformance.wire.recording.writing import Sink
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.messages import UsageError, nearest
 
 MOST_BYTES = 64 << 10
 MOST_RULES = 100

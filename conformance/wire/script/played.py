@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.replay.compare import Divergence
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 
 @dataclass(frozen=True)

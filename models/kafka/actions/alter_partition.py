@@ -2,38 +2,47 @@
 
 While a change is pending, the leader counts the members of both ISRs for its high watermark, because either of them may
 be the ISR of record. Not modelled: a leader's own, stale idea of which brokers are fenced only delays its proposals.
+Since the same release, followers truncate on fetch.
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
-from isrcheck.models.kafka.state.broker.assignment import removes_by_request
-from isrcheck.models.kafka.state.broker.caught_up import note_progress
-from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
-from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
-from isrcheck.models.kafka.state.broker.proposals import (
+from isrcheck.models.kafka.state.broker import (
+    advance_high_watermark,
+    clear_fetch,
     clear_request,
+    follows,
+    forget_proposal,
     is_pending,
+    may_fetch,
     may_propose,
+    note_progress,
     propose_expansion,
     send_proposal,
 )
-from isrcheck.models.kafka.state.broker.record import (
+from isrcheck.models.kafka.state.controller import (
     announce_record,
-    may_change_leader,
-    may_change_record,
-    may_lose_member,
-)
-from isrcheck.models.kafka.state.broker.requests import (
     bumps_leader_epoch,
     drops_a_member,
     has_ineligible_member,
     is_answered_at_once,
     is_made_already,
     is_refused,
+    may_change_leader,
+    may_change_record,
+    may_lose_member,
     removes_a_replica,
+    removes_by_request,
     take_requested_isr,
 )
-from isrcheck.models.kafka.state.broker.roles import forget_proposal, may_fetch
 from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
+from isrcheck.models.kafka.state.log import (
+    clamp_high_watermark,
+    end_offset_for,
+    epoch_for,
+    is_answered,
+    latest_epoch,
+    truncate_log,
+)
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller, Fetch
 from isrcheck.models.language import NONE, action, require
 
@@ -183,3 +192,57 @@ def answer_to_leader_is_lost(s, leader: AlteringReplica):
         s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
     )
     s.alter_partition[leader] = AlterPartition.REQUESTED
+
+
+# -------------------------------------------------------------------------------------------------- truncation on fetch
+#
+# A follower reacts to a response that says where the logs diverge. Before 3.5 it first takes the high watermark of that
+# response (KAFKA-14704), although its log may hold other records below it; until it has truncated, it may crash, be
+# elected, or serve readers.
+
+
+def shared_end_offset(s, follower, leader):
+    """Where, by the leader's diverging response, the part of the log ends that both share.
+
+    If the follower does not have the answered epoch, it is where its previous one ends. Kafka:
+    AbstractFetcherThread.getOffsetTruncationState.
+    """
+    epoch = s.diverging_epoch[follower][leader]
+    end_offset = s.diverging_end_offset[follower][leader]
+    if not is_answered(s, follower, epoch):
+        return end_offset
+    if epoch_for(s, follower, epoch) != epoch:
+        return end_offset_for(s, follower, epoch)
+    return min(end_offset, end_offset_for(s, follower, epoch))
+
+
+@action(shows="{follower} from {leader}")
+def follower_takes_high_watermark_first(s, follower: Replica, leader: Replica):
+    """Before 3.5, the high watermark of a diverging response is taken before the log is truncated.
+
+    Kafka: ReplicaFetcherThread.processPartitionData, before AbstractFetcherThread.truncateOnFetchResponse.
+    """
+    require(s.HW_FROM_DIVERGING_RESP)
+    require(follows(s, follower, leader))
+    require(not s.is_truncating[follower])
+    require(s.fetch[follower][leader] == Fetch.DIVERGING)
+    require(s.fetch_offset[follower][leader] == s.log_end_offset[follower])
+    s.high_watermark[follower] = min(s.response_high_watermark[follower][leader], s.log_end_offset[follower])
+    clamp_high_watermark(s, follower)
+    s.response_high_watermark[follower][leader] = 0
+    s.is_truncating[follower] = True
+
+
+@action(shows="{follower} from {leader}")
+def follower_truncates(s, follower: Replica, leader: Replica):
+    """The follower truncates to where the answered epoch ends in both logs, and fetches again.
+
+    Kafka: AbstractFetcherThread.truncateOnFetchResponse.
+    """
+    require(follows(s, follower, leader))
+    require(s.fetch[follower][leader] == Fetch.DIVERGING)
+    require(s.fetch_offset[follower][leader] == s.log_end_offset[follower])
+    require(s.is_truncating[follower] or not s.HW_FROM_DIVERGING_RESP)
+    truncate_log(s, follower, shared_end_offset(s, follower, leader))
+    s.is_truncating[follower] = False
+    clear_fetch(s, follower, leader)

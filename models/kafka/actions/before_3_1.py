@@ -2,9 +2,7 @@
 (KAFKA-13091), but only at the next fetch or append. The other models of these releases have the repaired rule, because
 it makes no promise true or false."""
 
-from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
-from isrcheck.models.kafka.state.broker.proposals import clear_request, is_pending
-from isrcheck.models.kafka.state.broker.roles import forget_proposal
+from isrcheck.models.kafka.state.broker import advance_high_watermark, clear_request, forget_proposal, is_pending
 from isrcheck.models.kafka.state.fields import AlteringReplica
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language import action, require

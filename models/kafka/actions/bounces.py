@@ -1,6 +1,6 @@
 """Restarts that are too short for a controller with ZooKeeper to notice (up to 2.4)."""
 
-from isrcheck.models.kafka.state.broker.lifecycle import start_broker, stop_broker
+from isrcheck.models.kafka.state.broker import start_broker, stop_broker
 from isrcheck.models.kafka.state.fields import EndOffset, Replica
 from isrcheck.models.language import action, require
 

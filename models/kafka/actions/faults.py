@@ -1,14 +1,14 @@
-"""Faults of brokers: crashes, and losses of power and of disks.
+"""Faults of brokers: crashes, and losses of power and of disks; and restarts in a cluster with ZooKeeper.
 
 When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
 has its log and a checkpointed high watermark: any value up to the last one that it had. Not modelled: a follower's high
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
-from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
-from isrcheck.models.kafka.state.broker.log import has_flushed_point, truncate_log
+from isrcheck.models.kafka.state.broker import clear_request, start_broker, stop_broker
 from isrcheck.models.kafka.state.fields import EndOffset, Replica
-from isrcheck.models.kafka.state.values import Controller, Stop
+from isrcheck.models.kafka.state.log import has_flushed_point, truncate_log
+from isrcheck.models.kafka.state.values import Controller, IsrChannel, Stop
 from isrcheck.models.language import action, require
 
 
@@ -67,3 +67,27 @@ def broker_loses_disk(s, broker: Replica):
     s.disk_losses_left -= 1
     stop_broker(s, broker)
     lose_disk(s, broker)
+
+
+# --------------------------------------------------------------------------------------------- restarts with ZooKeeper
+
+
+def was_noticed(s, broker):
+    """The controller has treated the end of the process as a failure: since KIP-380 (2.2) it recognises the new process
+    by its broker epoch, and does so before it tells it anything. The last member of the ISR stays.
+
+    Up to 2.4 this is left out: there, a restart can be too short for the controller to notice.
+    """
+    return not s.controller_isr[broker] or sum(1 for r in range(s.replicas) if s.controller_isr[r]) == 1
+
+
+@action(shows="{broker} checkpoint {checkpoint}")
+def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
+    """A broker that is down restarts; `brokers_down` brokers always stay down."""
+    require(not s.is_up[broker])
+    require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
+    require(checkpoint <= s.high_watermark[broker])
+    require(s.ISR_CHANNEL == IsrChannel.ZK or was_noticed(s, broker))
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        clear_request(s, broker)  # of the process before: STALE_BROKER_EPOCH
+    start_broker(s, broker, checkpoint)

@@ -1,16 +1,16 @@
 """The actions of a follower: it applies responses, and handles OFFSET_OUT_OF_RANGE."""
 
-from isrcheck.models.kafka.state.broker.epochs import is_answered, latest_epoch
-from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
-from isrcheck.models.kafka.state.broker.log import (
+from isrcheck.models.kafka.state.broker import clear_fetch, follows, may_fetch, stop_broker
+from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.log import (
     append_to_log,
     clamp_high_watermark,
+    is_answered,
+    latest_epoch,
     raise_log_start,
     start_log_at,
     truncate_log,
 )
-from isrcheck.models.kafka.state.broker.roles import clear_fetch, follows, may_fetch
-from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.values import Fetch, Truncation
 from isrcheck.models.language import NONE, action, require
 

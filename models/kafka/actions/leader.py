@@ -1,19 +1,22 @@
 """The actions of a leader: it serves fetches, answers parked fetches, drops followers from the ISR, and deletes
-records."""
+records.
+"""
 
-from isrcheck.models.kafka.state.broker.caught_up import holds_back, note_progress
-from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, is_in_maximal_isr
-from isrcheck.models.kafka.state.broker.log import raise_log_start
-from isrcheck.models.kafka.state.broker.roles import (
+from isrcheck.models.kafka.state.broker import (
+    advance_high_watermark,
     clear_fetch,
+    holds_back,
     is_controllers_leader,
+    is_in_maximal_isr,
     is_known_replica,
     is_live,
     may_fetch,
+    note_progress,
     presumes_leadership,
 )
-from isrcheck.models.kafka.state.clients.readers import expose
-from isrcheck.models.kafka.state.fields import EndOffset, Replica, ReplicaSet
+from isrcheck.models.kafka.state.clients import expose
+from isrcheck.models.kafka.state.fields import EndOffset, Replica, ReplicaSet, WaitReplica
+from isrcheck.models.kafka.state.log import raise_log_start
 from isrcheck.models.kafka.state.values import Controller, Fetch, ShrinkRule
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
@@ -168,3 +171,14 @@ def leader_answers_deletion(s, leader: Replica):
         )
     )
     s.answered_deletion = s.log_start_offset[leader]
+
+
+# ---------------------- time, where it is modelled: with HW_WAIT, a follower is behind after replica.lag.time.max.ms
+
+
+@action(shows="{follower} at {leader}")
+def follower_falls_behind(s, leader: WaitReplica, follower: WaitReplica):
+    """The follower has not caught up with this leader for replica.lag.time.max.ms. Kafka: ReplicaState.isCaughtUp."""
+    require(s.is_caught_up[leader][follower])
+    require(s.remote_log_end_offset[leader][follower] < s.log_end_offset[leader])
+    s.is_caught_up[leader][follower] = False

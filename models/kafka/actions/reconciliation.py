@@ -1,9 +1,8 @@
 """How a follower finds the common part of its log and its leader's, from 0.11 to 2.6: by a request of its own."""
 
-from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
-from isrcheck.models.kafka.state.broker.log import truncate_log
-from isrcheck.models.kafka.state.broker.roles import can_ask
+from isrcheck.models.kafka.state.broker import can_ask
 from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.log import end_offset_for, epoch_for, is_answered, latest_epoch, truncate_log
 from isrcheck.models.kafka.state.values import Truncation
 from isrcheck.models.language import action, require
 

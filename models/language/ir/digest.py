@@ -18,10 +18,8 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from isrcheck.models.language.declarations.declare import Domain, Field, LastOf, Subset
-from isrcheck.models.language.declarations.entries import Entry
+from isrcheck.models.language.declarations import Domain, Entry, Field, LastOf, Subset, members_of
 from isrcheck.models.language.ir.nodes import Node, Routine, Variable
-from isrcheck.models.language.text.plain import members_of
 
 SEMANTICS = 1
 """The version of the language's semantics; it is increased when the same text changes its meaning."""

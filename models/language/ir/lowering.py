@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from isrcheck.models.language.declarations.declare import Domain
+from isrcheck.models.language.declarations import Domain
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import assigned, assignments, fold, rewrite, visit
+from isrcheck.models.language.ir.nodes import assigned, assignments, fold, rewrite, visit
 
 N = TypeVar("N", bound=ir.Node)
 

@@ -12,12 +12,13 @@ can keep what it finds by node. The meaning of each node is that of the Python f
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
+from typing import Any, TypeVar, cast
 
-from isrcheck.models.language.declarations.declare import Domain, Mark, Subset
-from isrcheck.models.language.text.plain import shortened
+from isrcheck.models.language.declarations import Domain, Mark, Subset, shortened
 
 
 class Source(ABC):
@@ -593,3 +594,135 @@ class Routine:
                 break
             guards.append(statement)
         return guards
+
+
+# ---------------------------- ways through the representation, so that no engine has a recursion of its own over nodes
+
+
+Value = TypeVar("Value")
+Rewritten = TypeVar("Rewritten", bound=Node)
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The nodes of which a node consists, in the order of the text."""
+    for value in vars(node).values():
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Node):
+                yield one
+
+
+def operands(node: Node) -> Iterator[Expression]:
+    """The expressions of which an expression or a range consists, in the order of the text."""
+    for part in parts(node):
+        if isinstance(part, Expression):
+            yield part
+        else:  # a term, an option, a generator
+            yield from operands(part)
+
+
+def visit(nodes: Iterable[Node]) -> Iterator[Node]:
+    """These nodes and all nodes in them, each before its parts; not those of called functions."""
+    waiting = list(nodes)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += list(parts(node))[::-1]
+
+
+def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """These statements and all statements in them, each before its parts."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case Branch(cases, otherwise):
+                for case in cases:
+                    yield from statements_in(case.body)
+                yield from statements_in(otherwise)
+            case Loop(body=body) | SetLoop(body=body):
+                yield from statements_in(body)
+
+
+def with_depth(nodes: Iterable[Node]) -> Iterator[tuple[Node, int]]:
+    """These nodes and all nodes in them, each with its depth: 1 for the given ones."""
+    waiting = [(node, 1) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting += ((part, depth + 1) for part in parts(node))
+
+
+def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
+    """The value of a node, computed from the node and the values of its parts."""
+    return value(node, [fold(part, value) for part in parts(node)])
+
+
+def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
+    """The node with each node in it, and then the node itself, replaced by what `change` makes of it. A node in which
+    nothing changes stays the same object. An expression has to stay an expression, and so on."""
+    rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
+    changes = {name: value for name, value in rewritten.items() if value is not getattr(node, name)}
+    return cast(Rewritten, change(replace(node, **changes) if changes else node))
+
+
+def _rewritten(value: Any, change: Callable[[Node], Node]) -> Any:
+    """A part of a node, or several in a tuple, rewritten; anything else as it is."""
+    if isinstance(value, Node):
+        return rewrite(value, change)
+    if isinstance(value, tuple):
+        changed = tuple(_rewritten(one, change) for one in value)
+        return value if all(one is other for one, other in zip(changed, value, strict=True)) else changed
+    return value
+
+
+def routines(roots: Iterable[Routine]) -> Iterator[Routine]:
+    """These functions and all that they call, each once."""
+    seen: set[Routine] = set()
+    waiting = list(roots)
+    while waiting:
+        routine = waiting.pop()
+        if routine not in seen:
+            seen.add(routine)
+            waiting += [node.routine for node in visit(routine.body) if isinstance(node, Call)]
+            yield routine
+
+
+def assigned(statements: Iterable[Statement]) -> set[Variable]:
+    """The variables of a function that statements assign, also as the variables of loops."""
+    return set(assignments(statements))
+
+
+def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
+    """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
+    queue."""
+    assigning = (Assign, Loop, SetLoop, TakeFirst)
+    nodes = (one for one in statements_in(statements) if isinstance(one, assigning))
+    return Counter(node.variable for node in nodes if node.variable is not None)
+
+
+def variables(node: Node) -> set[Variable]:
+    """The variables that a node reads, states among them, but for those of its own folds."""
+    used: set[Variable] = set()
+    own: set[Variable] = set()
+    for one in visit([node]):
+        used |= {value for value in vars(one).values() if isinstance(value, Variable)}
+        if isinstance(one, Generator):
+            own.add(one.variable)
+    return used - own
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two nodes, or parts of nodes, say the same; where they are written does not count."""
+    if isinstance(one, Node) and isinstance(other, Node):
+        same_kind = type(one) is type(other)
+        return same_kind and all(is_same(vars(one)[name], vars(other)[name]) for name in vars(one) if name != "span")
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return one == other
+
+
+def increase(store: Store) -> Sum | None:
+    """The sum of a cell with something else, if that is stored in the cell: `s.x += 1`."""
+    match store.value:
+        case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
+            return total
+    return None

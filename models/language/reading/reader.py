@@ -1,33 +1,245 @@
-"""The check that a function uses only the closed list of the modelling language's constructs, and its representation.
+"""Reads the functions of a model: the check that a function uses only the closed list of the language's constructs, and
+its representation.
 
 In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
-Out: a `Function` (reading/function.py), whose routine every engine reads; or a LanguageError with FILE:LINE and a
-     hint. A construct that is refused is refused here, for all engines.
+Out: a `Function`, whose routine every engine reads, with every name resolved; or a LanguageError with FILE:LINE and the
+     cure. A construct that is refused is refused here, for all engines.
+
+Sets, queues and records are read as they are written: `IsIn`, `Length`, `SetLoop`, ..., which ir/lowering.py puts into
+the core; models/language/states.py has the same operations for CPython.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from functools import cached_property
+from typing import Any, NoReturn
 
-from isrcheck.models.language.declarations.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
+from isrcheck.models.language.declarations import (
+    WHOLE,
+    Contents,
+    Domain,
+    Group,
+    Kind,
+    Mark,
+    Subset,
+    is_marking,
+    mark_of,
+    members_of,
+    plain,
+    require,
+)
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, PARAMETERS, STATEMENTS_ARE
-from isrcheck.models.language.ir.lowering import lowered, size_of_core
-from isrcheck.models.language.ir.walking import assignments, with_depth
-from isrcheck.models.language.reading.chains import branches
-from isrcheck.models.language.reading.function import STATE_NAMES, TAKEN, Function, Vocabulary
-from isrcheck.models.language.reading.nesting import Nesting
-from isrcheck.models.language.reading.sets_and_queues import CollectionReader
-from isrcheck.models.language.reading.source_text import assigned_names, statements_in, written
-from isrcheck.models.language.reading.spelling import shown
-from isrcheck.models.language.text.plain import members_of
-from isrcheck.models.language.text.sealed import sealed
-from isrcheck.models.messages.errors import LanguageError
-from isrcheck.models.messages.printable import escaped_lines
+from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, EXPRESSIONS_ARE, NUMBERS, PARAMETERS, STATEMENTS_ARE
+from isrcheck.models.language.ir.lowering import copied, elements_of, lowered, size_of_core
+from isrcheck.models.language.ir.nodes import Routine, Variable, assignments, with_depth
+from isrcheck.models.language.reading.source import (
+    MemberOf,
+    Nesting,
+    alternatives,
+    assigned_names,
+    branches,
+    shown,
+    statements_in,
+    stored,
+    subscripts,
+    summands,
+    written,
+)
+from isrcheck.models.messages import LanguageError, escaped_lines
+
+# ------------------------------------------------------------------------------------------------------------ functions
+
+
+STATE_NAMES = ("s", "before", "after")
+"""The names that a state can have as a parameter; `s` is the state that an action writes."""
+
+TAKEN = "taken"
+"""The name of the taken action in a property of transitions; it can be compared with the name of an action."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Function:
+    """A checked function of the modelling language."""
+
+    python: Callable[..., Any]
+    """The function that CPython calls: compiled from the text, and sealed (see below)."""
+    path: str
+    line: int
+    routine: Routine
+    """What every engine reads."""
+    functions: Mapping[str, Function]
+    """The functions that it calls, by the names that it uses."""
+    domains: Mapping[str, type[Domain]]
+    """The domains of which it asks the elements, by the names that it uses."""
+    names: Mapping[str, Any]
+    """The global names of the function's module and their values when the module's first function was read."""
+    depth: int
+    """How deep its statements and expressions are nested, with those of the functions that it calls."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The name in its definition."""
+        return self.routine.name
+
+    @property
+    def documentation(self) -> str:
+        """Its docstring."""
+        return self.routine.documentation
+
+    @property
+    def mark(self) -> Mark | None:
+        """What a decorator says about it."""
+        return self.routine.mark
+
+    @property
+    def writes(self) -> frozenset[str]:
+        """The fields that it, or what it calls, writes."""
+        return self.routine.writes
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The fields that it, or what it calls, reads."""
+        return self.routine.reads
+
+    @property
+    def parameters(self) -> tuple[Variable, ...]:
+        """Its parameters, states among them."""
+        return self.routine.parameters
+
+    @property
+    def arguments(self) -> tuple[Variable, ...]:
+        """The parameters that are not states."""
+        return self.routine.arguments
+
+    @cached_property
+    def needs_sizes(self) -> bool:
+        """Whether CPython has to know the sizes of domains: it, or a function that it calls, names one."""
+        return any(function.domains for function in with_callees([self]))
+
+
+def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
+    """Return these functions and all functions that they call, each once."""
+    seen: set[int] = set()
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop()
+        if id(function) not in seen:
+            seen.add(id(function))
+            waiting += function.functions.values()
+            yield function
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The meanings of names after `s.`: fields with their number of indices, and configuration entries (bounds or
+    not). `contents` are the fields that hold sets or queues, with the number of indices that a model writes, and
+    `groups` the records."""
+
+    fields: Mapping[str, int]
+    configuration: Mapping[str, bool]
+    actions: Mapping[types.FunctionType, str]
+    contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
+
+
+# ----------------------------------------------------------------------------------------------------- sealed functions
+#
+# The reference semantics runs sealed functions, which keep the meaning with which they were read, whatever happens to
+# their module afterwards: their globals are only plain numbers, sealed functions, and Python's own functions. So a
+# global that is changed later, or a number whose class redefines operators, cannot make plain Python differ from the
+# engines, which read the same numbers.
+
+
+BUILTINS: Mapping[str, Any] = types.MappingProxyType(
+    {"min": min, "max": max, "all": all, "any": any, "sum": sum, "len": len, "range": range, "set": set}
+)
+"""Python's own functions that the language has, as they were before any model was loaded."""
+
+
+def sealed(
+    code: types.CodeType, name: str, constants: Mapping[str, int | bool], others: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """Return a function with this code; its globals are the constants (`LIMIT`, `Colour.RED`) and the other names."""
+    names: dict[str, Any] = {"__builtins__": dict(BUILTINS), **others}
+    members: dict[str, dict[str, int | bool]] = {}
+    for spelled, value in constants.items():
+        owner, _, member = spelled.partition(".")
+        if member:
+            members.setdefault(owner, {})[member] = value
+        else:
+            names[owner] = value
+    names |= {owner: types.SimpleNamespace(**values) for owner, values in members.items()}
+    return types.FunctionType(code, names, name)
+
+
+def with_names(python: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a sealed function with more global names: the domains, and functions that know the sizes of domains."""
+    assert isinstance(python, types.FunctionType)
+    return types.FunctionType(python.__code__, {**python.__globals__, **names}, python.__name__)
+
+
+# ---------------------------------------------------------------------------------------------------- reading functions
+
+
+FOLDS = ("all", "any", "sum")
+"""The functions that take one generator."""
+
+EXTREMA = ("min", "max")
+"""The functions that take numbers, or one generator, perhaps with `default=`."""
+
+SIZE = "len"
+"""The function that gives the number of elements of a domain, a set or a queue."""
+
+SIGNS = {
+    ast.Eq: ir.Sign.EQUAL,
+    ast.NotEq: ir.Sign.NOT_EQUAL,
+    ast.Lt: ir.Sign.LESS,
+    ast.LtE: ir.Sign.AT_MOST,
+    ast.Gt: ir.Sign.GREATER,
+    ast.GtE: ir.Sign.AT_LEAST,
+}
+OPERATIONS = {ast.Mult: ir.Operation.TIMES, ast.FloorDiv: ir.Operation.DIVIDED_BY, ast.Mod: ir.Operation.MODULO}
+MEMBERSHIP = (ast.In, ast.NotIn)
+
+PASSED_ON = {
+    ir.Role.TAKEN: "pass `taken` to a parameter `taken`, and only there",
+    ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
+    ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
+}
+"""What is passed on as a whole, without a value, and where it can be passed."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What stands after the name of a state: `s.field[i][j]`. The part of a record is a field, `record.part`."""
+
+    state: str
+    name: str
+    indices: Sequence[ast.expr]
+
+
+READ = {
+    "set": "a set is read by x in {0}, x not in {0}, len({0}), for x in {0}, and <= == != with another set",
+    "queue": "a queue is read by {0}[i], len({0}), x in {0}",
+}
+CHANGED = {
+    "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
+    "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
+}
+"""What to do instead of what is refused, given the text of the set or the queue."""
+
+CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
+"""The statements that change a set or a queue, with their numbers of arguments."""
+
 
 MOST_NODES, MOST_DEEP = 100_000, 100
 """The most nodes, and the deepest nesting, of a function without its sets and queues."""
@@ -81,8 +293,8 @@ class Reader:
         return tuple(self._read.values())
 
 
-class FunctionReader(CollectionReader):
-    """Reads one function: its head and its statements."""
+class FunctionReader:
+    """Reads one function: its head, its statements, and their expressions."""
 
     def __init__(
         self,
@@ -92,21 +304,38 @@ class FunctionReader(CollectionReader):
         code: types.CodeType,
         source: ir.Source,
     ) -> None:
-        super().__init__()
         self.reader = reader
         self.python, self.definition, self.code, self.source = python, definition, code, source
         self.path, self.name = python.__code__.co_filename, definition.name
         self.vocabulary = reader.vocabulary
         self.names = reader.names_of(python)
+        """The global names of the function's module."""
         self.mark = mark_of(python)
         self.kind = self.mark.kind if self.mark else None
         if self.kind is Kind.INITIAL:
             self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
-        self.guards: set[str] = set()
-        self.writes: set[str] = set()
+        self.own: Mapping[str, ir.Variable] = {}
+        """What the function's own names mean here: parameters, locals, variables of generators. As in Python, a name
+        that is assigned anywhere in a function is local everywhere in it."""
+        self.assigned: set[str] = set()
+        """The locals and other numbers among them that have a value here."""
+        self.pending: set[str] = set()
+        """The variables of generators that have no value yet."""
+        self.has_collections = False
+        """Whether something is said about sets, queues or domains, which the core lacks."""
         self.is_written = False
         """Whether the state may already be written here."""
         self.depth = 0
+        self.reads: set[str] = set()
+        self.writes: set[str] = set()
+        self.guards: set[str] = set()
+        """The names by which `require` is called."""
+        self.constants: dict[str, int | bool] = {}
+        self.functions: dict[str, Function] = {}
+        self.actions: dict[str, str] = {}
+        self.domains: dict[str, type[Domain]] = {}
+        self.records: set[str] = set()
+        """The names of the records that are made."""
 
     def function(self) -> Function:
         """Read the whole function. Raises LanguageError."""
@@ -385,6 +614,640 @@ class FunctionReader(CollectionReader):
             raise self._too_deep_in_all(call, python.__name__)
         self.depth = max(self.depth, depth + callee.depth)
         return callee
+
+    def span(self, node: ast.stmt | ast.expr, end: ast.expr | None = None) -> ir.Span:
+        """Where a node is written; perhaps up to the end of another one."""
+        last = end or node
+        assert last.end_lineno is not None and last.end_col_offset is not None
+        return ir.Span(self.source, node.lineno, node.col_offset, last.end_lineno, last.end_col_offset)
+
+    # ------------------------------------------------------------------------------------------------------ expressions
+
+    def several(self, expressions: Sequence[ast.expr]) -> tuple[ir.Expression, ...]:
+        """These expressions, in their order."""
+        return tuple(map(self.expression, expressions))
+
+    def expression(self, node: ast.expr) -> ir.Expression:
+        """An expression of any kind."""
+        collective = self.collective(node)
+        if collective is not None:
+            return collective
+        span = self.span(node)
+        match node:
+            case ast.Constant(value=value):
+                if not isinstance(value, int):
+                    raise self.error(node, f"the constant {value!r}", "values are whole numbers and truth values")
+                return ir.Constant(self._constant(node, value), span=span)
+            case ast.Name():
+                return self._named(node)
+            case ast.Attribute(value=ast.Name(id=name) as owner) if name not in STATE_NAMES:
+                return self._member(node, owner)
+            case ast.Subscript(value=ast.Name(id=name)) if name in self.subsets:
+                return ir.Element(self.own[name], self.expression(node.slice), span=span)
+            case ast.Attribute() | ast.Subscript():
+                return self.cell(node)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                first, rest = summands(node)
+                terms = [ir.Term(self.expression(first), False, span=self.span(first))]
+                for sign, term in rest:
+                    terms.append(ir.Term(self.expression(term), isinstance(sign, ast.Sub), span=self.span(term)))
+                return ir.Sum(tuple(terms), span=span)
+            case ast.BinOp(left=left, op=operator, right=right):
+                operation = OPERATIONS.get(type(operator))
+                if operation is None:
+                    raise self.error(node, f"operator {type(operator).__name__}", "arithmetic is + - * // %")
+                return ir.Arithmetic(self.expression(left), operation, self.expression(right), span=span)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return ir.Not(self.expression(operand), span=span)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return ir.Negative(self._negated(operand), span=span)
+            case ast.UnaryOp(op=operator):
+                raise self.error(node, f"operator {type(operator).__name__}", "use `not` or a minus sign")
+            case ast.BoolOp(op=ast.And(), values=values):
+                return ir.And(self.several(values), span=span)
+            case ast.BoolOp(values=values):
+                return ir.Or(self.several(values), span=span)
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.IfExp():
+                pairs, last = alternatives(node)
+                options = [
+                    ir.Option(self.expression(test), self.expression(value), span=self.span(value))
+                    for test, value in pairs
+                ]
+                return ir.Choose(tuple(options), self.expression(last), span=span)
+            case ast.Call():
+                return self._call(node)
+        raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS_ARE)
+
+    def _negated(self, operand: ast.expr) -> ir.Expression:
+        """What stands behind a minus sign: the least number is written as one that is too large by itself."""
+        if isinstance(operand, ast.Constant) and type(operand.value) is int:
+            return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
+        return self.expression(operand)
+
+    def _constant(self, node: ast.expr, value: int) -> int:
+        """A number, within its limit; models/language/intervals.py checks those that are computed."""
+        if not -NUMBERS.most - 1 <= value <= NUMBERS.most:
+            # Python does not print numbers of more than 4300 digits.
+            size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
+            raise self.error(node, f"the constant {size}", NUMBERS.cure)
+        return value
+
+    # ------------------------------------------------------------------------------------------------------------ names
+
+    def _named(self, node: ast.Name) -> ir.Expression:
+        """A local, or a number of the module."""
+        name, span = node.id, self.span(node)
+        if name in self.assigned:
+            return ir.Local(self.own[name], span=span)
+        if name in self.states:
+            raise self.error(node, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
+        if name in self.subsets:
+            raise self.error(node, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
+        if name == TAKEN:
+            raise self.error(node, "`taken` is used as a value", "compare it with an action: taken == name")
+        meaning = self.meaning(node)
+        number = plain(meaning)
+        if number is None:
+            raise self.error(node, f"`{name}` is a {type(meaning).__name__}", "only whole numbers can be named")
+        self.constants[name] = self._constant(node, number)
+        return ir.Constant(number, type(meaning) if isinstance(meaning, IntEnum) else None, span=span)
+
+    def _member(self, node: ast.Attribute, owner: ast.Name) -> ir.Constant:
+        """A member of an enumeration: `Role.LEADER`."""
+        kind = self.meaning(owner)
+        if not isinstance(kind, type) or not issubclass(kind, IntEnum):
+            raise self.error(node, f"`{shown(node)}`", "attributes are those of the state or of an IntEnum")
+        members = members_of(kind)
+        if node.attr not in members:
+            raise self.error(node, f"{kind.__name__} has no {node.attr}", f"it has {', '.join(members)}")
+        value = self.constants[f"{owner.id}.{node.attr}"] = self._constant(node, members[node.attr])
+        return ir.Constant(value, kind, span=self.span(node))
+
+    def meaning(self, node: ast.Name) -> Any:
+        """What a global name means."""
+        name = node.id
+        if name in self.names and name not in self.own:
+            return self.names[name]
+        what = f"`{name}` has no value here"
+        hint = "define it in the module, or assign it on every path to this line"
+        if name in self.pending:
+            what, hint = f"`{name}` is a variable of the generator, which has no value yet", "rename the variable"
+        elif name not in self.own and name in (*FOLDS, *EXTREMA, SIZE, "range"):
+            what = f"`{name}` is used without a call"
+            hint = "write it as in: for x in range(n)" if name == "range" else "call it"
+        elif name not in self.own and name in vars(builtins):
+            what = f"Python's own `{name}` is not in the language"
+            hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS, SIZE))}"
+        raise self.error(node, what, hint)
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether a name means Python's own function."""
+        return name not in self.names and name not in self.own
+
+    def domain(self, node: ast.expr) -> type[Domain] | None:
+        """The domain that a name means, if it means one."""
+        if not isinstance(node, ast.Name) or node.id in self.own:
+            return None
+        meaning = self.names.get(node.id)
+        if not isinstance(meaning, type) or not issubclass(meaning, Domain) or meaning is Domain:
+            return None
+        self.domains[node.id] = meaning
+        return meaning
+
+    # ------------------------------------------------------------------------------------------------------------ cells
+
+    def place(self, node: ast.expr) -> Place | None:
+        """What stands after the name of a state; None if this is no such expression."""
+        inner, indices = subscripts(node)
+        if not isinstance(inner, ast.Attribute):
+            return None
+        if isinstance(inner.value, ast.Name):
+            return Place(inner.value.id, inner.attr, indices) if inner.value.id in STATE_NAMES else None
+        record = self.place(inner.value)
+        group = self.vocabulary.groups.get(record.name) if record is not None else None
+        if record is None or group is None:
+            return None
+        self.refuse_slices(node, (*record.indices, *indices))
+        if inner.attr not in group.parts:
+            cure = f"it has {', '.join(group.parts)}"
+            raise self.error(node, f"the record `{record.name}` has no part `{inner.attr}`", cure)
+        rank = len(group.over) + (group.queue is not None)
+        if len(record.indices) != rank:
+            what = f"the record `{record.name}` takes {indices_taken(rank)}, not {len(record.indices)}"
+            raise self.error(node, what, f"write all of them before .{inner.attr}")
+        return Place(record.state, f"{record.name}.{inner.attr}", (*record.indices, *indices))
+
+    def refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
+        """Raise LanguageError if an index is a slice."""
+        if any(isinstance(index, ast.Slice) for index in indices):
+            cure = "read one element at a time, in a loop over range(m, n)"
+            raise self.error(node, f"`{shown(node)}` is a slice", cure)
+
+    def cell(self, node: ast.expr) -> ir.Cell | ir.Setting:
+        """A cell of a state, or an entry of the configuration."""
+        place = self.place(node)
+        if place is None:
+            inner, _ = subscripts(node)
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
+                self.known_state(node, inner.value.id)
+            raise self.error(node, f"`{shown(node)}`", "write s.field or s.field[index]")
+        name = place.name
+        state = self.known_state(node, place.state)
+        if name in self.vocabulary.configuration:
+            if place.indices:
+                raise self.error(node, f"`{name}` is a configuration entry", "it has no elements")
+            return ir.Setting(name, span=self.span(node))
+        group = self.vocabulary.groups.get(name)
+        if group is not None:
+            hint = f"read and write its parts: {', '.join(group.parts)}"
+            raise self.error(node, f"the record `{shown(node)}` is used as a value", hint)
+        if name not in self.vocabulary.fields:
+            self.unknown_field(node, name)
+        self.refuse_slices(node, place.indices)
+        rank = self.vocabulary.fields[name]
+        if rank != len(place.indices):
+            what = f"`{name}` takes {indices_taken(rank)}, not {len(place.indices)}"
+            raise self.error(node, what, "write every index: there are no slices and no rows")
+        self.reads.add(name)
+        return ir.Cell(state, name, self.several(place.indices), span=self.span(node))
+
+    def known_state(self, node: ast.AST, name: str) -> ir.Variable:
+        """The parameter that is the state of this name."""
+        if name not in self.states:
+            raise self.error(node, f"`{name}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+        return self.own[name]
+
+    def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
+        """Refuse a name that is neither a field nor an entry."""
+        known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
+        raise self.error(node, f"the state has no field `{name}`", f"it has {known}")
+
+    # ------------------------------------------------------------------------------------------------------ comparisons
+
+    def _comparison(self, node: ast.Compare) -> ir.Expression:
+        span, operators = self.span(node), node.ops
+        if any(isinstance(operator, MEMBERSHIP) for operator in operators):
+            return self._membership(node)
+        if not all(type(operator) in SIGNS for operator in operators):
+            raise self.error(node, f"`{shown(node)}`", "comparisons are == != < <= > >= and `in`")
+        if any(isinstance(side, ast.Name) and side.id == TAKEN for side in (node.left, *node.comparators)):
+            return self._taken(node)
+        first = self.expression(node.left)
+        links = [
+            ir.Link(SIGNS[type(operator)], self.expression(side), span=self.span(side))
+            for operator, side in zip(operators, node.comparators, strict=True)
+        ]
+        if len(links) == 1:
+            return ir.Compare(first, links[0].sign, links[0].right, span=span)
+        return ir.Chain(first, tuple(links), span=span)
+
+    def _membership(self, node: ast.Compare) -> ir.Expression:
+        """`x in (a, b)`, whose right side is a tuple of values, or `x in Replica`."""
+        if len(node.ops) != 1:
+            raise self.error(node, f"`{shown(node)}`", "write `in` as a comparison of its own, in brackets")
+        (right,), is_in, span = node.comparators, isinstance(node.ops[0], ast.In), self.span(node)
+        domain = self.domain(right)
+        if domain is not None:
+            self.has_collections = True
+            return negated_unless(is_in, ir.InDomain(self.expression(node.left), domain, span=span))
+        if not isinstance(right, ast.Tuple):
+            raise self.error(node, f"`{shown(node)}`", "`in` takes values in brackets: x in (1, 2)")
+        return negated_unless(is_in, ir.Among(self.expression(node.left), self.several(right.elts), span=span))
+
+    def _taken(self, node: ast.Compare) -> ir.Expression:
+        """`taken == action`."""
+        left, right = node.left, node.comparators[0]
+        if TAKEN not in self.own:
+            cure = "add it as third parameter of a property of transitions"
+            raise self.error(node, "`taken` has no value here", cure)
+        is_comparison = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
+            raise self.error(node, f"`{shown(node)}`", "write taken == action, with the action's name")
+        meaning = self.meaning(right)
+        action = self.vocabulary.actions.get(meaning) if type(meaning) is types.FunctionType else None
+        if action is None:
+            raise self.error(right, f"{right.id} is not an action of this model", "name one of its actions")
+        self.actions[right.id] = action
+        is_taken = ir.IsTaken(self.own[TAKEN], action, span=self.span(node))
+        return negated_unless(isinstance(node.ops[0], ast.Eq), is_taken)
+
+    # ------------------------------------------------------------------------------------------------------------ calls
+
+    def _call(self, call: ast.Call) -> ir.Expression:
+        if not isinstance(call.func, ast.Name):
+            raise self.error(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
+        name = call.func.id
+        if name in FOLDS and self.is_builtin(name):
+            if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
+                raise self.error(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
+            return self._fold(call, name, call.args[0])
+        if name in EXTREMA and self.is_builtin(name):
+            return self._extremum(call, name)
+        if name == SIZE and self.is_builtin(name):
+            domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+            if domain is None:
+                raise self.error(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
+            return ir.Size(domain, span=self.span(call))
+        called = self.helper(call)
+        if called.routine.writes:
+            raise self.error(call, f"{name} writes to the state", "call it as a statement of its own")
+        if not called.routine.returns_value:
+            raise self.error(call, f"{name} returns nothing", "end it with `return value`")
+        return called
+
+    def _extremum(self, call: ast.Call, name: str) -> ir.Expression:
+        generators = [one for one in call.args if isinstance(one, ast.GeneratorExp)]
+        if generators and len(call.args) == 1:
+            defaults = [keyword.value for keyword in call.keywords if keyword.arg == "default"]
+            if len(defaults) < len(call.keywords):
+                raise self.error(call, f"{name} with another keyword than `default`", "leave it out")
+            fold = self._fold(call, name, generators[0], *self.several(defaults))
+            if fold.default is None and any(part.conditions for part in fold.generators):
+                what = f"{name} of a generator with `if` or over a set, which may have no element"
+                raise self.error(call, what, f"say what it is then: {name}((... for x in range(n) if ...), default=0)")
+            return fold
+        if generators:
+            raise self.error(call, f"{name} of a generator and more", f"write {name}(a, {name}(... for x in range(n)))")
+        if call.keywords:
+            raise self.error(call, f"{name} of numbers with a keyword", f"write {name}(a, b)")
+        if len(call.args) < 2:
+            raise self.error(call, f"{name} with fewer than two numbers", f"write {name}(a, b)")
+        return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
+
+    def _fold(
+        self, call: ast.Call, name: str, generator: ast.GeneratorExp, default: ir.Expression | None = None
+    ) -> ir.Fold:
+        outside = self.assigned, self.own, self.pending
+        # The variables hide other names in the whole generator, even before they have a value.
+        hidden = {name: ir.Variable(name) for part in generator.generators for name in stored(part.target)}
+        self.assigned, self.own = self.assigned - set(hidden), {**self.own, **hidden}
+        self.pending = self.pending | set(hidden)
+        generators = tuple(map(self.generator, generator.generators))
+        body = self.expression(generator.elt)
+        self.assigned, self.own, self.pending = outside
+        return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
+
+    def generator(self, part: ast.comprehension) -> ir.Generator:
+        """One `for` of a generator; one over a set goes through the domain, and asks the set for each element."""
+        if part.is_async:
+            raise self.error(part.target, "`async for`", "write a plain `for`")
+        collection, target = self.set_of(part.iter), self.span(part.target)
+        name = self.loop_variable(part.target)
+        if collection is None:
+            numbers = self.range(part.iter)
+            return ir.Generator(self.begin(name), numbers, self.several(part.ifs), span=target)
+        variable = self.begin(name)
+        membership = replace(self.span(part.target, part.iter), source=MemberOf(target, collection.span))
+        is_in = ir.IsIn(ir.Local(variable, span=target), collection, span=membership)
+        numbers = elements_of(collection.domain, collection.span)
+        return ir.Generator(variable, numbers, (is_in, *self.several(part.ifs)), span=target)
+
+    def begin(self, name: str) -> ir.Variable:
+        """The variable of a `for` of a generator, which has a value from here on; each `for` has one of its own."""
+        variable = ir.Variable(name)
+        self.own = {**self.own, name: variable}
+        self.assigned.add(name)
+        self.pending.discard(name)
+        return variable
+
+    def loop_variable(self, target: ast.expr) -> str:
+        """The name of the variable of a loop."""
+        if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
+            raise self.error(target, f"`{shown(target)}` as a loop variable", "use one plain name")
+        return target.id
+
+    def range(self, iterated: ast.expr) -> ir.Range:
+        """What a loop goes through: `range(n)`, `range(m, n)` or a domain."""
+        domain, span = self.domain(iterated), self.span(iterated)
+        if domain is not None:
+            return elements_of(domain, span)
+        match iterated:
+            case ast.Call(func=ast.Name(id="range"), args=[_] | [_, _], keywords=[]) if self.is_builtin("range"):
+                *first, end = self.several(iterated.args)
+                return ir.Range(first[0] if first else ir.Constant(0, span=span), end, span=span)
+        raise self.error(iterated, f"loop over `{shown(iterated)}`", "loop over range(n), range(m, n) or a domain")
+
+    def helper(self, call: ast.Call) -> ir.Call:
+        """The call of a function of the model."""
+        assert isinstance(call.func, ast.Name)
+        name = call.func.id
+        python = self.meaning(call.func)
+        if type(python) is not types.FunctionType or python is require:
+            raise self.error(call, f"`{name}(...)` cannot be called here", "call helpers written in the language")
+        if str(python.__module__).startswith("isrcheck.models.language."):
+            what = f"`{name}(...)` is a declaration, which has no value in a function"
+            raise self.error(call, what, "write it outside of functions, as a declaration of its own")
+        mark = mark_of(python)
+        if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
+            raise self.error(call, f"{name} is an action or another declaration", "move what both need into a helper")
+        for parameter_name, argument in zip(python.__code__.co_varnames, call.args, strict=False):
+            kind = self.subsets.get(argument.id) if isinstance(argument, ast.Name) else None
+            if kind is not None and parameter_name not in python.__annotations__:
+                what = f"`{shown(argument)}` is a subset, and {name} does not say that `{parameter_name}` is one"
+                raise self.error(argument, what, f"annotate the parameter: {parameter_name}: {kind.__name__}")
+        self.functions[name] = self.called(python, call)
+        routine = self.functions[name].routine
+        if call.keywords or len(call.args) != len(routine.parameters):
+            raise self.error(call, f"{name} takes {len(routine.parameters)} arguments", "pass them all by position")
+        passed = zip(routine.parameters, call.args, strict=True)
+        arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
+        self.reads |= routine.reads
+        return ir.Call(routine, arguments, span=self.span(call))
+
+    def _argument(self, helper: str, parameter: ir.Variable, argument: ast.expr) -> ir.Expression:
+        """What is passed as a parameter: a state, a subset, the taken action, or a number."""
+        variable = self.own.get(argument.id) if isinstance(argument, ast.Name) else None
+        role = ir.Role.NUMBER if variable is None else variable.role
+        cure = None
+        if role is not parameter.role:
+            cure = next(cure for one, cure in PASSED_ON.items() if one in (role, parameter.role))
+        elif role is ir.Role.SUBSET and variable is not None and variable.domain is not parameter.domain:
+            cure = "pass a subset of the kind that annotates the parameter"
+        if cure is not None:
+            raise self.error(argument, f"`{shown(argument)}` is passed to {helper} as `{parameter.name}`", cure)
+        if variable is not None and role in PASSED_ON:
+            return ir.Local(variable, span=self.span(argument))
+        return self.expression(argument)
+
+    # ------------------------------------------------------------------------------------------------------ collections
+
+    def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
+        """The set or the queue that an expression is; of a queue of records, the queues of all parts; none if it is
+        something else. Refuses a part of a set, and a row of sets."""
+        if isinstance(node, ast.Name):
+            subset = self.subsets.get(node.id)
+            if subset is None:
+                return ()
+            self.has_collections = True
+            return (ir.Collection(self.own[node.id], "", (), subset.of, span=self.span(node)),)
+        place = self.place(node)
+        return () if place is None else self._collections_at(node, place)
+
+    def _collections_at(self, node: ast.expr, place: Place) -> tuple[ir.Collection, ...]:
+        group = self.vocabulary.groups.get(place.name)
+        if group is not None and group.queue is not None and len(place.indices) == len(group.over):
+            first, *others = (Place(place.state, f"{place.name}.{part}", place.indices) for part in group.parts)
+            queue = self._collection(node, first)
+            return queue, *(self._collection(node, one, queue) for one in others)
+        if place.name not in self.vocabulary.contents:
+            return ()
+        self.refuse_slices(node, place.indices)
+        if self._is_element(place):
+            return ()
+        contents, rank = self.vocabulary.contents[place.name]
+        if len(place.indices) != rank:
+            what = f"the {contents.word} `{place.name}` takes {indices_taken(rank)}, not {len(place.indices)}"
+            raise self.error(node, what, READ[contents.word].format(f"s.{place.name}{'[...]' * rank}"))
+        return (self._collection(node, place),)
+
+    def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
+        """The set or the queue at a place; perhaps with the indices of another one, so that nested indices are read
+        once, not once for each part of each record."""
+        state = self.known_state(node, place.state)
+        contents, _ = self.vocabulary.contents[place.name]
+        self.reads.add(place.name)
+        self.has_collections = True
+        indices = self.several(place.indices) if same is None else tuple(map(copied, same.indices))
+        return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
+
+    def _is_element(self, place: Place) -> bool:
+        """Whether a place is an element of a queue: it has one index more than the queue."""
+        contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
+        return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
+
+    def _group(self, node: ast.expr) -> Group | None:
+        """What the records are that an expression means."""
+        place = self.place(node)
+        return None if place is None else self.vocabulary.groups.get(place.name)
+
+    # ----------------------------------------------------------------------------------- expressions about collections
+
+    def collective(self, node: ast.expr) -> ir.Expression | None:
+        """An expression about sets or queues; None for any other."""
+        match node:
+            case ast.Compare():
+                return self._compared(node)
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name == SIZE:
+                collections = self.collections(argument) if self.is_builtin(SIZE) else ()
+                return ir.Length(collections[0], span=self.span(node)) if collections else None
+            case ast.Call(func=ast.Attribute(value=value, attr=change)):
+                collections = self.collections(value)
+                if collections:
+                    self._refuse_change(node, value, collections[0], change, is_statement=False)
+            case ast.Attribute() | ast.Subscript():
+                return self._element(node)
+        return None
+
+    def _element(self, node: ast.expr) -> ir.Expression | None:
+        """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""
+        place = self.place(node)
+        if place is None:
+            return None
+        if self._is_element(place):
+            self.refuse_slices(node, place.indices)
+            queue = self._collection(node, Place(place.state, place.name, place.indices[:-1]))
+            return ir.QueueElement(queue, self.expression(place.indices[-1]), span=self.span(node))
+        collections = self._collections_at(node, place)
+        if collections:
+            text, word = shown(node), _word(collections[0])
+            raise self.error(node, f"the {word} `{text}` is used as a value", READ[word].format(text))
+        return None
+
+    def _compared(self, node: ast.Compare) -> ir.Expression | None:
+        """A comparison with a collection, or of sets; None for another comparison."""
+        sides = [self.collections(side) for side in (node.left, *node.comparators)]
+        if not any(sides):
+            return None
+        sign, span, text = node.ops[0], self.span(node), shown(node)
+        is_membership = len(node.ops) == 1 and isinstance(sign, MEMBERSHIP) and not sides[0]
+        if is_membership and self._group(node.comparators[0]) is None:
+            is_in = ir.IsIn(self.expression(node.left), sides[1][0], span=span)
+            return negated_unless(isinstance(sign, ast.In), is_in)
+        if any(_word(side[0]) == "queue" for side in sides if side):
+            raise self.error(node, f"`{text}` compares a queue", "compare len(...) and the elements")
+        if len(node.ops) != 1:
+            raise self.error(node, f"`{text}`", "compare two sets at a time, with `and` between")
+        if not all(sides) or type(sign) not in SIGNS:
+            hint = "compare it with another set of the same domain, or ask len(...) and `in`"
+            raise self.error(node, f"`{text}` compares a set with something else", hint)
+        (one,), (other,) = sides
+        if one.domain is not other.domain:
+            names = f"{one.domain.__name__} and of {other.domain.__name__}"
+            raise self.error(node, f"`{text}` compares sets of {names}", "compare sets of one domain")
+        return ir.SetComparison(one, SIGNS[type(sign)], other, span=span)
+
+    def _refuse_change(
+        self, node: ast.AST, written: ast.expr, collection: ir.Collection, change: str, *, is_statement: bool
+    ) -> NoReturn:
+        text, word = shown(written), _word(collection)
+        what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
+        if change in CHANGES[word] and is_statement:
+            count = CHANGES[word][change]
+            what = f"`{change}` takes {count} element{'s' * (count != 1)}"
+            hint = f"write {text}.{change}(...)" if word == "set" else hint
+        elif change == "popleft" and word == "queue":
+            what, hint = f"`{text}.popleft()` is a part of an expression", f"write x = {text}.popleft() before"
+        elif change in CHANGES[word]:
+            what, hint = f"`{text}.{change}(...)` is used as a value", "write it as a statement of its own"
+        elif change == "remove" and word == "set":
+            what, hint = f"`{text}.remove(...)`", f"write {text}.discard(x)"
+        elif change in ("issubset", "issuperset") and word == "set":
+            what, hint = f"`{text}.{change}(...)`", f"write {text} {'<=' if change == 'issubset' else '>='} ..."
+        raise self.error(node, what, hint)
+
+    def set_of(self, iterated: ast.expr) -> ir.Collection | None:
+        """The set that a loop goes through; None if it goes through something else. Refuses a queue."""
+        collections = self.collections(iterated)
+        if collections and _word(collections[0]) == "queue":
+            text = shown(iterated)
+            hint = f"write: for i in range(len({text})), and {text}[i]"
+            raise self.error(iterated, f"loop over the queue `{text}`", hint)
+        return collections[0] if collections else None
+
+    # ------------------------------------------------------------------------------------ statements about collections
+
+    def changed(self, statement: ast.stmt) -> ir.CollectiveStatement | None:
+        """A statement that changes a set or a queue; None for any other statement."""
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Attribute()) as call):
+                return self._change(statement, call, None)
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="popleft")) as call):
+                return self._change(statement, call, target) or self._assigned(statement, target)
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+                return self._assigned(statement, target)
+        return None
+
+    def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
+        """The call of a method that changes a set or a queue; `target` gets the element that it takes out."""
+        assert isinstance(call.func, ast.Attribute)
+        written, change = call.func.value, call.func.attr
+        collections, group = self.collections(written), self._group(written)
+        if not collections:
+            return None
+        span, first = self.span(statement), collections[0]
+        if len(call.args) != CHANGES[_word(first)].get(change, -1) or call.keywords:
+            self._refuse_change(call, written, first, change, is_statement=True)
+        if target is not None and group is not None:
+            text = shown(written)
+            reads = ", ".join(f"{text}[0].{part}" for part in group.parts)
+            raise self.error(statement, f"`{shown(statement)}`", f"read {reads} before {text}.popleft()")
+        if target is not None and not isinstance(target, ast.Name):
+            raise self.error(statement, f"`{shown(statement)}`", f"assign {shown(call)} to a local first")
+        for one in collections:
+            if not one.field:
+                hint = "only fields of the state can be written"
+                raise self.error(statement, f"the parameter `{one.holder.name}` is written", hint)
+            self.writes_to(written, one.holder.name, one.field)
+        match change:
+            case "clear":
+                return ir.Clear(collections, span=span)
+            case "popleft":
+                return ir.TakeFirst(collections, None if target is None else self.local(target), span=span)
+            case "append":
+                values = self.several(call.args) if group is None else self._parts_of(call, group)
+                return ir.Append(collections, values, span=span)
+        return ir.SetChange(first, self.expression(call.args[0]), change == "add", span=span)
+
+    def _parts_of(self, call: ast.Call, group: Group) -> tuple[ir.Expression, ...]:
+        """The values of the parts of the record that is appended."""
+        made, values = call.args[0], dict[str | None, ast.expr]()
+        is_record = False
+        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
+            values = {keyword.arg: keyword.value for keyword in made.keywords}
+            is_record = made.func.id not in self.own and self.names.get(made.func.id) is group.record
+            if is_record:
+                self.records.add(made.func.id)
+        if set(values) != set(group.parts) or not is_record:
+            text = f"{group.record.__name__}({', '.join(f'{part}=...' for part in group.parts)})"
+            raise self.error(call, f"`{shown(call)}`", f"append a record with all of its parts: {text}")
+        return tuple(self.expression(values[part]) for part in group.parts)
+
+    def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
+        """The assignment of a set. Refuses one to a queue or to its elements."""
+        place = self.place(target)
+        if place is None:
+            return None
+        is_element, collections = self._is_element(place), self._collections_at(target, place)
+        if is_element or (collections and _word(collections[0]) == "queue"):
+            inner = target.value if isinstance(target, ast.Attribute) and is_element else target
+            text = shown(inner.value if isinstance(inner, ast.Subscript) and is_element else inner)
+            raise self.error(statement, f"`{shown(target)}` is assigned to", CHANGED["queue"].format(text))
+        if not collections:
+            return None
+        (collection,), text = collections, shown(target)
+        if isinstance(statement, ast.AugAssign):
+            raise self.error(statement, f"`{shown(statement)}`", CHANGED["set"].format(text))
+        span, value = self.span(statement), statement.value
+        sources = self.collections(value)
+        self.writes_to(target, collection.holder.name, collection.field)
+        if sources and _word(sources[0]) == "set":
+            if sources[0].domain is not collection.domain:
+                names = f"{sources[0].domain.__name__} is assigned to a set of {collection.domain.__name__}"
+                raise self.error(statement, f"a set of {names}", "assign a set of the same domain")
+            return ir.CopySet(collection, sources[0], span=span)
+        match value:
+            case ast.Set(elts=elements):
+                return ir.FillSet(collection, self.several(elements), span=span)
+            case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]) if self.is_builtin("set"):
+                return ir.FillSet(collection, (), span=span)
+        hint = f"assign another set, set() or {{x, y}}, or write {text}.add(x) in a loop"
+        raise self.error(statement, f"`{shown(value)}` is assigned to the set `{text}`", hint)
+
+
+def negated_unless(is_so: bool, condition: ir.Expression) -> ir.Expression:
+    """The condition, or its negation: `x in ...` and `x not in ...`."""
+    return condition if is_so else ir.Not(condition, span=condition.span)
+
+
+def indices_taken(count: int) -> str:
+    """How many indices something takes, in words."""
+    return f"{count} {'index' if count == 1 else 'indices'}"
+
+
+def _word(collection: ir.Collection) -> str:
+    return "set" if collection.filler is None else "queue"
 
 
 def _returns(block: Iterable[ir.Statement]) -> bool:

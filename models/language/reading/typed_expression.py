@@ -13,12 +13,9 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from isrcheck.models.language.ir.constructs import DEPTH
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.language.reading.nesting import Nesting
-from isrcheck.models.language.reading.reader import FunctionReader, Reader
-from isrcheck.models.language.reading.source_text import WrittenSource
-from isrcheck.models.messages.errors import LanguageError
-from isrcheck.models.messages.nearest import nearest
+from isrcheck.models.language.reading.reader import Function, FunctionReader, Reader
+from isrcheck.models.language.reading.source import Nesting, WrittenSource
+from isrcheck.models.messages import LanguageError, nearest
 
 MOST_TEXT = 1000
 """The longest expression, in characters."""

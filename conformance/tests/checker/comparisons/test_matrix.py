@@ -9,14 +9,14 @@ import pytest
 
 from conformance.tests.support.records import recorded_run
 from isrcheck.checker.comparisons import matrix_record as matrix
-from isrcheck.checker.compile import kernels
+from isrcheck.checker.compile import kernel as kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry
-from isrcheck.models.language.declarations.declare import Kind
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.messages import UsageError
 
 TRUE = recorded_run("0.10", violated={"acked_not_lost": 6, "isr_is_complete": 5})
 """What `check --bound 6` finds with the default configuration."""

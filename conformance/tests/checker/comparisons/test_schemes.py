@@ -14,7 +14,7 @@ from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import schemes
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.schemes import MODEL
 
 RECORDED = schemes.recorded()

@@ -11,17 +11,27 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from isrcheck.checker.compile import native
-from isrcheck.checker.compile.staging import module as staging
-from isrcheck.checker.compile.staging.code import I64, Apart, Buffer, Build, Code, Number, Operation, Value
-from isrcheck.checker.compile.staging.instructions import load_word, store_word
-from isrcheck.checker.compile.staging.module import Staged
+from isrcheck.checker.compile import machine_code as native
+from isrcheck.checker.compile import staging
+from isrcheck.checker.compile.staging import (
+    I64,
+    Apart,
+    Buffer,
+    Build,
+    Code,
+    Number,
+    Operation,
+    Staged,
+    Value,
+    load_word,
+    store_word,
+)
 
 Function = Callable[[Any, Any], int]
 
 
 def assembly_of(build: Build, parameters: int = 2) -> str:
-    with staging.module() as module:
+    with staging.new_module() as module:
         module.define("f", [Value] * parameters, build, is_exported=True)
         return module.assembly()
 
@@ -286,7 +296,7 @@ def exchange_apart(code: Code, before: Apart, s: Apart, place: Value) -> None:
 @pytest.mark.parametrize("build", [exchange, exchange_apart])
 def test_buffers_are_pointers_that_may_be_declared_apart(build: Build) -> None:
     """A buffer behaves like any other address: its kind only tells LLVM what it may assume."""
-    with staging.module() as module:
+    with staging.new_module() as module:
         module.function(build, is_exported=True)
         assembly = module.assembly()
     assert assembly.count("noalias") == 2 * (build is exchange_apart)

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile import hash_table, native
+from isrcheck.checker.compile import hash_table, staging
+from isrcheck.checker.compile import machine_code as native
+from isrcheck.checker.compile import staging as instructions
 from isrcheck.checker.compile.machine_code import as_machine_code
-from isrcheck.checker.compile.staging import instructions
-from isrcheck.checker.compile.staging import module as staging
-from isrcheck.checker.compile.staging.arrays import Bytes, Halves, Words
-from isrcheck.checker.compile.staging.code import Build, Code, Operation, Value
+from isrcheck.checker.compile.staging import Build, Bytes, Code, Halves, Operation, Value, Words
 from isrcheck.checker.explicit import visited_set
-from isrcheck.checker.explicit.shards import Lane, Shards
+from isrcheck.checker.explicit.threads import Lane, Shards
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 
 ALL = (1 << 64) - 1
@@ -27,7 +26,7 @@ NUMBERS = (0, 1, 2, 5, 63, -1, -2, 255, 256, 1 << 31, (1 << 32) - 1, -(1 << 31),
 
 
 def compiled(build: Build, parameters: int) -> Callable[..., int]:
-    with staging.module() as module:
+    with staging.new_module() as module:
         module.define("f", [Value] * parameters, build, is_exported=True)
         assembly = module.assembly()
     return native.load(native.machine_code(assembly), {"f": parameters})["f"]
@@ -75,8 +74,8 @@ def test_an_array_has_no_end_that_python_knows() -> None:
 
 def test_a_quarter_is_an_unsigned_number_of_16_bits() -> None:
     def exchange(code: Code, address: Value, number: Value) -> None:
-        old = instructions.load_quarter(address)
-        instructions.store_quarter(address, number)
+        old = instructions.LOAD[2](address)
+        instructions.STORE[2](address, number)
         code.return_(old)
 
     array = np.array([5, 0xFFFE, 5], np.uint16)

@@ -12,12 +12,12 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
+from isrcheck.checker.answers.questions import is_in
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.failures import run as choose
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
 from isrcheck.models.kafka.failures import catalogue
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 FAILURES = {one.name: one for one in failures()}
 OF_THE_NOTES = {str(number) for number in range(1, 46)}

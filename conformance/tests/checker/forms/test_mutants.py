@@ -15,14 +15,14 @@ from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.forms import mutants as mutate
-from isrcheck.checker.resources import budget
+from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language
 from isrcheck.models.language.ir import nodes as ir
-from isrcheck.models.language.ir.walking import routines, visit
+from isrcheck.models.language.ir.nodes import routines, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import Trace
 

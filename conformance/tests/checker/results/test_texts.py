@@ -23,7 +23,7 @@ from isrcheck.checker.results.instance_facts import command_of, command_to_show,
 from isrcheck.checker.results.terminal import ProgressLine, counted, human_bytes, side_by_side, table, tables, wrapped
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
-from isrcheck.models.language.in_range import DEADLOCK
+from isrcheck.models.language.model import DEADLOCK
 
 ROWS = [["", "first", "second"], ["a row", "1", "n/a"], ["other", "n/a", "22"]]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import COUNTER
-from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.proofs.proof_cache import solver_version
+from isrcheck.checker.resources.limits import Budget, Limits
 from isrcheck.checker.results.causes import Causes
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.run import Z3Agreement, as_object
@@ -17,7 +17,6 @@ from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.proofs import Proving
 from isrcheck.checker.running.session import AskedReduction, CutShortError, SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.checker.symbolic.solver_version import solver_version
 from isrcheck.models import registry
 
 

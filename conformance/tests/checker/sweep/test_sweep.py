@@ -27,7 +27,7 @@ from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep import table as sweep_run
 from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
 DOOR = '''\
@@ -305,7 +305,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
 def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     made = []
     monkeypatch.setattr(sweep_cases, "KERNELS", sweep_cases.Kernels())
-    from isrcheck.checker.compile import kernels
+    from isrcheck.checker.compile import kernel as kernels
 
     kernel_of = kernels.kernel_of
     monkeypatch.setattr(kernels, "kernel_of", lambda *given, **named: made.append(1) or kernel_of(*given, **named))

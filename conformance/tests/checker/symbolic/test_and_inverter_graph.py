@@ -16,10 +16,10 @@ import z3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.limits import Answer
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.finite_integers import COMPARE, OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
-from isrcheck.checker.symbolic.one_hot_integers import COMPARE, OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, once
 
 VARIABLES = 4

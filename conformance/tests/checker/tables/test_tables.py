@@ -438,7 +438,7 @@ def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatc
 
 
 def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path, monkeypatch):
-    from isrcheck.checker.explicit.single_thread import SingleThread
+    from isrcheck.checker.explicit.carrier import SingleThread
 
     def pressed(carrier, first, last):
         if not carrier.context.watched:

@@ -16,7 +16,7 @@ from isrcheck.conformance.follow.search.explain import Explained, follow_recordi
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.conformance.follow.wire.messages import Happening, Message
 from isrcheck.conformance.follow.wire.survey import Assignments, Elections, Ending
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 STEADY = RECORDINGS / "wire" / "steady"
 LATER = RECORDINGS / "kafka-4.5" / "leader_killed"

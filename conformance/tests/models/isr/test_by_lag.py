@@ -8,7 +8,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 MODEL, _ = registry.load("isr_by_lag")
 MESSAGES, TIME = 0, 1

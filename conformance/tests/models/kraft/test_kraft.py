@@ -7,8 +7,8 @@ from conformance.tests.models.kraft import late_heartbeats
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
-from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka import promises
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import assemble
 
@@ -146,7 +146,7 @@ GENERATIONS = {
 }
 LATE = assemble(
     "kafka",
-    [fields, clusters, contradictions, promises],
+    [fields, promises],
     {
         "2.4": (kafka.CONDITIONAL_WRITE, kafka.GENERATION_2_4),  # the properties name some of its actions
         **{name: (kafka.KRAFT, values) for name, values in GENERATIONS.items()},

@@ -26,7 +26,7 @@ from isrcheck.models.language.ir.constructs import (
 )
 from isrcheck.models.language.ir.nodes import Expression, Node, Return, Routine, Statement
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import LanguageError, ModelError
+from isrcheck.models.messages import LanguageError, ModelError
 
 REFUSED = [(example, refusal) for refusal in REFUSALS for example in refusal.examples]
 if hasattr(ast, "TypeAlias"):  # Python 3.12

@@ -19,11 +19,11 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.models import registry, run
+from isrcheck.models.language.declarations import LONGEST_CODE
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.reading import source_text
-from isrcheck.models.language.reading.spelling import shown, spelled
-from isrcheck.models.language.text.plain import LONGEST_CODE
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.reading import source as files
+from isrcheck.models.language.reading.source import shown, spelled
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.why_false import why_false
 
 HEAD = '''\
@@ -220,7 +220,7 @@ def test_a_file_that_python_cannot_parse_is_one_line(tmp_path: Path, monkeypatch
     def parse(*_given: object) -> ast.Module:
         raise MemoryError
 
-    monkeypatch.setattr(source_text.ast, "parse", parse)
+    monkeypatch.setattr(files.ast, "parse", parse)
     with pytest.raises(UsageError, match=r"model.py:1: it is nested too deep for Python to read; reduce the nesting$"):
         registry.load_file(path)
 

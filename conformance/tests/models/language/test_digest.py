@@ -15,7 +15,7 @@ from isrcheck.models.language.ir.digest import of_routine
 from isrcheck.models.language.ir.nodes import Store
 from isrcheck.models.language.model import Model
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.reading.function import Function
+from isrcheck.models.language.reading.reader import Function
 
 LIMITS = "LIMIT = 3\n"
 ROLES = "from enum import IntEnum\n\n\nclass Role(IntEnum):\n    FOLLOWER = 0\n    LEADER = 1\n    LAST = 2\n"

@@ -9,9 +9,9 @@ import pytest
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck.models import log
-from isrcheck.models.language.declarations import declare
-from isrcheck.models.language.text.former_names import former_names, name_today
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language import declarations as declare
+from isrcheck.models.language.reading.source import former_names, name_today
+from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 
 FORMER = COUNTER.replace("isrcheck.language", "models.language")
@@ -39,7 +39,7 @@ def load(tmp_path):
     "imports",
     [
         IMPORTS,
-        "from models.language.declarations.declare import action, always, between, field, require",
+        "from models.language.declarations import action, always, between, field, require",
         "from models import language\naction, always, between, field, require = (\n    language.action,"
         " language.always, language.between, language.field, language.require\n)",
         "import models.language\naction, always, between, field, require = (\n    models.language.action,"
@@ -70,7 +70,7 @@ def test_a_folder_may_have_its_own_module_models(load, tmp_path):
 
 def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
     monkeypatch.syspath_prepend(PROJECT)
-    from models.language.declarations import declare as second  # what a checkout on the path makes possible
+    from models.language import declarations as second  # what a checkout on the path makes possible
 
     assert second is not declare
     model = load("from models.log import has_entry\nfrom models import language as the_language\n" + FORMER)
@@ -79,7 +79,7 @@ def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
     assert module.action is declare.action
     assert module.the_language.action is declare.action
     assert module.has_entry is log.has_entry
-    assert sys.modules["models.language.declarations.declare"] is second
+    assert sys.modules["models.language.declarations"] is second
 
 
 def test_both_import_names_give_the_same_model(load):
@@ -106,5 +106,5 @@ def test_nothing_is_left_after_an_error(load):
 
 def test_other_imports_are_unchanged():
     with former_names():
-        assert sys.modules["models.language.declarations.declare"] is declare
-    assert "models.language.declarations.declare" not in sys.modules
+        assert sys.modules["models.language.declarations"] is declare
+    assert "models.language.declarations" not in sys.modules

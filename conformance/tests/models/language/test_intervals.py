@@ -22,12 +22,12 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry, run
+from isrcheck.models.language.declarations import CELL_HIGH, CELL_LOW
 from isrcheck.models.language.intervals import LEAST, MOST, Interval, Intervals, Locals, hull
 from isrcheck.models.language.ir.nodes import Expression
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading.function import with_callees
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW
-from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.language.reading.reader import with_callees
+from isrcheck.models.messages import LanguageError
 
 HEAD = '''\
 """Numbers."""

@@ -21,7 +21,7 @@ from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.models import registry
 from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance, assemble
-from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages import LanguageError, ModelError, UsageError
 from isrcheck.models.run import Cells, State
 
 PRELUDE = '''"""A model of nothing in particular."""

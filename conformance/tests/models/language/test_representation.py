@@ -14,7 +14,7 @@ import pytest
 from conformance.tests.support.compared.representation import representation_differs
 from isrcheck.models import registry, run
 from isrcheck.models.language import interpreter
-from isrcheck.models.language.determined import Determined
+from isrcheck.models.language.interpreter import Determined
 from isrcheck.models.language.ir.nodes import (
     Cell,
     Chain,
@@ -29,11 +29,16 @@ from isrcheck.models.language.ir.nodes import (
     Routine,
     Sign,
     Store,
+    assigned,
+    is_same,
+    parts,
+    rewrite,
+    routines,
+    visit,
 )
-from isrcheck.models.language.ir.walking import assigned, is_same, parts, rewrite, routines, visit
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.reading import expressions
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.language.reading import reader
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 STATES = 12
@@ -250,7 +255,7 @@ MISREADINGS = {
     "equal is at least": (interpreter, "SIGNS", Sign.EQUAL, operator.ge),
     "a product is a sum": (interpreter, "OPERATIONS", Operation.TIMES, operator.add),
     "a remainder is a quotient": (interpreter, "OPERATIONS", Operation.MODULO, operator.floordiv),
-    "less is greater": (expressions, "SIGNS", ast.Lt, Sign.GREATER),
+    "less is greater": (reader, "SIGNS", ast.Lt, Sign.GREATER),
 }
 """A table of the interpreter or of the reader, and what stands in it for the sake of the test."""
 

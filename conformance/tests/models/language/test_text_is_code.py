@@ -17,8 +17,8 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.models.language.reading.function import with_callees
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.reading.reader import with_callees
+from isrcheck.models.messages import UsageError
 
 TEXT = '''"""A counter that stays below its limit."""
 

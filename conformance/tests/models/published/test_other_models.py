@@ -9,13 +9,13 @@ from conformance.tests.support.engine import checking, with_rows
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import published
 from isrcheck.checker.comparisons.published import OTHER_MODELS, PUBLISHED_MODELS
-from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.published.others import atomic_commitment
-from isrcheck.models.published.others.kip_966.state import Role
+from isrcheck.models.published.others.kip_966 import Role
 from isrcheck.models.run import State, successors
 
 ROWS = OTHER_MODELS.rows

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations.declare import Disabled
+from isrcheck.models.language.declarations import Disabled
 from isrcheck.models.language.interpreter import Argument, Interpreter, arguments_of
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.language.reading.function import Function
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.messages import ModelError
 
 OUT_OF_RANGE = "leaves a declared range"
 DISABLED = "is not enabled"

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from conformance.tests.checker.compile.test_kernel import random_state, spelled
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph, Truth
-from isrcheck.checker.symbolic.binary_integers import BinaryInteger, signed
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
-from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
+from isrcheck.checker.symbolic.evaluator import Value, plain_state
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, OneHotInteger, signed
 from isrcheck.checker.symbolic.transition_relation import (
     PropertyLiterals,
     Transition,
@@ -24,7 +23,7 @@ from isrcheck.checker.symbolic.transition_relation import (
 )
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from conformance.tests.traces.browser.visitor import Visitor, visiting
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 from isrcheck.traces.browser import server as server_module
 from isrcheck.traces.browser.server import ADDRESS, Answer, Server
 

@@ -4,7 +4,7 @@ import pytest
 
 from conformance.tests.wire.recording.proxying import answer, answered, ask, node, passing, soon
 from isrcheck.conformance.wire.recording.rules import COMMANDS, MOST_BYTES, Party, Pattern, Rule, read_script
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages import UsageError
 
 NOT_YET = 0.03
 """Seconds in which a message that is not held has long passed."""

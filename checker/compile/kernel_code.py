@@ -1,0 +1,819 @@
+"""Builds the functions of one kernel from a model's functions.
+
+In:  an `Instance` and its `Layout`. Only the bounds of the configuration are compiled in: switches, client settings
+     and the alternatives of actions are values in the working buffer, so that one kernel serves all protocols with the
+     same layout and actions.
+Out: the functions `expand`, `check` and `reduce`: they read states from the visited set, judge them, and write
+     successors.
+
+Every routine of the model becomes one function of the kernel: a cell is the number at an address, a guard that is false
+returns 0, folds are loops. The kernel stops as soon as a value leaves its declared range; then a careful kernel goes
+on, which counts such errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, assert_never
+
+from isrcheck.checker.compile.layout import Layout
+from isrcheck.checker.compile.packing import Canonical, clear_dead, copier, packer, unpacker
+from isrcheck.checker.compile.ranges import Elements, Limits, Ranges, argument_limits, conjuncts, is_of_loop, placed
+from isrcheck.checker.compile.staging import (
+    READ,
+    STORE,
+    WRITE,
+    Apart,
+    Buffer,
+    Code,
+    Module,
+    Number,
+    Staged,
+    Value,
+    Variable,
+    element,
+    failed,
+    load_word,
+    store_half,
+    store_word,
+)
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.results.kernel_results import (
+    FAILED_OFFSET,
+    PREMISE,
+    STATE_OFFSET,
+    STEP_OFFSET,
+    SUCCESSORS_OFFSET,
+    EntryKind,
+    judgement,
+    offset,
+    offset_of_outside,
+    offset_of_status,
+    offset_of_steps,
+)
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.nodes import Expression, Routine, increase, variables, visit
+from isrcheck.models.language.model import DEADLOCK, ArgumentRange, Instance, Property
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+
+
+def function_of(
+    kernel: KernelCode, routine: ir.Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
+) -> Any:
+    """The function of a routine, given limits of its parameters, without its first `skip` statements. That of an action
+    returns whether the action is enabled."""
+    body = routine.body[skip:]
+
+    def build(code: Code, *parameters: Value) -> None:
+        places = {
+            variable: code.variable(value) if variable in routine.assignments else value
+            for variable, value in zip(routine.parameters, parameters, strict=True)
+        }
+        Lowering(kernel, code, routine, places, kernel.ranges.limits(routine, body, limits or {})).statements(body)
+        if is_action and not code.has_ended:
+            code.return_(True)
+
+    return kernel.module.define(f"model.{routine.name}", _kinds(routine.parameters), build)
+
+
+def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
+    """The kinds of a function's parameters. If there are several states, they may be the same."""
+    states = sum(one.role is ir.Role.STATE for one in parameters)
+    return [(Apart if states == 1 else Buffer) if one.role is ir.Role.STATE else Value for one in parameters]
+
+
+class Lowering:
+    """Builds nodes of a routine in a function. `places` are the values of the variables so far; `limits` are known of
+    them."""
+
+    def __init__(
+        self, kernel: KernelCode, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
+    ) -> None:
+        self.kernel = kernel
+        self.code = code
+        self.routine = routine
+        self.places = places
+        self.limits = limits
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def statements(self, statements: Iterable[ir.Statement]) -> None:
+        """Build statements in order; nothing is built behind the end."""
+        for statement in statements:
+            if not self.code.has_ended:
+                self.statement(statement)
+
+    def statement(self, statement: ir.Statement) -> None:
+        """Build one statement."""
+        code = self.code
+        match statement:
+            case ir.Assign(variable, value):
+                self.assign(variable, self.value(value))
+            case ir.Store():
+                self.store(statement)
+            case ir.Branch(cases, otherwise):
+                with code.when(self.value(cases[0].condition)):
+                    self.statements(cases[0].body)
+                for case in cases[1:]:
+                    with code.otherwise(partial(self.value, case.condition)):
+                        self.statements(case.body)
+                if otherwise:
+                    with code.otherwise():
+                        self.statements(otherwise)
+            case ir.Loop(variable, numbers, body):
+                with code.loop(*self.range(numbers)) as number:
+                    if is_of_loop(self.routine, variable):
+                        self.places[variable] = number
+                    else:
+                        self.assign(variable, number)
+                    self.statements(body)
+            case ir.Require(ir.Fold(ir.Gathering.ALL) as fold):
+                self.guard(self.folded(fold))
+            case ir.Require(condition):
+                self.guard(self.value(condition))
+            case ir.Return(ir.Fold(ir.Gathering.ALL | ir.Gathering.ANY) as fold):
+                code.return_(self.folded(fold))
+            case ir.Return(value):
+                code.return_(self.value(value))
+            case ir.Do(call):
+                self.value(call)
+            case ir.CollectiveStatement():
+                raise ir.NotInTheCoreError(statement.span.place)
+            case _:
+                assert_never(statement)
+
+    def guard(self, holds: Number) -> None:
+        """Return that an action is not enabled, unless a guard holds."""
+        if holds is not True:
+            with self.code.when(~holds):
+                self.code.return_(False)
+
+    def assign(self, variable: ir.Variable, value: Number) -> None:
+        """Give a variable a value."""
+        place = self.places.get(variable)
+        if place is None:
+            place = self.places[variable] = self.code.variable()
+        assert isinstance(place, Variable)
+        place.set(value)
+
+    def store(self, store: ir.Store) -> None:
+        """Store a value, or add to a cell, whose place is computed once."""
+        total = increase(store)
+        state, place, offset = self.place(store.cell)
+        if total is None:
+            value = self.value(store.value)
+        else:
+            value = self.added(READ[place.bytes](state, offset), total.terms[1:])
+        WRITE[place.bytes](state, offset, value, place.low, place.high)
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ir.Expression) -> Value:
+        """Build an expression."""
+        code, value = self.code, self.value
+        match expression:
+            case ir.Constant(number):
+                return code.constant(number)
+            case ir.Local(variable):
+                return self.places[variable]
+            case ir.Setting(entry):
+                return self.setting(entry)
+            case ir.Size(domain):
+                return code.constant(self.kernel.instance.size_of(domain))
+            case ir.Cell():
+                state, place, offset = self.place(expression)
+                cell = READ[place.bytes](state, offset)
+                return cell.is_true if place.field.values.is_flag else cell
+            case ir.Element(subset, index):
+                elements = self.kernel.ranges.elements(subset)
+                assert elements < 64, "a subset fits into one word: MOST_STEPS limits its size"
+                place_ = self.index(self.state, index, elements)
+                return (self.places[subset] >> place_ & 1).is_true
+            case ir.IsTaken(taken, action):
+                slot = [one.name for one in self.kernel.instance.model.actions].index(action)
+                return code.compared("==", self.places[taken], slot)
+            case ir.Not(operand):
+                return ~value(operand)
+            case ir.And(parts):
+                return code.every(*self.delayed(parts))
+            case ir.Or(parts):
+                return code.some(*self.delayed(parts))
+            case ir.Compare(left, _, right):
+                return code.compared(self.kernel.elements.sign(expression), value(left), value(right))
+            case ir.Chain(first, links):
+                return code.every(*self.compared(value(first), links))
+            case ir.Among(element_, choices):
+                return code.among(value(element_), map(value, choices))
+            case ir.Negative(operand):
+                return -value(operand)
+            case ir.Sum(terms):
+                return self.added(value(terms[0].value), terms[1:])
+            case ir.Arithmetic(left, operation, right):
+                return self.calculated(value(left), operation, value(right))
+            case ir.Choose(options, otherwise):
+                pairs = [(partial(value, one.condition), partial(value, one.value)) for one in options]
+                return code.choice(pairs, partial(value, otherwise))
+            case ir.Extremum(extreme, parts):
+                return code.extremum("<" if extreme is ir.Extreme.LEAST else ">", *map(value, parts))
+            case ir.Fold():
+                return self.fold_call(expression)
+            case ir.Call(routine, arguments):
+                return code.call(self.kernel.routine(routine), *map(value, arguments))
+            case ir.CollectiveExpression():
+                raise ir.NotInTheCoreError(expression.span.place)
+            case _:
+                assert_never(expression)
+
+    @property
+    def state(self) -> Value:
+        """The state that holds the settings, and notes an index outside a subset."""
+        return self.places[self.routine.states[0]]
+
+    def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
+        """What builds each of these expressions."""
+        return [partial(self.value, one) for one in expressions]
+
+    def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
+        """What builds each comparison of a chain, in which every number is evaluated once."""
+        left = first
+
+        def compare(link: ir.Link) -> Value:
+            nonlocal left
+            before, left = left, self.value(link.right)
+            return self.code.compared(link.sign.value, before, left)
+
+        return [partial(compare, link) for link in links]
+
+    def added(self, total: Value, terms: Iterable[ir.Term]) -> Value:
+        """A sum, with further terms."""
+        for term in terms:
+            total = total - self.value(term.value) if term.is_subtracted else total + self.value(term.value)
+        return total
+
+    def calculated(self, left: Value, operation: ir.Operation, right: Value) -> Value:
+        """A product, a quotient or a remainder."""
+        match operation:
+            case ir.Operation.TIMES:
+                return left * right
+            case ir.Operation.DIVIDED_BY:
+                return left // right
+            case ir.Operation.MODULO:
+                return left % right
+            case _:
+                assert_never(operation)
+
+    def setting(self, name: str) -> Value:
+        """A setting: a number, or where the working buffer has it."""
+        entry = self.kernel.instance.model.entries[name]
+        if entry.is_bound:
+            return self.code.constant(getattr(self.kernel.instance.configuration, name))
+        byte, size = self.kernel.setting(name)
+        number = READ[size](self.state, byte)
+        return number.is_true if entry.values is bool else number
+
+    # -------------------------------------------------------------------------------------------------------- cells
+
+    def place(self, cell: ir.Cell) -> tuple[Value, FieldLayout, Value]:
+        """The state, the field, and the byte offset of a cell."""
+        state, place = self.places[cell.state], self.kernel.instance.layouts[cell.field]
+        first, moving = self.kernel.first_byte(place), []
+        stride = place.count * place.bytes
+        for index, size in zip(cell.indices, place.sizes, strict=True):
+            stride //= size or 1
+            number = self.kernel.ranges.number(index)
+            if number is not None and 0 <= number < size:
+                first += number * stride
+            else:
+                moving.append(self.index(state, index, size) * stride)
+        return state, place, sum(moving, self.code.constant(first))
+
+    def index(self, state: Value, index: ir.Expression, size: int) -> Value:
+        """An index, which is checked unless it surely is in 0..size-1."""
+        value = self.value(index)
+        return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
+
+    # --------------------------------------------------------------------------------------------- ranges and folds
+
+    def range(self, numbers: ir.Range) -> list[Number]:
+        """The ends of a range."""
+        ends = [(end, self.kernel.ranges.number(end)) for end in (numbers.first, numbers.end)]
+        return [self.value(end) if number is None else number for end, number in ends]
+
+    def folded(self, fold: ir.Fold) -> Number:
+        """The value of a fold that ends a function, or a guard: a value that decides it is returned."""
+        code, gathering = self.code, fold.gathering
+        is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
+        gathers = is_extremum or gathering is ir.Gathering.SUM
+        goes_on = not gathers and self.kernel.elements.must_go_on(fold, self.limits)
+        result: Number = is_all
+        if gathers:
+            result = total = code.variable(0 if fold.default is None else self.value(fold.default))
+        elif goes_on:
+            result = total = code.variable(is_all)
+        is_first = code.variable(True) if is_extremum else None
+        with ExitStack() as loops:
+            for generator in fold.generators:
+                number = loops.enter_context(code.loop(*self.range(generator.range)))
+                self.places[generator.variable] = number
+                if generator.conditions:
+                    loops.enter_context(code.when(code.every(*self.delayed(generator.conditions))))
+            body = self.value(fold.body)
+            if gathering is ir.Gathering.SUM:
+                total += body
+            elif is_first is not None:
+                sign = "<" if gathering is ir.Gathering.LEAST else ">"
+                with code.when(code.some(is_first, lambda: code.compared(sign, body, total))):
+                    total.set(body)
+                    is_first.set(False)
+            else:
+                with code.when(~body if is_all else body):
+                    if goes_on:
+                        total.set(not is_all)
+                    else:
+                        code.return_(not is_all)
+        return result
+
+    def fold_call(self, fold: ir.Fold) -> Value:
+        """A fold inside an expression: the call of a new function that gets the variables that it reads."""
+        read = variables(fold)
+        if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
+            read.add(self.routine.states[0])
+        parameters = sorted(read, key=lambda variable: variable.name)
+
+        def build(code: Code, *values: Value) -> None:
+            places = dict(zip(parameters, values, strict=True))
+            code.return_(Lowering(self.kernel, code, self.routine, places, self.limits).folded(fold))
+
+        function = self.kernel.module.define(f"model.{self.routine.name}.fold", _kinds(parameters), build)
+        return self.code.call(function, *(self.places[variable] for variable in parameters))
+
+
+@Staged
+def note(code: Code, result: Value, state: Value, step: Value) -> None:
+    """Count one finding of a property, and keep the state and step of the first."""
+    with code.when(load_word(result) == 0):
+        store_word(result + STATE_OFFSET, state)
+        store_word(result + STEP_OFFSET, step)
+    store_word(result, load_word(result) + 1)
+
+
+@Staged
+def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
+    """Write the judgement of one state into the bytes whose address stands in the result, if there is one."""
+    with code.when(load_word(result + STATE_OFFSET)):
+        STORE[1](load_word(result + STATE_OFFSET) + state, judged)
+
+
+@Staged
+def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Value) -> None:
+    """Write the status: the next state, the number of successors, whether the model left a declared range."""
+    store_word(status, state)
+    store_word(status + SUCCESSORS_OFFSET, count)
+    store_word(status + FAILED_OFFSET, has_failed)
+    code.return_(count)
+
+
+def is_marked(prop: Property) -> bool:
+    """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
+    return prop.kind in WHOLE
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is judged: the states by the names of parameters, of which the last one can be permitted; where the results
+    are; the numbers of the state and of the step that leads there; other parameters by their names; and whether the
+    state is outside the constraint."""
+
+    states: Mapping[str, Value]
+    results: Value
+    state: Value
+    step: Value
+    others: Mapping[str, Value] = field(default_factory=dict)
+    is_outside: bool = False
+
+    @property
+    def last(self) -> Value:
+        """The state, or that after the step."""
+        *_, last = self.states.values()
+        return last
+
+
+Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
+"""The loop over the argument with this number, inside the loops over the arguments before it."""
+
+
+class KernelCode:
+    """Builds the functions of a kernel in a module, each before those that call it."""
+
+    def __init__(self, module: Module, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
+        self.module = module
+        self.instance = instance
+        self.layout = layout
+        self.words_size = 8 * layout.words
+        self.pack, self.unpack, self.copy = packer(layout), unpacker(layout), copier(layout)
+        self.reduction = reduction or Reduction()
+        self.ranges = Ranges(instance)
+        self.elements = Elements(self.reduction.symmetry, instance.model.sources, self.ranges)
+        self.status = offset_of_status(len(instance.model.properties))
+        self.functions: dict[Routine, Any] = {}
+
+    def build(self) -> None:
+        """Build the whole kernel."""
+        for build in (self.expand, self.check, self.reduce, self.may_overreport):
+            self.module.function(build, is_exported=True)
+
+    def may_overreport(self, code: Code) -> None:
+        """Return whether some fold goes on to its end (checker/compile/kernel.py). It is built last."""
+        code.return_(self.elements.goes_on)
+
+    def keep(self, code: Code, state: Value, words: Value) -> None:
+        """Pack a state, after what makes states fewer; it may be permuted."""
+        symmetry, dead = self.reduction.symmetry, self.reduction.dead
+        if dead:
+            clear_dead(code, state, dead, self.layout.bits)
+        if symmetry is None:
+            self.pack(state, words)
+        else:
+            Canonical(self.module, symmetry, self.layout).keep(code, state, words)
+
+    def function(self, function: Function) -> Any:
+        """The kernel's function for a property or a helper of the model."""
+        return self.routine(function.routine)
+
+    def routine(self, routine: Routine) -> Any:
+        """The same for a routine."""
+        if routine not in self.functions:
+            self.functions[routine] = function_of(self, routine)
+        return self.functions[routine]
+
+    def step(self, routine: Routine, choices: Sequence[ArgumentRange], *, skip: int) -> Any:
+        """The kernel's function for an action, without its first `skip` guards; it returns whether it is enabled."""
+        return function_of(self, routine, argument_limits(routine, choices), is_action=True, skip=skip)
+
+    def first_byte(self, place: FieldLayout) -> int:
+        """Where the cells of a field begin in a working buffer."""
+        return self.layout.bits[place.offset].byte if place.count else self.layout.first_cell
+
+    def setting(self, entry: str) -> tuple[int, int]:
+        """Where a working buffer has a setting, and in how many bytes."""
+        place = self.layout.setting(entry)
+        return place.byte, place.bytes
+
+    def holds(self, code: Code, function: Function, *states: Number) -> Value:
+        """Whether a function of the model is true in a state, or for a step."""
+        return code.call(self.function(function), *states)
+
+    # ------------------------------------------------------------------------------------------------------- judging
+
+    def observe_step(
+        self,
+        code: Code,
+        before: Apart,
+        after: Apart,
+        taken: Value,
+        active: Value,
+        results: Value,
+        state: Value,
+        step: Value,
+    ) -> None:
+        """Judge a step."""
+        judged = Judged({"before": before, "after": after}, results, state, step, {"taken": taken})
+        self._observe(code, active, judged, (one for one in self._properties() if one[1].of_steps))
+
+    def observe_state(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
+        """Judge a state."""
+        judged = Judged({"s": s}, results, state, step)
+        self._observe(code, active, judged, (one for one in self._properties() if not one[1].of_steps))
+
+    def observe_outside(self, code: Code, s: Apart, active: Value, results: Value, state: Value, step: Value) -> None:
+        """Judge a successor outside the constraint."""
+        judged = Judged({"s": s}, results, state, step, is_outside=True)
+        here = ((number, prop) for number, prop in self._properties() if not prop.of_steps and not is_marked(prop))
+        self._observe(code, active, judged, here)
+
+    def judge_end(self, code: Code, s: Apart, results: Value, state: Value, step: Value) -> None:
+        """Judge a state without a step."""
+        ends = [partial(self.holds, code, one, s) for one in self.instance.model.terminals]
+        truth = code.some(*ends) if ends else code.constant(False)
+        self.judge(code, Judged({"s": s}, results, state, step), self._deadlock, DEADLOCK, truth)
+
+    def _properties(self) -> Iterable[tuple[int, Property]]:
+        # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
+        return enumerate(self.instance.model.properties)
+
+    def _observe(self, code: Code, active: Value, judged: Judged, properties: Iterable[tuple[int, Property]]) -> None:
+        values = {**judged.states, **judged.others}
+        for number, prop in properties:
+            with code.when(READ[1](active, number) != 0):
+                arguments = [values[parameter.name] for parameter in prop.function.parameters]
+                self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
+
+    def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
+        """Count the result of the property with this number."""
+        if prop.kind is Kind.SOMETIMES:
+            with code.when(truth):
+                self.count(code, judged, number, EntryKind.FOUND)
+        else:
+            with code.when(~truth):
+                self.judge_failure(code, judged, number, prop)
+
+    def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
+        """Count a failure of a property, which may be permitted."""
+        if prop.permitted is None:
+            self.count(code, judged, number, EntryKind.FOUND)
+            return
+        with code.when(self.holds(code, prop.permitted, judged.last)):
+            self.count(code, judged, number, EntryKind.PERMITTED)
+        with code.otherwise():
+            self.count(code, judged, number, EntryKind.FOUND)
+
+    def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
+        """Count a result of the property with this number, or mark the state."""
+        prop = self.instance.model.properties[number] if number < self._deadlock else DEADLOCK
+        if not is_marked(prop) or kind is EntryKind.ERRED:
+            row = offset(number, kind, is_outside=judged.is_outside)
+            note(judged.results + row, judged.state, judged.step)
+        if is_marked(prop):
+            judgement_: Number = judgement(kind)
+            if prop.premise is not None and kind is not EntryKind.ERRED:
+                judgement_ = self.holds(code, prop.premise, judged.last) * PREMISE + judgement_
+            mark(judged.results + offset(number, EntryKind.FOUND), judged.state, judgement_)
+
+    @property
+    def _deadlock(self) -> int:
+        """The number of the implicit property `deadlock`."""
+        return len(self.instance.model.properties)
+
+    # ---------------------------------------------------------------------------------------------------- successors
+
+    def taken(self, count: Variable, results: Value) -> Value:
+        """The number of steps that were taken so far: it stays as it was in a state without a step."""
+        if self.instance.model.constraints:
+            return count + load_word(results + offset_of_outside(self._deadlock))
+        return count.get()
+
+    def emit(
+        self,
+        code: Code,
+        before: Apart,
+        after: Apart,
+        words: Value,
+        parents: Value,
+        steps: Value,
+        fired: Value,
+        active: Value,
+        results: Value,
+        count: Value,
+        state: Value,
+        step: Value,
+        slot: Value,
+    ) -> None:
+        """Write one successor, judge the transition, and undo the step in the working buffer. A successor outside the
+        constraint is judged here, and not written."""
+        constraints = self.instance.model.constraints
+        within = code.constant(True)
+        if constraints:
+            within = code.every(*(partial(self.holds, code, one, after) for one in constraints))
+            self.refuse_unknown(code, before, after, results, count, state, step)
+        store_word(fired + slot * 8, load_word(fired + slot * 8) + 1)
+        code.call(self.observe_step, before, after, slot, active, results, state, step)
+        if constraints:
+            with code.when(~within):
+                note(results + offset_of_outside(self._deadlock), state, step)
+                code.call(self.observe_outside, after, active, results, state, step)
+                self.copy(before, after)
+                code.return_(count)
+        store_half(parents + count * 4, state)
+        store_half(steps + count * 4, step)
+        code.call(self.keep, after, words + count * self.words_size)
+        self.copy(before, after)
+        code.return_(count + 1)
+
+    def refuse_unknown(
+        self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
+    ) -> None:
+        """Refuse a successor of which it is unknown whether it is within the constraint: this kernel stops."""
+
+    # --------------------------------------------------------------------------------------------------------- steps
+
+    def expand(
+        self,
+        code: Code,
+        store: Value,
+        first: Value,
+        last: Value,
+        before: Apart,
+        s: Apart,
+        words: Value,
+        parents: Value,
+        steps: Value,
+        room: Value,
+        fired: Value,
+        active: Value,
+        results: Value,
+    ) -> None:
+        """Successors of states first..last-1, in order, as long as there is room for those of a whole state."""
+        at = Expansion(before, s, words, parents, steps, fired, active, results, code.variable(0))
+        status = results + self.status
+        with code.loop(first, last) as i:
+            with code.when(at.count + self.instance.first_steps[-1] > room):
+                code.return_(pause(status, i, at.count, 0))
+            taken = self.taken(at.count, results)
+            self.unpack(store + i * self.words_size, before)
+            self.copy(before, s)
+            for slot, action in enumerate(self.instance.model.actions):
+                if self.instance.alternatives[slot] is None:  # the protocol does not have this action
+                    continue
+                chosen = READ[1](before, self.layout.first_choice + slot)
+                # Where an argument has no value there are no steps, so no guard is evaluated.
+                if all(choice.count for choice in self.instance.argument_ranges[slot]):
+                    for number, alternative in enumerate(action.alternatives):
+                        with code.when(chosen == number):
+                            self.attempt(code, at, i, slot, alternative.routine)
+            with code.when(
+                code.every(self.taken(at.count, results) == taken, partial(READ[1], active, self._deadlock))
+            ):
+                code.call(self.judge_end, before, results, i, -1)
+            with code.when(code.some(failed(s), partial(failed, before))):
+                code.return_(pause(status, i, at.count, 1))
+        code.return_(pause(status, last, at.count, 0))
+
+    def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
+        """Take all steps of an action's alternative. What follows the guards is a function of its own. The guards read
+        the state in `before`, which no action changes, so that the compiler need not read a cell again after a step."""
+        choices = self.instance.argument_ranges[slot]
+        step = self.step(routine, choices, skip=len(routine.guards))
+        guards = conjuncts(routine)
+        with (
+            self.guarded_loops(code, routine, choices, at.before, guards) as arguments,
+            code.when(code.call(step, at.s, *arguments)),
+        ):
+            with code.when(failed(at.s)):
+                code.return_(pause(at.results + self.status, state, at.count, 1))
+            self.emit_step(code, at, state, slot, arguments)
+
+    @contextmanager
+    def guarded_loops(
+        self,
+        code: Code,
+        routine: Routine,
+        choices: Sequence[ArgumentRange],
+        state: Value,
+        guards: Sequence[Expression],
+        loop: Loop | None = None,
+    ) -> Iterator[Sequence[Value]]:
+        """The loops over the arguments of a routine, with guards, which read this state. What is built inside gets the
+        arguments, for which all guards are true."""
+        limits = self.ranges.limits(routine, guards, argument_limits(routine, choices))
+        lowering = Lowering(self, code, routine, {routine.states[0]: state}, limits)
+        arguments: list[Value] = []
+        with ExitStack() as loops:
+            for depth in range(len(choices) + 1):
+                ready, guards = placed(self.ranges, guards, set(routine.arguments[depth:]), limits)
+                if ready:
+                    loops.enter_context(code.when(code.every(*lowering.delayed(ready))))
+                if depth < len(choices):
+                    each = code.loop(0, choices[depth].count) if loop is None else loop(depth, arguments)
+                    arguments.append(loops.enter_context(each))
+                    lowering.places[routine.arguments[depth]] = arguments[-1]
+            yield arguments
+
+    def emit_step(self, code: Code, at: Expansion, state: Value, slot: int, arguments: Sequence[Value]) -> None:
+        """Write the successor that an action has made with these arguments."""
+        step = self.step_number(code, slot, arguments)
+        arrays = at.words, at.parents, at.steps, at.fired, at.active, at.results
+        at.count.set(code.call(self.emit, at.before, at.s, *arrays, at.count, state, step, slot))
+
+    def step_number(self, code: Code, slot: int, arguments: Sequence[Value]) -> Value:
+        """The number of an action's step."""
+        first, after = self.instance.first_steps[slot : slot + 2]
+        number, stride = code.constant(first), after - first
+        for argument, choice in zip(arguments, self.instance.argument_ranges[slot], strict=True):
+            stride //= choice.count
+            number = number + argument * stride
+        return number
+
+    # ----------------------------------------------------------------------------------------------- other functions
+
+    def check(
+        self, code: Code, store: Value, first: Value, last: Value, s: Apart, active: Value, results: Value
+    ) -> None:
+        """Judge states first..last-1; returns the state at which the model left a declared range, or `last`."""
+        with code.loop(first, last) as i:
+            self.unpack(store + i * self.words_size, s)
+            code.call(self.observe_state, s, active, results, i, -1)
+            with code.when(failed(s)):
+                code.return_(i)
+        code.return_(last)
+
+    def reduce(self, code: Code, words: Value, count: Value, s: Apart) -> None:
+        """Replace each of the packed states by the one that the search keeps in its place."""
+        with code.loop(0, count) as i:
+            place = words + i * self.words_size
+            self.unpack(place, s)
+            code.call(self.keep, s, place)
+        code.return_(count)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What the steps of all states need: the working buffers with a state and with its successor, the addresses of what
+    `emit` writes, and the number of successors."""
+
+    before: Value
+    s: Value
+    words: Value
+    parents: Value
+    steps: Value
+    fired: Value
+    active: Value
+    results: Value
+    count: Variable
+
+
+# ---------------------------------------------------------------------------------------------------- careful kernels
+
+
+class CarefulCode(KernelCode):
+    """Builds the functions of a careful kernel, which goes on where the other one stops.
+
+    After every step and every property, it checks whether an index or a value left its declared range. If so, it only
+    counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
+    kernel runs only after the other one has stopped.
+    """
+
+    def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
+        """Count the result of a property, or that it left a declared range."""
+        first, *others = judged.states.values()
+        with code.when(code.some(failed(first), *(partial(failed, one) for one in others))):
+            for state in judged.states.values():
+                forget(state)
+            self.count(code, judged, number, EntryKind.ERRED)
+        if prop.kind is Kind.SOMETIMES:
+            with code.otherwise(truth):
+                self.count(code, judged, number, EntryKind.FOUND)
+            return
+        with code.otherwise(lambda: ~truth):
+            self.judge_failure(code, judged, number, prop)
+            if prop.premise is not None:
+                with code.when(failed(judged.last)):
+                    forget(judged.last)
+                    self.count(code, judged, number, EntryKind.ERRED)
+
+    def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
+        """Count a failure of a property, which may be permitted, or leave a declared range where that is asked."""
+        if prop.permitted is None:
+            self.count(code, judged, number, EntryKind.FOUND)
+            return
+        is_permitted = self.holds(code, prop.permitted, judged.last)
+        with code.when(failed(judged.last)):
+            forget(judged.last)
+            self.count(code, judged, number, EntryKind.ERRED)
+        with code.otherwise(is_permitted):
+            self.count(code, judged, number, EntryKind.PERMITTED)
+        with code.otherwise():
+            self.count(code, judged, number, EntryKind.FOUND)
+
+    def taken(self, count: Variable, results: Value) -> Value:
+        """The number of steps that were taken so far; those that leave a declared range count as well."""
+        return super().taken(count, results) + load_word(results + self._erring)
+
+    @property
+    def _erring(self) -> int:
+        """Where steps that leave a declared range are counted."""
+        return offset_of_steps(len(self.instance.model.properties))
+
+    def refuse_unknown(
+        self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
+    ) -> None:
+        """A step after which it is unknown whether the state is within the constraint leaves a declared range."""
+        with code.when(failed(after)):
+            self.undo(before, after, results, state, step)
+            code.return_(count)
+
+    def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
+        """Take all steps of an action's alternative. As in the reference semantics, each evaluates every guard."""
+        choices = self.instance.argument_ranges[slot]
+        step = self.step(routine, choices, skip=0)
+        with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:
+            is_enabled = code.call(step, at.s, *arguments)
+            with code.when(failed(at.s)):
+                self.undo(at.before, at.s, at.results, state, self.step_number(code, slot, arguments))
+            with code.otherwise(is_enabled):
+                self.emit_step(code, at, state, slot, arguments)
+
+    def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
+        """Count a step that leaves a declared range, and undo it."""
+        forget(after)
+        note(results + self._erring, state, step)
+        self.copy(before, after)
+
+
+def forget(state: Value) -> None:
+    """Forget that an index or a value has left its range."""
+    store_word(state, 0)

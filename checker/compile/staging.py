@@ -1,0 +1,660 @@
+"""Builds functions of machine code: Python calculates with `Value`s, and each operation writes an instruction.
+
+In:  Python functions that get a `Code` and `Value`s. They run once, while the code is built; so Python's own `if` and
+     `for` decide which instructions there are, and `code.when` and `code.loop` which of them are executed.
+Out: a `Module` of functions that call each other, as LLVM's assembly (checker/compile/machine_code.py makes machine
+     code of it).
+
+Every value is a 64-bit number or a truth value. Where a number is needed, a truth value is 0 or 1; where a truth value
+is needed, a number is whether it is not 0. Sums and products wrap. Addresses of working buffers, packed states and
+counters are numbers, too; operations on memory are instructions, inlined where they are used.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, update_wrapper
+from typing import Any, ClassVar
+
+from llvmlite import ir
+
+I1, I64 = ir.IntType(1), ir.IntType(64)
+POINTER = ir.IntType(8).as_pointer()
+
+Build = Callable[..., None]
+"""Builds a function: gets a `Code` and a `Value` for each parameter."""
+
+
+def _operator(operation: str) -> Callable[[Value, Number], Value]:
+    """The method that calculates with an operation of LLVM."""
+    return lambda value, other: value.code.calculated(operation, value, other)
+
+
+def _comparison(sign: str) -> Callable[[Value, Number], Value]:
+    """The method that compares."""
+    return lambda value, other: value.code.compared(sign, value, other)
+
+
+def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
+    """The method that calculates the next value of a variable."""
+
+    def assign(variable: Variable, other: Number) -> Variable:
+        variable.set(variable.code.calculated(operation, variable, other))
+        return variable
+
+    return assign
+
+
+class Value:
+    """A number or a truth value of the function that is being built. `==` and the like are truth values too: Python
+    must not ask them, which an error reports."""
+
+    __slots__ = ("_operand", "code")
+
+    def __init__(self, code: Code, operand: Any) -> None:
+        self.code = code
+        self._operand = operand
+
+    @property
+    def operand(self) -> Any:
+        """The value for LLVM."""
+        return self._operand
+
+    @property
+    def is_true(self) -> Value:
+        """Whether it is not 0."""
+        return self.code.value(self.code.truth(self))
+
+    def __bool__(self) -> bool:
+        raise TypeError("the value is not known while the code is built: use when(), every(), some() or choice()")
+
+    __add__, __radd__ = _operator("add"), _operator("add")
+    __sub__ = _operator("sub")
+    __mul__, __rmul__ = _operator("mul"), _operator("mul")
+    __and__, __or__, __xor__ = _operator("and_"), _operator("or_"), _operator("xor")
+    __rshift__ = _operator("ashr")
+    __lt__, __le__, __gt__, __ge__ = _comparison("<"), _comparison("<="), _comparison(">"), _comparison(">=")
+
+    def __rsub__(self, other: Number) -> Value:
+        return self.code.calculated("sub", other, self)
+
+    def __floordiv__(self, divisor: Number) -> Value:
+        """The quotient, rounded down; the divisor is above 0."""
+        return self.code.quotient(self, divisor)
+
+    def __mod__(self, divisor: Number) -> Value:
+        """The remainder of that quotient, which is in 0..divisor-1."""
+        return self.code.remainder(self, divisor)
+
+    def __neg__(self) -> Value:
+        return self.code.value(self.code.builder.neg(self.code.number(self)))
+
+    def __invert__(self) -> Value:
+        """Whether it is 0: Python's `not`."""
+        return self.code.value(self.code.builder.not_(self.code.truth(self)))
+
+    def __eq__(self, other: object) -> Any:
+        return self.code.compared("==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.code.compared("!=", self, other)
+
+
+class Buffer(Value):
+    """The address of a working buffer, as a parameter of a function."""
+
+    __slots__ = ()
+
+
+class Apart(Buffer):
+    """The address of a working buffer that no other parameter has: what is written through it is never read through
+    another one."""
+
+    __slots__ = ()
+
+
+class Variable(Value):
+    """A value that can change: `variable.set(value)`, `variable += value`. What is calculated from it is calculated
+    from the value that it has at that place of the code."""
+
+    __slots__ = ()
+
+    @property
+    def operand(self) -> Any:
+        """Its value at this place, for LLVM."""
+        return self.code.builder.load(self._operand)
+
+    def get(self) -> Value:
+        """Its value at this place, which stays the same where it changes."""
+        return self.code.value(self.operand)
+
+    def set(self, value: Number) -> None:
+        """Give it another value."""
+        self.code.builder.store(self.code.number(value), self._operand)
+
+    __iadd__, __isub__ = _assignment("add"), _assignment("sub")
+    __ior__, __ixor__ = _assignment("or_"), _assignment("xor")
+
+
+Number = Value | int
+"""What can be calculated with: a value, or a number or truth value that is known while the code is built."""
+
+Operand = Number | Callable[[], Number]
+"""The same; or what builds it, if it is not always evaluated."""
+
+
+class Code:
+    """A function that is being built. `parameters` are its values, of these `kinds` (Value or Buffer)."""
+
+    def __init__(self, module: Module, name: str, kinds: Sequence[type[Value]]) -> None:
+        self.module = module
+        types = [POINTER if issubclass(kind, Buffer) else I64 for kind in kinds]
+        self.function = ir.Function(module.content, ir.FunctionType(I64, types), name)
+        self.function.attributes.add("nounwind")
+        entry = self.function.append_basic_block("entry")
+        self._body = self.function.append_basic_block("body")
+        self._entry, self._builder = ir.IRBuilder(entry), ir.IRBuilder(self._body)
+        self._ends_of_loops: list[Any] = []
+        self._condition: tuple[Any, list[Any]] = None, []
+        """The block behind the last condition, and the jumps to it from where the condition was true."""
+        self.parameters: list[Value] = []
+        for kind, argument in zip(kinds, self.function.args, strict=True):
+            if kind is Apart:
+                argument.add_attribute("noalias")
+            is_pointer = argument.type == POINTER
+            operand = self._builder.ptrtoint(argument, I64) if is_pointer else argument
+            self.parameters.append(kind(self, operand))
+
+    @property
+    def builder(self) -> Any:
+        """LLVM's builder, at this place of the code. Nothing can be built behind a `return_` or `leave`."""
+        assert not self._builder.block.is_terminated, "the code has ended here"
+        return self._builder
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether this place cannot be reached: it is behind a `return_` or `leave`."""
+        return bool(self._builder.block.is_terminated)
+
+    def end(self) -> None:
+        """End the function, which returns 0 if it comes so far."""
+        if not self.has_ended:
+            self.return_()
+        self._entry.branch(self._body)
+        self.parameters.clear()  # they refer to this code
+
+    # -------------------------------------------------------------------------------------------------------- values
+
+    def value(self, operand: Any) -> Value:
+        """A value of LLVM as a `Value`."""
+        return Value(self, operand)
+
+    def constant(self, number: int) -> Value:
+        """A number or truth value that is known while the code is built, as a `Value`."""
+        return Value(self, self.operand(number))
+
+    def operand(self, number: Number) -> Any:
+        """A number or truth value for LLVM."""
+        if isinstance(number, Value):
+            return number.operand
+        return ir.Constant(I1 if isinstance(number, bool) else I64, int(number))
+
+    def number(self, number: Number) -> Any:
+        """A number for LLVM."""
+        operand = self.operand(number)
+        return operand if operand.type == I64 else self.builder.zext(operand, I64)
+
+    def truth(self, number: Number) -> Any:
+        """A truth value for LLVM."""
+        operand = self.operand(number)
+        return operand if operand.type == I1 else self.builder.icmp_signed("!=", operand, ir.Constant(I64, 0))
+
+    def variable(self, initial: Number | None = None) -> Variable:
+        """A new variable; without an `initial` value it must be set before it is read."""
+        variable = Variable(self, self._entry.alloca(I64))
+        if initial is not None:
+            variable.set(initial)
+        return variable
+
+    def calculated(self, operation: str, left: Number, right: Number) -> Value:
+        """The result of an operation of LLVM on two numbers."""
+        operands = self.number(left), self.number(right)
+        return Value(self, getattr(self.builder, operation)(*operands))
+
+    def compared(self, sign: str, left: Number, right: Any) -> Value:
+        """Whether two signed numbers compare so."""
+        operands = self.number(left), self.number(right)
+        return Value(self, self.builder.icmp_signed(sign, *operands))
+
+    def quotient(self, left: Number, right: Number) -> Value:
+        """The greatest number whose product with `right`, which is above 0, is at most `left`."""
+        operands = self.number(left), self.number(right)
+        is_rounded_up = self.builder.zext(self._is_rounded_up(*operands), I64)
+        return Value(self, self.builder.sub(self.builder.sdiv(*operands), is_rounded_up))
+
+    def remainder(self, left: Number, right: Number) -> Value:
+        """The remainder of that quotient, which is in 0..right-1."""
+        dividend, divisor = self.number(left), self.number(right)
+        rest = self.builder.srem(dividend, divisor)
+        is_rounded_up = self._is_rounded_up(dividend, divisor)
+        return Value(self, self.builder.select(is_rounded_up, self.builder.add(rest, divisor), rest))
+
+    def _is_rounded_up(self, left: Any, right: Any) -> Any:
+        """Whether the processor's quotient, which is rounded towards 0, is above the exact one."""
+        return self.builder.icmp_signed("<", self.builder.srem(left, right), ir.Constant(I64, 0))
+
+    def extremum(self, sign: str, first: Number, *others: Number) -> Value:
+        """The least (`<`) or greatest (`>`) of numbers."""
+        best = self.number(first)
+        for other in map(self.number, others):
+            best = self.builder.select(self.builder.icmp_signed(sign, other, best), other, best)
+        return Value(self, best)
+
+    def among(self, element: Number, choices: Iterable[Number]) -> Value:
+        """Whether a number is one of several."""
+        number = self.number(element)
+        truth: Any = ir.Constant(I1, 0)
+        for choice in map(self.number, choices):
+            truth = self.builder.or_(truth, self.builder.icmp_signed("==", number, choice))
+        return Value(self, truth)
+
+    def every(self, *conditions: Operand) -> Value:
+        """The first that is 0, else the last: Python's `and`. The others are not evaluated."""
+        return self._first(conditions, decides=False)
+
+    def some(self, *conditions: Operand) -> Value:
+        """The first that is not 0, else the last: Python's `or`. The others are not evaluated."""
+        return self._first(conditions, decides=True)
+
+    def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
+        if len(conditions) == 1:
+            return Value(self, self.operand(_evaluated(conditions[0])))
+        after, ends = self._block(), []
+        for condition in conditions[:-1]:
+            operand = self.operand(_evaluated(condition))
+            truth, following = self.truth(Value(self, operand)), self._block()
+            ends.append((operand, self._builder.block))
+            self._builder.cbranch(truth, *((after, following) if decides else (following, after)))
+            self._builder.position_at_end(following)
+        return self._met(ends, conditions[-1], after)
+
+    def choice(self, options: Iterable[tuple[Operand, Operand]], otherwise: Operand) -> Value:
+        """The value of the first option whose condition is true, else `otherwise`; no other value is evaluated."""
+        after, ends = self._block(), []
+        for condition, value in options:
+            yes, no = self._block(), self._block()
+            self.builder.cbranch(self.truth(_evaluated(condition)), yes, no)
+            self._builder.position_at_end(yes)
+            operand = self.operand(_evaluated(value))
+            ends.append((operand, self._builder.block))
+            self._builder.position_at_end(no)
+        return self._met(ends, otherwise, after)
+
+    def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
+        """The value in the block `after`, where these ends meet with one that has the value `last`."""
+        operand = self.operand(_evaluated(last))
+        ends.append((operand, self._builder.block))
+        kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
+        incoming = []
+        for operand, block in ends:
+            terminator = block.terminator
+            self._builder.position_at_end(block) if terminator is None else self._builder.position_before(terminator)
+            incoming.append((operand if operand.type == kind else self._builder.zext(operand, I64), block))
+            if terminator is None:
+                self._builder.branch(after)
+        self._builder.position_at_end(after)
+        meeting = self._builder.phi(kind)
+        for operand, block in incoming:
+            meeting.add_incoming(operand, block)
+        return Value(self, meeting)
+
+    def call(self, function: Any, *arguments: Number) -> Value:
+        """Call a function of the module, given as such or as what builds it."""
+        if not isinstance(function, ir.Function):
+            function = self.module.function(function)
+        operands = [self.number(argument) for argument in arguments]
+        for place, argument in enumerate(function.args):
+            if argument.type == POINTER:
+                operands[place] = self.builder.inttoptr(operands[place], POINTER)
+        return Value(self, self.builder.call(function, operands))
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def _block(self) -> Any:
+        return self.function.append_basic_block()
+
+    def _go_to(self, block: Any) -> Any:
+        """End the block with a jump, unless it has ended."""
+        return None if self.has_ended else self._builder.branch(block)
+
+    @contextmanager
+    def when(self, condition: Number) -> Iterator[None]:
+        """What is built inside is executed if the condition is true."""
+        yes, no = self._block(), self._block()
+        self.builder.cbranch(self.truth(condition), yes, no)
+        self._builder.position_at_end(yes)
+        yield
+        self._ended_in(no, [self._go_to(no)])
+
+    @contextmanager
+    def otherwise(self, condition: Operand = True) -> Iterator[None]:
+        """Directly behind `when`: what is built inside is executed if no condition so far was true, and this one is."""
+        no, jumps = self._condition
+        assert no is self._builder.block and not no.instructions, "otherwise() stands directly behind when()"
+        after = self._block()
+        for jump in jumps:
+            if jump is not None:
+                jump.replace_usage(no, after)
+        if condition is True:
+            yield
+            self._go_to(after)
+            self._builder.position_at_end(after)
+        else:
+            yes = self._block()
+            self.builder.cbranch(self.truth(_evaluated(condition)), yes, after)
+            self._builder.position_at_end(yes)
+            yield
+            self._ended_in(after, [*jumps, self._go_to(after)])
+
+    def _ended_in(self, block: Any, jumps: list[Any]) -> None:
+        self._builder.position_at_end(block)
+        self._condition = block, jumps
+
+    @contextmanager
+    def loop(self, first: Number, end: Number) -> Iterator[Value]:
+        """What is built inside is executed for the numbers from `first` to one below `end`, which are calculated once;
+        it gets the number."""
+        limits = self.number(first), self.number(end)
+        before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
+        self.builder.branch(head)
+        self._builder.position_at_end(head)
+        number = self._builder.phi(I64)
+        number.add_incoming(limits[0], before)
+        self._builder.cbranch(self._builder.icmp_signed("<", number, limits[1]), body, after)
+        self._builder.position_at_end(body)
+        following = self._builder.add(number, ir.Constant(I64, 1), flags=["nsw"])
+        self._ends_of_loops.append(after)
+        yield Value(self, number)
+        if not self.has_ended:
+            number.add_incoming(following, self._builder.block)
+            self._builder.branch(head)
+        self._builder.position_at_end(self._ends_of_loops.pop())
+
+    @contextmanager
+    def repeat(self, condition: Operand = True) -> Iterator[None]:
+        """What is built inside is executed again and again, as long as the condition is true."""
+        head, after = self._block(), self._block()
+        self.builder.branch(head)
+        self._builder.position_at_end(head)
+        if condition is not True:
+            body = self._block()
+            self.builder.cbranch(self.truth(_evaluated(condition)), body, after)
+            self._builder.position_at_end(body)
+        self._ends_of_loops.append(after)
+        yield
+        self._go_to(head)
+        self._builder.position_at_end(self._ends_of_loops.pop())
+
+    def leave(self) -> None:
+        """Leave the loop."""
+        self.builder.branch(self._ends_of_loops[-1])
+
+    def return_(self, value: Number = 0) -> None:
+        """Return a number."""
+        self.builder.ret(self.number(value))
+
+
+def _evaluated(operand: Operand) -> Number:
+    return operand() if callable(operand) else operand
+
+
+class Operation:
+    """An operation that is built where it is used. `build` gets LLVM's builder and numbers of LLVM, and returns the
+    value; an operation without a value returns None, and counts as 0."""
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+        update_wrapper(self, build)
+
+    def __call__(self, *arguments: Number) -> Value:
+        """Build it, where its arguments are used."""
+        code = code_of(arguments)
+        operands = [code.number(argument) for argument in arguments]
+        operand = self.build(code.builder, *operands)
+        return code.value(ir.Constant(I64, 0) if operand is None else operand)
+
+
+def code_of(arguments: Iterable[Number]) -> Code:
+    """The code in which these arguments are used, at least one of which is a value."""
+    return next(argument.code for argument in arguments if isinstance(argument, Value))
+
+
+I8, I16, I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+
+CELLS = {1: I8, 2: I16, 4: I32}
+"""The types of cells by their number of bytes."""
+
+NUMBERS = {8: I64, 4: I32, 2: I16, 1: I8}
+"""The types of numbers in memory by their number of bytes, the largest first."""
+
+
+def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
+    """The pointer to `address + offset`.
+
+    The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
+    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the code as unreachable.
+    """
+    # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
+    set.add(builder.function.attributes, "null_pointer_is_valid")
+    if isinstance(offset, int):
+        offset = ir.Constant(I64, offset)
+    place = builder.gep(builder.inttoptr(address, I8.as_pointer()), [offset])
+    return builder.bitcast(place, kind.as_pointer())
+
+
+def _fail(builder: Any, state: Any) -> None:
+    builder.store(ir.Constant(I64, 1), at(builder, state, I64))
+
+
+def _read(kind: Any, builder: Any, state: Any, offset: Any) -> Any:
+    """The signed number of this type at `state + offset`."""
+    return builder.sext(builder.load(at(builder, state, kind, offset)), I64)
+
+
+def _write(kind: Any, builder: Any, state: Any, offset: Any, value: Any, low: Any, high: Any) -> None:
+    """Write a number of this type; if it is outside low..high, nothing is written and the state is marked as failed."""
+    above = builder.icmp_signed(">=", value, low)
+    below = builder.icmp_signed("<=", value, high)
+    with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
+        with inside:
+            builder.store(builder.trunc(value, kind), at(builder, state, kind, offset))
+        with outside:
+            _fail(builder, state)
+
+
+READ = {size: Operation(partial(_read, kind)) for size, kind in CELLS.items()}
+"""The operations `read(state, offset)` by the number of bytes that they read."""
+
+WRITE = {size: Operation(partial(_write, kind)) for size, kind in CELLS.items()}
+"""The operations `write(state, offset, value, low, high)` by the number of bytes that they write."""
+
+
+def _load(kind: Any, builder: Any, address: Any) -> Any:
+    """The unsigned number of this type at `address`."""
+    number = builder.load(at(builder, address, kind))
+    return number if kind is I64 else builder.zext(number, I64)
+
+
+def _store(kind: Any, builder: Any, address: Any, value: Any) -> None:
+    """Store a number of this type at `address`."""
+    builder.store(value if kind is I64 else builder.trunc(value, kind), at(builder, address, kind))
+
+
+LOAD = {size: Operation(partial(_load, kind)) for size, kind in NUMBERS.items()}
+"""The operations `load(address)` of an unsigned number, by its number of bytes, the largest first."""
+
+STORE = {size: Operation(partial(_store, kind)) for size, kind in NUMBERS.items()}
+"""The operations `store(address, value)`, by the number of bytes."""
+
+load_word, store_word, store_half = LOAD[8], STORE[8], STORE[4]
+
+
+@Operation
+def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
+    """`index` if it is in 0..size-1; otherwise 0, and the state is marked as failed."""
+    inside = builder.icmp_unsigned("<", index, size)
+    with builder.if_then(builder.not_(inside), likely=False):
+        _fail(builder, state)
+    return builder.select(inside, index, ir.Constant(I64, 0))
+
+
+@Operation
+def failed(builder: Any, state: Any) -> Any:
+    """Whether an index or a value has left its range since the state's error word was last cleared."""
+    return builder.icmp_unsigned("!=", builder.load(at(builder, state, I64)), ir.Constant(I64, 0))
+
+
+@Operation
+def prefetch(builder: Any, address: Any) -> None:
+    """Fetch the cache line of `address` for reading, into all caches. The address need not be valid."""
+    place = at(builder, address, I8)
+    kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(function, [place, *(ir.Constant(I32, number) for number in (0, 3, 1))])
+
+
+@Operation
+def unsigned_shift(builder: Any, value: Any, bits: Any) -> Any:
+    """An unsigned number, shifted to the right by 0..63 bits."""
+    return builder.lshr(value, bits)
+
+
+@Operation
+def unsigned_remainder(builder: Any, left: Any, right: Any) -> Any:
+    """The remainder of an unsigned division."""
+    return builder.urem(left, right)
+
+
+@Operation
+def unsigned_less(builder: Any, left: Any, right: Any) -> Any:
+    """Whether one unsigned number is less than another."""
+    return builder.icmp_unsigned("<", left, right)
+
+
+class Words(Value):
+    """An array of 64-bit numbers."""
+
+    __slots__ = ()
+
+    size: ClassVar[int] = 8
+    __iter__ = None  # its end is not known: Python would load numbers for ever
+
+    def __getitem__(self, place: Number) -> Value:
+        return LOAD[self.size](self + place * self.size)
+
+    def __setitem__(self, place: Number, number: Number) -> None:
+        STORE[self.size](self + place * self.size, number)
+
+
+class Halves(Words):
+    """An array of unsigned 32-bit numbers."""
+
+    __slots__ = ()
+
+    size = 4
+
+
+class Bytes(Words):
+    """An array of unsigned 8-bit numbers."""
+
+    __slots__ = ()
+
+    size = 1
+
+
+class Module:
+    """Functions of machine code, which call each other. `before_each` is called before a function is built."""
+
+    def __init__(self, before_each: Callable[[], object] = lambda: None) -> None:
+        self.content = ir.Module("kernel")
+        self._before_each = before_each
+        self._functions: dict[Build, Any] = {}
+
+    def function(self, build: Build, *, is_exported: bool = False) -> Any:
+        """The function that `build` builds, under its name, when it is needed first. Its annotations say which
+        parameters are working buffers. Only one that `is_exported` can be called from outside."""
+        if build not in self._functions:
+            kinds = kinds_of(build)
+            self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
+        return self._functions[build]
+
+    def define(self, name: str, kinds: Sequence[type[Value]], build: Build, *, is_exported: bool = False) -> Any:
+        """A new function with parameters of these kinds; one that is not exported gets a name like this one."""
+        self._before_each()
+        name = name if is_exported else self.content.get_unique_name(name)
+        code = Code(self, name, kinds)
+        if not is_exported:
+            code.function.linkage = "internal"
+        build(code, *code.parameters)
+        code.end()
+        self.content.globals.move_to_end(name)  # behind the functions that it calls
+        return code.function
+
+    def assembly(self) -> str:
+        """The module as LLVM reads it."""
+        return str(self.content)
+
+    def take_apart(self) -> None:
+        """Break the cycles in a module that is not needed, so that it goes at once: the garbage collector takes
+        longer."""
+        for function in self.content.functions:
+            for block in function.blocks:
+                for instruction in block.instructions:
+                    if isinstance(instruction, ir.PhiInstr):
+                        instruction.incomings.clear()
+                block.instructions.clear()
+                block.terminator = None
+            function.blocks.clear()
+            function.args = ()
+        self.content.globals.clear()
+        self._functions.clear()
+
+
+def kinds_of(build: Build) -> list[type[Value]]:
+    """The kinds of the parameters of the function that `build` builds."""
+    _, *parameters = inspect.signature(build, eval_str=True).parameters.values()
+    return [one.annotation for one in parameters]
+
+
+@contextmanager
+def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
+    """A module to be built in the block. Its many objects live to the end of the block, and then go at once; so garbage
+    is left alone, which saves a third of the time."""
+    was_enabled, built = gc.isenabled(), Module(before_each)
+    gc.disable()
+    try:
+        yield built
+    finally:
+        built.take_apart()
+        if was_enabled:
+            gc.enable()
+
+
+class Staged:
+    """A function of machine code that is written as what builds it (a decorator). Used on values, it is called."""
+
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        update_wrapper(self, build)
+
+    @property
+    def parameters(self) -> int:
+        """The number of its parameters."""
+        return self.build.__code__.co_argcount - 1
+
+    def __call__(self, *arguments: Number) -> Value:
+        """Call it, where its arguments are used."""
+        return code_of(arguments).call(self.build, *arguments)

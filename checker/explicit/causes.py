@@ -1,0 +1,304 @@
+"""Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
+
+Every path on which the property fails for the first time is a candidate. Beyond a violation, the search would mostly
+find the same violation again, with irrelevant steps added; so it does not go beyond one. As in every breadth-first
+search, each state has one path: of its shortest paths, the first by initial state and steps.
+
+Steps that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not
+count. The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except
+for causes that contain another cause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.results.exploration import Progress, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.verdict import Word
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.messages import ModelError
+from isrcheck.models.run import Cells
+from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
+from isrcheck.traces.explaining.slicing import needed_steps, take_steps
+from isrcheck.traces.format.certify import from_steps, judgements
+from isrcheck.traces.format.trace import Trace
+
+
+class ViolatingStates:
+    """Finds all states, or all steps, that violate a property, in one visited set (checker/explicit/visited_set.py).
+
+    The kernel counts failures in a range of states. A range with failures is halved until the states are found.
+    """
+
+    def __init__(self, instance: Instance, kernel: Kernel, visited: Any, prop: Property) -> None:
+        count = len(instance.model.properties)
+        self.instance = instance
+        self.kernel = kernel
+        self.runner = KernelRunner(kernel)
+        self.visited = visited
+        self.prop = prop
+        self.number = instance.model.properties.index(prop)
+        self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
+        self.active[self.number] = 1
+        self.results = KernelResults(count)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
+        self.buffers = kernel.layout.buffers(instance)
+        self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
+
+    def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
+        """The states among first..last-1 that violate the property, and those whose failure is permitted."""
+        found: tuple[list[int], list[int]] = ([], [])
+        waiting = [(first, last)]
+        while waiting:
+            low, high = waiting.pop()
+            if low >= high:
+                continue
+            broken, permitted = self._count(low, high)
+            if broken == high - low or permitted == high - low:
+                found[permitted > 0].extend(range(low, high))
+            elif broken or permitted:
+                middle = (low + high) // 2
+                waiting += [(middle, high), (low, middle)]  # the lower half is processed first
+        return found
+
+    def steps(self, state: int) -> tuple[list[int], list[int]]:
+        """The steps from a state that violate the property, and those whose failure is permitted."""
+        found: tuple[list[int], list[int]] = ([], [])
+        self.results.clear()
+        states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
+        _, count = self.runner.expand(states, state, state + 1, self.buffers, self.batch, *counts)
+        if not any(self._counts()):
+            return found  # the kernel only counts, and names the first one
+        before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
+        numbers: Iterable[int] = map(int, self.batch.steps[:count])
+        if self.instance.model.constraints:  # the kernel has also judged steps whose successor it does not keep
+            numbers = range(self.instance.first_steps[-1])
+        for number in numbers:
+            step = self.instance.step(number)
+            after = _successor(self.instance, before, step)
+            if after is None:
+                continue
+            said = _fails(self.instance, self.prop, before, step, after)
+            if said is not None:
+                found[said].append(number)
+        return found
+
+    def _count(self, first: int, last: int) -> tuple[int, int]:
+        self.results.clear()
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffers, self.active, self.results)
+        return self._counts()
+
+    def _counts(self) -> tuple[int, int]:
+        return self.results.count(self.number), self.results.count(self.number, EntryKind.PERMITTED)
+
+
+def _successor(instance: Instance, before: Cells, step: Step) -> Cells | None:
+    try:
+        return run.take(instance, before, step)
+    except ModelError:
+        return None
+
+
+def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:
+    """Whether the failure on this step is permitted; None if the property holds, or cannot be evaluated."""
+    try:
+        if run.holds_step(instance, prop, before, step, after):
+            return None
+        return run.is_permitted(instance, prop, after)
+    except ModelError:
+        return None
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a path: a state, the violating step from there (-1: none), and the packed words of the last state."""
+
+    state: int
+    step: int
+    words: NDArray[np.uint64]
+
+
+class FirstViolations(Carrier):
+    """Works on one thread, and expands no state in which the property fails. `ends` are the ends of the paths found."""
+
+    def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
+        super().__init__(context)
+        self.inner = SingleThread(context, keep=self._without_ends)
+        self.visited = self.inner.visited
+        self.prop = prop
+        self.permitted = permitted
+        self.number = context.instance.model.properties.index(prop)
+        self.kind = EntryKind.PERMITTED if permitted else EntryKind.FOUND
+        self.ends: list[End] = []
+        self.failing = ViolatingStates(context.instance, context.kernel, self.visited, prop)
+        self.known = 0
+
+    def start(self) -> int:
+        """Insert the states that the search starts from."""
+        return self.inner.start()
+
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties in states first..last-1, and note the states in which the wanted property fails."""
+        self.inner.check(first, last)
+        if not self.prop.of_steps and self.context.result.stopped is None:
+            found = self.failing.states(first, last)[self.permitted]
+            self.ends += [End(state, -1, self.visited.state(state)) for state in found]
+
+    def expand(self, first: int, last: int) -> None:
+        """Expand those of states first..last-1 in which the wanted property does not fail."""
+        ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
+        for before, after in pairwise([first - 1, *ended, last]):
+            if before + 1 < after:
+                self.inner.expand(before + 1, after)
+            if self.context.result.stopped:
+                return
+        self.context.expanded = last  # the states in which a path ends have no successors in this search
+
+    def _without_ends(self, generated: int) -> int:
+        """Remove the transitions that violate the property from the batch; return how many transitions are left."""
+        count = self.context.results.count(self.number, self.kind)
+        if not self.prop.of_steps or count == self.known:
+            return generated
+        self.known = count
+        batch = self.inner.batch
+        parents, steps = batch.parents[:generated], batch.steps[:generated]
+        states = batch.states.reshape(-1, self.context.kernel.layout.words)
+        staying = np.ones(generated, bool)
+        for state in np.unique(parents):
+            failing = self.failing.steps(int(state))[self.permitted]
+            for place in np.flatnonzero((parents == state) & np.isin(steps, failing)):
+                staying[place] = False
+                self.ends.append(End(int(state), int(steps[place]), states[place].copy()))
+        left = int(staying.sum())
+        states[:left] = states[:generated][staying]
+        parents[:left], steps[:left] = parents[staying], steps[staying]
+        return left
+
+
+SEARCH_SHARE = 0.5
+"""The share of the seconds that the search may take; the rest is for examining its paths."""
+
+PATIENCE = 5.0
+"""Seconds for examining the results of an interrupted search."""
+
+
+@dataclass
+class _CauseSearch:
+    """How far the search for the causes of one property's failures has come."""
+
+    instance: Instance
+    prop: Property
+    word: Word
+    command: str
+    deadline: float
+    looked_at: int = 0
+    stopped: str | None = None
+    found: dict[Cause, Trace] = field(default_factory=dict)
+
+
+def distinct_causes(
+    instance: Instance,
+    prop: Property,
+    word: Word,
+    asked: int,
+    limits: Limits,
+    kernel: Kernel,
+    command: str,
+    report: Callable[[Progress], None],
+    tell: Callable[[str, float], None],
+) -> DistinctCauses:
+    """Find at most `asked` counterexamples with distinct causes, in which `prop` fails with the verdict `word`;
+    `command` is the command that reproduces them."""
+    share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
+    request = SearchRequest(watched=(prop,), count_all=True)
+    context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
+    first = FirstViolations(context, prop, permitted=word is Word.PERMITTED)
+    search = Search(context, first)
+    exploration = search.run()
+    began = time.monotonic()
+    left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
+    left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
+    state = _CauseSearch(instance, prop, word, command, began + left, stopped=exploration.stopped)
+    try:
+        for path in _candidates(search, first.ends):
+            if len(state.found) == asked:
+                break
+            if time.monotonic() > state.deadline:
+                state.stopped = state.stopped or "seconds"
+                break
+            _look_at(state, path)
+            tell(f"{state.looked_at:,} of {len(first.ends):,} paths examined", time.monotonic() - began)
+    except KeyboardInterrupt:
+        state.stopped = "interrupt"
+    stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
+    found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
+    examples = tuple(Counterexample(trace, cause) for cause, trace in found)
+    return DistinctCauses(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
+
+
+def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
+    """The paths to be examined: by the number of faults, then by length and in the order of discovery."""
+    if not ends:
+        return
+    context = search.context
+    states = np.array([end.words for end in ends])
+    values = dict(context.instance.configuration.items())
+    columns = [
+        values[name] - context.kernel.layout.column(states, place.offset)
+        for name, place in budget_fields(context.instance).items()
+    ]
+    spent = np.array(columns).reshape(len(columns), len(states)).T
+    alike: Counter[Any] = Counter()
+    for number in np.argsort(spent.sum(axis=1), kind="stable"):
+        path = search.path(ends[number].state, ends[number].step)
+        shape = spent[number].tobytes(), tuple(context.instance.step(step).action_index for step in path.steps)
+        alike[shape] += 1
+        if alike[shape] <= MOST_ALIKE:
+            yield path
+
+
+def _look_at(state: _CauseSearch, path: StepPath) -> None:
+    state.looked_at += 1
+    instance, name = state.instance, state.prop.name
+    candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
+    steps = _needed(candidate)
+    states, _ = take_steps(instance, candidate.states[0], steps)
+    verdict = judgements(instance, state.prop, states, steps)[-1]
+    if verdict != state.word.value:
+        return  # without irrelevant steps, a violation can become a permitted failure, or the reverse
+    trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
+    cause = cause_of(trace)
+    is_shorter = cause in state.found and trace.length < state.found[cause].length
+    if is_shorter or not any(other.is_part_of(cause) for other in state.found):
+        state.found = {other: there for other, there in state.found.items() if not cause.is_part_of(other)}
+        state.found[cause] = trace
+
+
+def _needed(trace: Trace) -> list[Step]:
+    """The steps of a trace without which the same part of the property would not fail."""
+    instance, prop, part = trace.instance, trace.prop, broken_part(trace)
+    assert prop is not None
+
+    def fails_alike(states: Sequence[Cells], steps: Sequence[Step]) -> bool:
+        said = judgements(instance, prop, states, steps)
+        if said[-1] is None or said[-1] in said[:-1]:
+            return False
+        return broken_part(replace(trace, states=tuple(states), steps=tuple(steps), verdict=said[-1])) == part
+
+    return needed_steps(instance, trace.states[0], trace.steps, fails_alike)

@@ -1,0 +1,563 @@
+"""Judges the properties that only every reachable state decides: what stays possible, and what happens eventually.
+
+In:  every reachable state (`WholeSearch`), given by numbers: places in breadth-first order, the same for any number of
+     threads; the property.
+Out: the stuck states of an `always_possible` property: no path leads from them to one in which it is true. Of a
+     liveness property, how many states a behaviour that breaks it can repeat for ever, and a lasso: a path from an
+     initial state, and a loop.
+
+A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
+transitions. So the states that are not known to be possible are expanded again, the last ones first: then most of them
+have a successor that is known to be possible. The transitions of the others are kept, and followed backward. A property
+that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
+
+A behaviour that goes on for ever repeats some states for ever; they lie in one strongly connected component of the
+states in which the property may be false:
+
+- `eventually` P: in states without P, reached from an initial state through states without P;
+- `leads_to` P: the same, from any reachable state without P in which the premise is true;
+- `always_eventually` P: in any states without P;
+- `eventually_always` P: in any states, of which one is without P.
+
+A loop is fair to a group of steps if the group is disabled in one of its states, or if one of its steps belongs to the
+group. So a group is a requirement, that is one bit: a state meets it if no step of the group leads to another state
+from there, and a step of the group meets it. Further requirements are that a loop visits a state of some kind. A
+component can be repeated if it meets every requirement; a single state, if it meets them without a step. More states
+and steps never meet less, so the largest components are enough.
+
+A state without P in which a failure is permitted counts as a state with P when a violation is sought. A behaviour that
+repeats such a state for ever is a permitted failure. Where P or its premise cannot be evaluated, nothing is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.machine_code import addresses, as_machine_code
+from isrcheck.checker.explicit import walks
+from isrcheck.checker.explicit.carrier import Carrier, KernelRunner
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.kernel_results import PREMISE, EntryKind, KernelResults, judgement
+from isrcheck.models.fair_groups import FairGroup, groups_of
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import Instance, Property
+
+Numbers = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+
+PathTo = Callable[[int], StepPath]
+"""Gives the path to the state with this number."""
+
+CHUNK = 1 << 14
+"""The most states that are processed before the clock is looked at, and which of the others became possible."""
+
+
+class LimitError(Exception):
+    """A limit of the search is reached; the text is `memory` or `time`."""
+
+
+class WholeSearch:
+    """Every reachable state, `count` of them, in the visited sets of a search that is complete; the steps between them.
+
+    They belong to a carrier that has such sets (`stores`).
+    """
+
+    def __init__(self, carrier: Carrier) -> None:
+        assert carrier.stores is not None, "the states are in visited sets of this machine"
+        self.carrier = carrier
+        self.context, self.stores = context, stores = carrier.context, carrier.stores
+        layout, steps = context.kernel.layout, context.instance.first_steps[-1]
+        self.count = sum(store.count for store in stores)
+        self.runner = KernelRunner(context.kernel)
+        self.buffers = layout.buffers(context.instance)
+        self.batch = Batch.of(max(4 * steps, CHUNK), layout.words)
+        self.numbers = [carrier.numbers_of(shard).astype(np.uint32) for shard in range(len(stores))]
+        # For each number, the visited set of the state and the place there; with one set, both are known.
+        self.owners: NDArray[np.uint8] = np.zeros(self.count if len(stores) > 1 else 0, np.uint8)
+        self.places: NDArray[np.uint32] = np.zeros(len(self.owners), np.uint32)
+        for shard, numbers in enumerate(self.numbers if len(self.owners) else ()):
+            self.owners[numbers] = shard
+            self.places[numbers] = np.arange(len(numbers))
+
+    @property
+    def starts(self) -> int:
+        """The number of initial states, which have the first numbers."""
+        return len(self.context.starts)
+
+    @property
+    def levels(self) -> list[int]:
+        """The number of states at each depth."""
+        return self.context.result.levels
+
+    def look_at_the_clock(self) -> None:
+        """Report progress. Raises LimitError if the time limit is reached."""
+        if self.carrier.is_out_of_time():
+            raise LimitError("time")
+
+    def refuse_memory(self, needed: int) -> None:
+        """Raise LimitError if the states and `needed` more bytes are over the memory limit."""
+        own = 4 * self.count + self.owners.nbytes + self.places.nbytes
+        if sum(store.bytes_used for store in self.stores) + own + needed > self.context.limits.memory:
+            raise LimitError("memory")
+
+    def judged(self, number: int) -> NDArray[np.uint8]:
+        """The mark of each state for the property with this number (`judgement`, PREMISE). Raises LimitError."""
+        judged: NDArray[np.uint8] = np.zeros(self.count, np.uint8)
+        properties = len(self.context.properties)
+        active: NDArray[np.int8] = np.zeros(properties + 1, np.int8)
+        active[number] = 1
+        results = KernelResults(properties)
+        for store, numbers in zip(self.stores, self.numbers, strict=True):
+            marks: NDArray[np.uint8] = np.zeros(store.count, np.uint8)
+            results.mark_at(number, marks.ctypes.data)
+            for low in range(0, store.count, CHUNK):
+                self.look_at_the_clock()
+                high = min(low + CHUNK, store.count)
+                self.runner.check(store.states.ctypes.data, low, high, self.buffers, active, results)
+            judged[numbers] = marks
+        return judged
+
+    def transitions(self, waiting: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+        """The transitions from these states, in batches: states before, steps, and states after.
+
+        States come in the order of `waiting`, and all transitions of a state stand in one batch, in the order of the
+        steps. Raises LimitError.
+        """
+        for low in range(0, len(waiting), CHUNK):
+            self.look_at_the_clock()
+            yield from self._transitions(waiting[low : low + CHUNK])
+
+    def _transitions(self, waiting: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+        states = self._states(waiting)
+        properties, fired = len(self.context.properties), np.zeros(len(self.context.fired), np.int64)
+        nothing: NDArray[np.int8] = np.zeros(properties + 1, np.int8)
+        at = 0
+        while at < len(waiting):
+            counts = fired, nothing, KernelResults(properties)
+            at, size = self.runner.expand(states.ctypes.data, at, len(waiting), self.buffers, self.batch, *counts)
+            after = self._numbers(self.batch.states[: size * self.stores[0].words])
+            yield waiting[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
+
+    def _states(self, numbers: Numbers) -> NDArray[np.uint64]:
+        """The packed states with these numbers, one after the other."""
+        words = self.stores[0].words
+        if not len(self.owners):
+            return self.stores[0].states[: self.count * words].reshape(-1, words)[numbers]
+        states = np.empty((len(numbers), words), np.uint64)
+        owners, places = self.owners[numbers], self.places[numbers]
+        for shard, store in enumerate(self.stores):
+            there = owners == shard
+            states[there] = store.states[: store.count * words].reshape(-1, words)[places[there]]
+        return states
+
+    def _numbers(self, states: NDArray[np.uint64]) -> Numbers:
+        """The numbers of these packed states."""
+        numbers: Numbers = np.full(len(states) // self.stores[0].words, -1)
+        for store, known in zip(self.stores, self.numbers, strict=True):
+            places = store.places_of(states)
+            there = places >= 0
+            numbers[there] = known[places[there]]
+        assert not len(numbers) or numbers.min() >= 0, "the search has visited every successor"
+        return numbers
+
+
+BYTES_OF_TRANSITION = 32
+"""The memory that a kept transition needs while transitions are sorted."""
+
+JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
+
+
+def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
+    """The stuck states for property `number`: those that violate it, and those where this is permitted. Raises
+    LimitError."""
+    judged = reachable.judged(number)
+    possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
+    _spread(reachable, possible)
+    return {kind: np.flatnonzero(~possible & (judged == judgement(kind))) for kind in JUDGED_KINDS}
+
+
+def _spread(reachable: WholeSearch, possible: Marks) -> None:
+    """Mark every state from which a path leads to a marked state. Raises LimitError."""
+    sources: list[NDArray[np.uint32]] = []
+    targets: list[NDArray[np.uint32]] = []
+    kept = 0
+    for low in reversed(range(0, reachable.count, CHUNK)):
+        reachable.look_at_the_clock()
+        waiting = low + np.flatnonzero(~possible[low : low + CHUNK])
+        for source, _, target in reachable.transitions(waiting):
+            possible[source[possible[target]]] = True
+            is_open = ~possible[source]
+            sources.append(source[is_open].astype(np.uint32))
+            targets.append(target[is_open].astype(np.uint32))
+            kept += len(sources[-1])
+        reachable.refuse_memory(2 * reachable.count + BYTES_OF_TRANSITION * kept)
+    if kept:
+        spread_backward(possible, np.concatenate(sources), np.concatenate(targets))
+
+
+def spread_backward(possible: Marks, sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> None:
+    """Mark every state from which these transitions lead to a marked state: a breadth-first search against them."""
+    order = np.argsort(targets, kind="stable")
+    sources, targets = sources[order], targets[order]
+    reached = np.unique(targets[possible[targets]])
+    while len(reached):
+        firsts, lasts = (np.searchsorted(targets, reached, side) for side in ("left", "right"))
+        sizes = lasts - firsts
+        # The places firsts[k], ..., lasts[k] - 1 for every k, one after the other.
+        places = np.arange(sizes.sum()) + np.repeat(firsts - (np.cumsum(sizes) - sizes), sizes)
+        before = sources[places]
+        reached = np.unique(before[~possible[before]])
+        possible[reached] = True
+
+
+OUTSIDE = (1 << 32) - 1
+
+BYTES_OF_EDGE = 8
+BYTES_OF_NODE = 64
+BYTES_OF_STATE = 16
+"""Memory that a node needs besides its edges and requirements: its place, offset, marks, queues and component; and
+what each state needs, kept or not."""
+
+BUDGET = 1 << 22
+"""The most edges that are followed before the clock is looked at."""
+
+
+class Graph:
+    """The states `kept` (a truth value for each state) and the steps between them that change the state.
+
+    `nodes` are the numbers of the states, ascending; a node is given by its place there. `met` has a row for each node,
+    `given` for each step, both with a bit for each of `groups`, then one for each of `visits`, which are truth values
+    for each state: a loop has to visit such a state. Raises LimitError.
+    """
+
+    def __init__(
+        self, reachable: WholeSearch, kept: Marks, steps: int, groups: Sequence[FairGroup], visits: Sequence[Marks] = ()
+    ) -> None:
+        self.reachable = reachable
+        self.nodes = np.flatnonzero(kept)
+        self.words = max(1, -(-(len(groups) + len(visits)) // 64))  # of 64 bits
+        self.given: NDArray[np.uint64] = np.zeros((steps, self.words), np.uint64)
+        for bit, group in enumerate(groups):
+            self.given[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)
+        self.met: NDArray[np.uint64] = np.zeros((0, self.words), np.uint64)
+        self._store(kept, self.row(len(groups)))
+        for bit, visit in enumerate(visits, len(groups)):
+            self.met[visit[self.nodes], bit // 64] |= np.uint64(1 << bit % 64)
+
+    def row(self, bits: int) -> NDArray[np.uint64]:
+        """A row with this many of the first bits."""
+        row: NDArray[np.uint64] = np.zeros(self.words, np.uint64)
+        for bit in range(bits):
+            row[bit // 64] |= np.uint64(1 << bit % 64)
+        return row
+
+    def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
+        """Store the edges, and which groups each node disables. Raises LimitError."""
+        of_nodes = (BYTES_OF_NODE + 16 * self.words) * len(self.nodes) + BYTES_OF_STATE * len(kept)
+        self.reachable.refuse_memory(of_nodes)
+        index: NDArray[np.uint32] = np.full(len(kept), OUTSIDE, np.uint32)
+        index[self.nodes] = np.arange(len(self.nodes))
+        self.met = np.tile(of_groups, (len(self.nodes), 1))
+        degrees: NDArray[np.int64] = np.zeros(len(self.nodes) + 1, np.int64)
+        targets: list[NDArray[np.uint32]] = []
+        steps: list[NDArray[np.uint32]] = []
+        edges = 0
+        for before, step, after in self.reachable.transitions(self.nodes):
+            moves = before != after
+            source, step, target = index[before[moves]], step[moves], index[after[moves]]
+            # All transitions of a state stand together.
+            firsts = np.flatnonzero(np.diff(source, prepend=np.uint32(OUTSIDE)))
+            inside = target != OUTSIDE
+            if len(firsts):
+                self.met[source[firsts]] &= ~np.bitwise_or.reduceat(self.given[step], firsts)
+                degrees[source[firsts] + np.uint32(1)] = np.add.reduceat(inside, firsts, dtype=np.int64)
+            targets.append(target[inside])
+            steps.append(step[inside].astype(np.uint32))
+            edges += len(targets[-1])
+            # The lists and the arrays that are made of them exist at once.
+            self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges)
+        self.offsets: NDArray[np.int64] = np.cumsum(degrees)
+        self.targets: NDArray[np.uint32] = _joined(targets)
+        self.steps: NDArray[np.uint32] = _joined(steps)
+
+    @property
+    def count(self) -> int:
+        """The number of nodes."""
+        return len(self.nodes)
+
+    def components(self, alive: Marks) -> NDArray[np.uint32]:
+        """The strongly connected component of each node, numbered from 1; 0 for nodes outside `alive`. Raises
+        LimitError."""
+        component, orders, lows, stack, path = (np.zeros(self.count, np.uint32) for _ in range(5))
+        cursors, saved = np.zeros(self.count, np.int64), np.zeros(5, np.int64)
+        run = as_machine_code(walks.components)
+        arrays = self.offsets, self.targets, alive, orders, lows, stack, path, cursors, component, saved
+        while not run(self.count, *addresses(*arrays), BUDGET):
+            self.reachable.look_at_the_clock()
+        return component
+
+    def fair(self, component: NDArray[np.uint32], needed: NDArray[np.uint64]) -> Marks:
+        """Whether each component, by its number, meets every requirement of the row `needed`. Raises LimitError."""
+        total: NDArray[np.uint64] = np.zeros((int(component.max(initial=0)) + 1, self.words), np.uint64)
+        collect = as_machine_code(walks.collect)
+        for low in range(0, self.count, BUDGET):
+            arrays = addresses(self.offsets, self.targets, self.steps, component, self.met, self.given)
+            collect(low, min(low + BUDGET, self.count), *arrays, self.words, total.ctypes.data)
+            self.reachable.look_at_the_clock()
+        fair: Marks = ((total & needed) == needed).all(axis=1)
+        fair[0] = False
+        return fair
+
+
+def _joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    joined = np.concatenate(parts) if parts else np.zeros(0, np.uint32)
+    parts.clear()
+    return joined
+
+
+ROOM = 1 << 21
+"""The most pairs of a node and of what is met already that the search for a shortest loop distinguishes, unless the
+component has more nodes; a pair takes 16 bytes."""
+
+
+def fair_loops(
+    reachable: WholeSearch, number: int, prop: Property, instance: Instance, path: PathTo
+) -> dict[EntryKind, Finding]:
+    """Judge a liveness property, which has this number in its model. `path` gives the path to the state with a number.
+
+    Returns, for violations and for permitted failures, the number of states that can be repeated for ever, and a lasso:
+    the path to the first of them and a loop, or the path to the first in which a behaviour can stay, whichever is
+    shorter. Raises LimitError.
+    """
+    marks = reachable.judged(number)
+    judged = marks % PREMISE
+    broken, permitted = judged == judgement(EntryKind.FOUND), judged == judgement(EntryKind.PERMITTED)
+    premise = marks >= PREMISE
+    del marks
+    found = {EntryKind.FOUND: Finding(), EntryKind.PERMITTED: Finding()}
+    everywhere = prop.kind is Kind.EVENTUALLY_ALWAYS  # the states of a loop may be any
+    if not (broken.any() or permitted.any()):
+        return found
+    groups = groups_of(instance, prop)
+    fails = broken | permitted
+    kept = judged != judgement(EntryKind.ERRED) if everywhere else fails
+    visits = [fails, permitted] if everywhere else [permitted]
+    graph = Graph(reachable, kept, instance.first_steps[-1], groups, visits)
+    ways = _ways(graph, prop.kind, premise)
+    # A violation repeats no state in which a failure is permitted; a permitted failure repeats one.
+    bits = len(groups) + len(visits)
+    alive = ways.reached & ~permitted[graph.nodes]
+    found[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding()
+    if permitted.any():
+        found[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding()
+    return found
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How the nodes of a graph are reached: `reached` marks those that are, `depths` counts the steps from an initial
+    state. `parents` has the node before, or the node itself, to which the path of the search leads."""
+
+    reached: Marks
+    depths: NDArray[np.uint32]
+    parents: NDArray[np.uint32]
+
+
+def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
+    """How a behaviour that breaks the property gets to each node. Raises LimitError."""
+    depths = np.repeat(np.arange(len(graph.reachable.levels), dtype=np.uint32), graph.reachable.levels)[graph.nodes]
+    parents = np.arange(graph.count, dtype=np.uint32)
+    if kind in (Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS):
+        return Ways(np.ones(graph.count, np.bool_), depths, parents)
+    if kind is Kind.EVENTUALLY:
+        entries = np.flatnonzero(graph.nodes < graph.reachable.starts)
+    else:
+        entries = np.flatnonzero(premise[graph.nodes])
+    alive, reached, queue = (
+        np.ones(graph.count, np.bool_),
+        np.zeros(graph.count, np.bool_),
+        np.zeros(graph.count, np.uint32),
+    )
+    depths_of_entries = depths[entries].copy()
+    spread = as_machine_code(walks.spread)
+    first = last = depth = at = 0
+    # Level by level: what the level before reaches, and then the states of that depth from which a way begins.
+    while at < len(entries) or first < last:
+        graph.reachable.look_at_the_clock()
+        if first == last:
+            depth = int(depths_of_entries[at])
+        new = at + int(np.searchsorted(depths_of_entries[at:], depth, "right"))
+        begin = entries[at:new][~reached[entries[at:new]]]
+        reached[begin] = True
+        queue[last : last + len(begin)] = begin
+        last, at = last + len(begin), new
+        depths[queue[first:last]] = depth
+        arrays = addresses(graph.offsets, graph.targets, alive, reached, queue, parents)
+        end = spread(first, last, *arrays, last)
+        first, last, depth = last, end, depth + 1
+    return Ways(reached, depths, parents)
+
+
+class FairLoops:
+    """The loops within the nodes `alive` of a graph that meet every requirement of the row `needed`."""
+
+    def __init__(self, graph: Graph, ways: Ways, alive: Marks, needed: NDArray[np.uint64], path: PathTo) -> None:
+        self.graph = graph
+        self.ways = ways
+        self.needed = needed
+        self.path = path
+        self.component = graph.components(alive)
+        self.is_fair = graph.fair(self.component, needed)[self.component]
+        self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
+
+    def finding(self) -> Finding:
+        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first of them, unless
+        the path to the first node in which a behaviour can stay is shorter than the whole lasso, or as short."""
+        count = int(np.count_nonzero(self.is_fair))
+        if not count:
+            return Finding()
+        lassos = [self._lasso(self._first(self.is_fair))]
+        if self.stays.any():
+            node = self._first(self.stays)
+            before = self._path_to(node)
+            lassos.insert(0, StepPath(before.initial, before.steps, before.depth))
+        return Finding(count, min(lassos, key=lambda lasso: lasso.depth))
+
+    def _first(self, marks: Marks) -> int:
+        """The marked node with the shortest path; the first of several."""
+        nodes = np.flatnonzero(marks)
+        return int(nodes[np.argmin(self.ways.depths[nodes])])
+
+    def _path_to(self, node: int) -> StepPath:
+        """The path to a node."""
+        steps: list[int] = []
+        while int(self.ways.parents[node]) != node:
+            before = int(self.ways.parents[node])
+            low, high = self.graph.offsets[before : before + 2]
+            edge = int(low) + int(np.argmax(self.graph.targets[low:high] == node))
+            steps.append(int(self.graph.steps[edge]))
+            node = before
+        found = self.path(int(self.graph.nodes[node]))
+        return StepPath(found.initial, (*found.steps, *reversed(steps)))
+
+    def _lasso(self, first: int) -> StepPath:
+        """A lasso whose loop begins in the node `first`, and meets every requirement."""
+        before = self._path_to(first)
+        walk = ClosedWalk(self.graph, np.flatnonzero(self.component == self.component[first]), first, self.needed)
+        steps = [int(self.graph.steps[edge]) for edge in walk.edges]
+        return StepPath(before.initial, (*before.steps, *steps), before.depth)
+
+
+class ClosedWalk:
+    """A walk within the nodes of a component, from `first` back to it, that meets every requirement of a row.
+
+    It is a shortest one, as long as the search has room for all requirements at once: it distinguishes for each node
+    what is met already. Where there is no room, it meets some of the requirements first, and then the others.
+    """
+
+    def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
+        self.graph = graph
+        self.nodes = np.concatenate(([0], members)).astype(np.uint32)  # places are counted from 1
+        self.places: NDArray[np.uint32] = np.zeros(graph.count, np.uint32)
+        self.places[members] = np.arange(1, len(self.nodes))
+        self.edges: list[int] = []
+        at_once = max(1, (ROOM // len(self.nodes)).bit_length() - 1)
+        here, missing = first, self._without([], [first], _bits(needed))
+        while missing or here != first:
+            now, later = missing[:at_once], missing[at_once:]
+            taken = self._to(now, here, None if later else first)
+            visited = [int(graph.targets[edge]) for edge in taken]
+            self.edges += taken
+            here, missing = visited[-1], self._without(taken, visited, later)
+
+    def _without(self, taken: list[int], visited: list[int], bits: list[int]) -> list[int]:
+        """The requirements that neither these edges nor these nodes meet."""
+        rows = [*self.graph.given[self.graph.steps[taken]], *self.graph.met[visited]]
+        return [bit for bit in bits if not _masks(np.array(rows), [bit]).any()]
+
+    def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
+        """The edges of a shortest walk from `here` that meets these requirements, and ends in `goal`."""
+        graph, masks = self.graph, 1 << len(bits)
+        size = masks * len(self.nodes)
+        met, given = _masks(graph.met[self.nodes], bits), _masks(graph.given, bits)
+        queue, parents = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
+        reached_by: NDArray[np.int64] = np.zeros(size, np.int64)
+        place = int(self.places[here])
+        begin = masks * place + int(met[place])
+        end = 0 if goal is None else int(self.places[goal])
+        read = addresses(graph.offsets, graph.targets, graph.steps, self.nodes, self.places, met, given)
+        written = addresses(queue, reached_by, parents)
+        pair = as_machine_code(walks.shortest)(begin, end, *read, masks, *written)
+        assert pair, "every node of a component leads to every other"
+        edges = []
+        while pair != begin:
+            edges.append(int(reached_by[pair]) - 1)
+            pair = int(parents[pair])
+        return edges[::-1]
+
+
+def _bits(row: NDArray[np.uint64]) -> list[int]:
+    """The numbers of the bits of a row that are 1."""
+    return [bit for bit in range(64 * len(row)) if int(row[bit // 64]) >> bit % 64 & 1]
+
+
+def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
+    """These bits of each row, as the lowest bits of a number."""
+    masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
+    for at, bit in enumerate(bits):
+        masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)
+    return masks
+
+
+CUT = "a @constraint cuts behaviours off, so that it is unknown how they go on"
+"""Why what happens at last is not judged in a model with a constraint."""
+
+
+def judge_whole(carrier: Carrier, path: PathTo) -> None:
+    """Judge the properties that need every reachable state, if the search has reached every one."""
+    context = carrier.context
+    if not context.whole or carrier.stores is None or not context.result.exhausted:
+        return
+    states = WholeSearch(carrier)
+    for number, prop in context.whole:
+        try:
+            context.judged[prop.name] = _findings(states, number, prop, path)
+        except LimitError as limit:
+            # The search itself is complete.
+            context.result.stopped = None
+            what = "paths are followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops are looked for"
+            context.judged[prop.name] = Findings(unjudged=f"the {limit} limit is reached while {what}")
+
+
+def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) -> Findings:
+    if prop.kind is Kind.ALWAYS_POSSIBLE:
+        found = {
+            kind: Finding(len(stuck), path(int(stuck[0])) if len(stuck) else None)
+            for kind, stuck in stuck_states(states, number).items()
+        }
+    elif states.context.instance.model.constraints:
+        return Findings(unjudged=CUT)
+    else:
+        found = fair_loops(states, number, prop, states.context.instance, path)
+    return Findings(found[EntryKind.FOUND], found[EntryKind.PERMITTED])
+
+
+def why_unjudged(carrier: Carrier, prop: Property) -> str:
+    """Why a property that needs every reachable state was not judged; "" if it was judged, or is of another kind."""
+    if prop.kind not in WHOLE:
+        return ""
+    if carrier.stores is None:
+        return carrier.without_stores.format(prop.kind.value)
+    context = carrier.context
+    left = context.result.frontier
+    if left:
+        return f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
+    if prop.name in context.judged:
+        return context.judged[prop.name].unjudged
+    what = "paths were followed backward" if prop.kind is Kind.ALWAYS_POSSIBLE else "loops were looked for"
+    return f"the search ended before {what}"

@@ -1,0 +1,255 @@
+"""Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
+
+In:  what is asked for; later the result, its kernel, and what repeats the search without the reduction. A path is an
+     initial state, and steps, each taken in the state that the search kept.
+Out: the reduction; the same result with paths as the model has them: real states, and steps with the real arguments.
+
+Such a path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
+permutation that maps the one to the other, but for dead cells; its inverse maps the next step of the search to a real
+step. A search that only clears dead cells takes real steps.
+
+A path may end with a step that leaves a declared range, or in a state in which a property does. If the kernel may
+overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so in plain Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from isrcheck.checker.compile.kernel import Announce, Kernel, kernel_of
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.reductions.find import dead_cells
+from isrcheck.checker.reductions.reduction import Permutation, Reduction, followed_by, inverse
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, StepPath
+from isrcheck.models import run
+from isrcheck.models.language.model import IN_RANGE, Instance
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.trace import NoErrorError, error_of
+
+Found = tuple[Reduction | None, str]
+"""A reduction; and if the model declares symmetric domains that it cannot use, why."""
+
+
+def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
+    """What `find` returns, from the cache if an earlier run has asked for it: to read the whole text of a model takes
+    longer than a small search.
+
+    `asked` says in words what is asked for. What was found is kept only if it `is_whole`: not if the time has ended.
+    """
+    content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
+    # The digest of a model leaves out which domains are symmetric, and where its text stands, which a symmetry names.
+    for file, name in sorted(instance.model.sources.items()):
+        content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
+    path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
+    found: Found = pickle.loads(  # noqa: S301 - the cache is private; it holds code that is run
+        kept_or_made(path, lambda: pickle.dumps(find()), is_whole)
+    )
+    return found
+
+
+Again = Callable[[Kernel, Limits], Exploration]
+"""Runs a search once more, with another kernel, within these limits."""
+
+
+def concluded(
+    first: Exploration, kernel: Kernel, again: Again, announce: Announce = lambda message: None
+) -> Exploration:
+    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
+
+    If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
+    If a limit or Ctrl-C ends either of both too early, what the first one is sure of is kept.
+    """
+    if kernel.reduction is None:
+        return first
+    is_sure = not kernel.may_overreport or IN_RANGE.name not in first.findings
+    if not is_sure and first.is_complete:
+        began = time.monotonic()
+        second = _repeated(first, again, announce)
+        seconds = first.seconds + time.monotonic() - began
+        if isinstance(second, Exploration):
+            second.limits, second.seconds = first.limits, seconds
+            if second.is_complete or IN_RANGE.name in second.findings:
+                return second
+        first.seconds = seconds
+        first.stopped = second.stopped if isinstance(second, Exploration) else second
+    if not is_sure:
+        _leave_out_what_is_unsure(first)
+    _make_real(first, kernel)
+    return first
+
+
+def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
+    """The result of the repetition without a reduction; or what has ended it before it began."""
+    limits, began = first.limits.after(first.seconds), time.monotonic()
+    try:
+        with compiling_within(limits.seconds):
+            kernel = kernel_of(first.instance, announce)
+        return again(kernel, limits.after(time.monotonic() - began))
+    except OutOfTimeError:
+        return "seconds"
+    except KeyboardInterrupt:
+        return "interrupt"
+
+
+def _leave_out_what_is_unsure(result: Exploration) -> None:
+    """After the first range that is left, perhaps, steps may be missing: leave out what is found later than that.
+
+    Every state before was reached and judged, so no shorter path leads to what is kept.
+    """
+    path = result.findings[IN_RANGE.name].found.path
+    assert path is not None
+    result.judged = min(result.judged, path.depth - 1)
+    for name, found in result.findings.items():
+        if name != IN_RANGE.name:
+            first, permitted = (
+                one if one.path is not None and one.path.depth <= path.depth else Finding()
+                for one in (found.found, found.permitted)
+            )
+            result.findings[name] = Findings(first, permitted, unjudged=found.unjudged)
+
+
+def _make_real(result: Exploration, kernel: Kernel) -> None:
+    """Put real paths in place of those of a search with a reduction, and note the reduction."""
+    reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
+    assert reduction is not None
+
+    def kept(cells: Cells) -> Cells:
+        words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
+        return layout.unpack([int(word) for word in words[0]])
+
+    if reduction.symmetry is not None:
+        RealPaths(instance, reduction, kept).translate(result, may_overreport=kernel.may_overreport)
+    result.reduction = reduction.says
+
+
+Kept = Callable[[Cells], Cells]
+"""Returns the state that a search keeps in place of another one."""
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A real state, the state that the search kept, the permutation that maps the first to the second (but for dead
+    cells), and the real steps."""
+
+    real: Cells
+    kept: Cells
+    images: Permutation
+    steps: tuple[int, ...]
+
+
+class RealPaths:
+    """Translates the paths of one search, which permutes states."""
+
+    def __init__(self, instance: Instance, reduction: Reduction, kept: Kept) -> None:
+        assert reduction.symmetry is not None
+        self.instance = instance
+        self.cleared = reduction.cleared
+        self.clears = bool(reduction.dead)
+        self.symmetry = reduction.symmetry
+        self.kept = kept
+        self.known: dict[StepPath, _Reached] = {}
+
+    @cached_property
+    def living(self) -> list[int]:
+        """The positions of the cells that decide something; they are only looked for if there is a path."""
+        # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
+        dead = {position for one in dead_cells(self.instance) for position, _ in one.cells} if self.clears else ()
+        return [position for position in range(self.instance.cells) if position not in dead]
+
+    def translate(self, result: Exploration, *, may_overreport: bool) -> None:
+        """Put real paths in place of the paths of a result. If its kernel `may_overreport`, and no permutation of the
+        path leaves a declared range in plain Python, that finding is left out."""
+        ranges = result.findings.pop(IN_RANGE.name, None)
+        for name, found in result.findings.items():
+            result.findings[name] = type(found)(
+                self._real(found.found), self._real(found.permitted), self._real(found.erred), found.unjudged
+            )
+        if ranges is None:
+            return
+        first, steps = ranges.found.path, ranges.erred
+        assert first is not None
+        is_step = first == steps.path
+        real = self._before_last(first) if is_step else self.path(first)
+        left = self._leaving(real) if may_overreport else real
+        if left is None:
+            return
+        if is_step:
+            steps = Finding(steps.count, left)
+        elif steps.path is not None:
+            steps = Finding() if may_overreport else Finding(steps.count, self._before_last(steps.path))
+        result.findings[IN_RANGE.name] = Findings(Finding(ranges.found.count, left), erred=steps)
+
+    def _real(self, finding: Finding) -> Finding:
+        return Finding(finding.count, None if finding.path is None else self.path(finding.path))
+
+    def path(self, path: StepPath) -> StepPath:
+        """The real path from the same initial state."""
+        return StepPath(path.initial, self._reached(path).steps)
+
+    def _before_last(self, path: StepPath) -> StepPath:
+        """The real path whose last step leaves a declared range, so that no state follows."""
+        reached = self._reached(StepPath(path.initial, path.steps[:-1]))
+        last = self.symmetry.step(self.instance, path.steps[-1], inverse(reached.images))
+        return StepPath(path.initial, (*reached.steps, last))
+
+    def _leaving(self, path: StepPath) -> StepPath | None:
+        """The first permutation of a real path that leaves a declared range at its end."""
+        instance, symmetry = self.instance, self.symmetry
+        first = instance.initial_states[path.initial]
+        for images in symmetry.all_permutations:
+            start = symmetry.permuted(first, images)
+            initial = path.initial if start == first else instance.initial_states.index(start)
+            steps = tuple(symmetry.step(instance, number, images) for number in path.steps)
+            try:
+                error_of(instance, initial, steps)
+            except NoErrorError:
+                continue
+            return StepPath(initial, steps)
+        return None
+
+    def _reached(self, path: StepPath) -> _Reached:
+        """The end of a path. Findings share the beginnings of their paths, so the end of each is kept."""
+        reached = self._begun(path.initial)
+        for length, number in enumerate(path.steps, 1):
+            beginning = StepPath(path.initial, path.steps[:length])
+            if beginning not in self.known:
+                self.known[beginning] = self._after(reached, number)
+            reached = self.known[beginning]
+        return reached
+
+    def _begun(self, initial: int) -> _Reached:
+        beginning = StepPath(initial, ())
+        if beginning not in self.known:
+            real = self.instance.initial_states[initial]
+            images, kept = self._match(self.symmetry.identity, real)
+            self.known[beginning] = _Reached(real, kept, images, ())
+        return self.known[beginning]
+
+    def _after(self, before: _Reached, number: int) -> _Reached:
+        """What is reached by the step that the search took in the state that it had kept."""
+        instance = self.instance
+        step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
+        after = run.take(instance, before.real, step)
+        reached = run.take(instance, before.kept, instance.step(number))
+        assert after is not None and reached is not None, "a reduced search takes only steps that the model has"
+        there = self.symmetry.permuted(after, before.images)
+        is_same = all(there[position] == reached[position] for position in self.living)
+        assert is_same, "a permutation maps steps to steps"
+        images, kept = self._match(before.images, reached)
+        return _Reached(after, kept, images, (*before.steps, step.number))
+
+    def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
+        """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
+        kept = self.kept(reached)
+        one = self.symmetry.between(self.cleared(reached), kept)
+        assert one is not None, "the search keeps a permutation of a state in its place"
+        return followed_by(images, one), kept

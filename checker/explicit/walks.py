@@ -1,0 +1,196 @@
+"""The inner loops over a stored graph: strongly connected components, and breadth-first searches.
+
+In:  addresses of arrays, and numbers. The edges of node n have the places offsets[n]..offsets[n + 1] - 1; each has a
+     target and a step. Offsets have 64 bits, nodes and steps 32.
+Out: what each function writes into the arrays.
+
+These are functions of machine code (checker/compile/machine_code.py), written as what builds them.
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.compile.staging import Bytes, Code, Halves, Staged, Value, Words
+
+ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS = range(5)
+"""Where `components` keeps its progress: the next root, the length of the path, the height of the stack, and how many
+nodes and components were numbered."""
+
+
+@Staged
+def components(
+    code: Code,
+    count: Value,
+    offsets: Words,
+    targets: Halves,
+    alive: Bytes,
+    orders: Halves,
+    lows: Halves,
+    stack: Halves,
+    path: Halves,
+    cursors: Words,
+    component: Halves,
+    saved: Words,
+    budget: Value,
+) -> None:
+    """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
+
+    Takes at most `budget` steps; returns 1 if it is done, and otherwise goes on when it is called again with the same
+    arrays. All of them are 0 at first; `cursors` has a word for each node, the others 32 bits.
+    """
+    progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
+    root, depth, height, order, number = progress
+
+    def visit(node: Value) -> None:
+        """Give a node its order, and put it on the stack and at the end of the path."""
+        order.set(order + 1)
+        orders[node] = order
+        lows[node] = order
+        stack[height] = node
+        height.set(height + 1)
+        path[depth] = node
+        cursors[depth] = offsets[node]
+        depth.set(depth + 1)
+
+    def lower(node: Value, low: Value) -> None:
+        lows[node] = code.extremum("<", lows[node], low)
+
+    with code.loop(0, budget):
+        with code.when(depth == 0):
+            with code.when(root == count):
+                code.leave()
+            with code.when(code.every(alive[root] != 0, orders[root] == 0)):
+                visit(root)
+            root += 1
+        with code.otherwise():
+            node, at = path[depth - 1], cursors[depth - 1]
+            with code.when(at < offsets[node + 1]):
+                cursors[depth - 1] = at + 1
+                to = targets[at]
+                with code.when(alive[to] != 0):
+                    with code.when(orders[to] == 0):
+                        visit(to)
+                    with code.otherwise(lambda: component[to] == 0):
+                        lower(node, orders[to])
+            with code.otherwise():
+                with code.when(lows[node] == orders[node]):
+                    number += 1
+                    last = code.variable(count)
+                    with code.repeat(lambda: last != node):
+                        height -= 1
+                        last.set(stack[height])
+                        component[last] = number
+                depth -= 1
+                with code.when(depth > 0):
+                    lower(path[depth - 1], lows[node])
+    for place, value in enumerate(progress):
+        saved[place] = value
+    code.return_(code.every(depth == 0, root == count))
+
+
+@Staged
+def collect(
+    code: Code,
+    first: Value,
+    last: Value,
+    offsets: Words,
+    targets: Halves,
+    steps: Halves,
+    component: Halves,
+    met: Words,
+    given: Words,
+    words: Value,
+    total: Words,
+) -> None:
+    """Add to `total` what each component meets: in its states (`met`), and with the steps within it (`given`).
+
+    Every row has `words` words: `met` a row for each node, `given` for each step, `total` for each component. Looks at
+    the nodes first..last-1; those of component 0 count nowhere.
+    """
+    found = code.variable()
+    with code.loop(first, last) as node:
+        own = component[node]
+        with code.when(own != 0), code.loop(0, words) as word:
+            found.set(total[own * words + word] | met[node * words + word])
+            with code.loop(offsets[node], offsets[node + 1]) as at, code.when(component[targets[at]] == own):
+                found |= given[steps[at] * words + word]
+            total[own * words + word] = found
+    code.return_(last)
+
+
+@Staged
+def spread(
+    code: Code,
+    first: Value,
+    last: Value,
+    offsets: Words,
+    targets: Halves,
+    alive: Bytes,
+    reached: Bytes,
+    queue: Halves,
+    parents: Halves,
+    end: Value,
+) -> None:
+    """Append to the queue, which ends at `end`, what edges from queue[first..last-1] reach for the first time.
+
+    Only nodes whose byte in `alive` is not 0 are reached. Each gets a 1 in `reached`, and the node from which it was
+    reached in `parents`. Returns the new end of the queue.
+    """
+    new_end = code.variable(end)
+    with code.loop(first, last) as place:
+        node = queue[place]
+        with code.loop(offsets[node], offsets[node + 1]) as at:
+            to = targets[at]
+            with code.when(code.every(alive[to] != 0, reached[to] == 0)):
+                reached[to] = 1
+                parents[to] = node
+                queue[new_end] = to
+                new_end += 1
+    code.return_(new_end)
+
+
+@Staged
+def shortest(
+    code: Code,
+    begin: Value,
+    goal: Value,
+    offsets: Words,
+    targets: Halves,
+    steps: Halves,
+    nodes: Halves,
+    places: Halves,
+    met: Halves,
+    given: Halves,
+    masks: Value,
+    queue: Halves,
+    edges: Words,
+    parents: Halves,
+) -> None:
+    """Find a shortest walk within a component that meets some requirements, and ends in the place `goal`, if that is
+    not 0: a breadth-first search of pairs (place, mask of what is met), as numbers place * masks + mask.
+
+    `begin` is the pair with which the walk begins. The component has the `nodes` at the places 1, 2, ...; `places` has
+    the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `given` for each
+    step, both of 32 bits; there are `masks` of them, and the last one is that of all requirements. Each visited pair,
+    except the first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
+    the pair before. Returns the last pair; 0 if there is no such walk.
+    """
+    queue[0] = begin
+    end, place = code.variable(1), code.variable(0)
+    with code.repeat(lambda: place < end):
+        here = queue[place]
+        place += 1
+        node = nodes[here // masks]
+        with code.loop(offsets[node], offsets[node + 1]) as at:
+            to = places[targets[at]]
+            with code.when(to != 0):
+                mask = here % masks | given[steps[at]] | met[to]
+                there = to * masks + mask
+                with code.when(code.every(there != begin, lambda: edges[there] == 0)):
+                    edges[there] = at + 1
+                    parents[there] = here
+                    is_end = code.some(goal == 0, goal == to)
+                    with code.when(code.every(mask == masks - 1, is_end)):
+                        code.return_(there)
+                    queue[end] = there
+                    end += 1
+    code.return_(0)

@@ -1,0 +1,211 @@
+"""Tasks on executors: their memory, the statistics that they report while a job runs, and a check of their machines.
+
+In:  a session; on an executor, a key and a value.
+Out: on the driver, a dictionary that grows as tasks end, and the result of each of some independent tasks; the hosts
+     whose code was compared with the driver's, or a UsageError that names a host and the difference.
+
+Statistics are counts, never states. A task that runs twice reports the same values under the same key, so that nothing
+is counted twice. If an executor ran other code than the driver, the result would be worthless.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyspark import Accumulator, AccumulatorParam, SparkContext
+
+from isrcheck.checker.resources.cache import hashed_modules
+from isrcheck.checker.spark.faults import explained
+from isrcheck.checker.spark.session import Session
+from isrcheck.models.messages import UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+def task_memory(session: Session, memory: int) -> int:
+    """The bytes for each of the concurrent tasks on one machine; `memory` is the total of the machine, in bytes."""
+    if session.is_local:
+        return memory // session.context.defaultParallelism
+    conf = session.context.getConf()
+    return memory // max(1, int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1")))
+
+
+SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_TO_CANCEL = 10.0
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _ByKey(AccumulatorParam[dict[Any, Any]]):
+    def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ARG002 - Spark's signature
+        return {}
+
+    def addInPlace(self, value1: dict[Any, Any], value2: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802 - Spark's name
+        value1.update(value2)
+        return value1
+
+
+TaskStatistics = Accumulator[dict[Any, Any]]
+
+
+def task_statistics(context: SparkContext) -> TaskStatistics:
+    """An accumulator for the statistics of a job's tasks."""
+    return context.accumulator({}, _ByKey())
+
+
+def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
+    """Run `work` (a function that runs Spark jobs) in a thread, and yield every 0.2 s until it is done.
+
+    An exception meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark fails, and
+    every exception of `work`.
+    """
+    errors: list[BaseException] = []
+    group = f"isrcheck {id(errors)}"
+
+    def run() -> None:
+        try:
+            session.context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(SECONDS_BETWEEN_LOOKS)
+            yield
+    except BaseException:
+        session.context.cancelJobGroup(group)
+        thread.join(SECONDS_TO_CANCEL)
+        raise
+    if errors:
+        with explained(session.evidence):
+            raise errors[0]
+
+
+def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
+    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile.
+
+    An exception of `look` cancels the jobs. Raises the same exceptions as `running`.
+    """
+    done: list[T] = []
+    for _ in running(session, lambda: done.append(work())):
+        look()
+    return done[0]
+
+
+def values_of(told: TaskStatistics) -> Mapping[Any, Any]:
+    """The statistics that tasks have reported so far, by key."""
+    return dict(told.value)
+
+
+def results_of(
+    session: Session, tasks: Sequence[T], run: Callable[[T], R], look: Callable[[int], object]
+) -> Iterator[tuple[int, R]]:
+    """Run each task once, and yield its position and result soon after it has ended, in any order.
+
+    Every 0.2 s, `look` is called with the number of finished tasks. Results are small: they travel as task statistics.
+    Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`.
+    """
+    statistics, given = task_statistics(session.context), set[int]()
+
+    def work() -> None:
+        spread = session.context.parallelize(list(enumerate(tasks)), max(1, len(tasks)))
+        spread.foreach(lambda one: statistics.add({one[0]: run(one[1])}))
+
+    def new() -> Iterator[tuple[int, R]]:
+        for position, result in values_of(statistics).items():
+            if position not in given:
+                given.add(position)
+                yield position, result
+
+    for _ in running(session, work):
+        yield from new()
+        look(len(given))
+    yield from new()
+
+
+SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
+PACKAGES = ("numpy", "llvmlite", "pyarrow")
+TASKS_PER_CORE = 2
+SECONDS_OF_A_TASK = 0.1
+"""How long each check waits, so that no executor runs all checks before the others start."""
+
+CURE = "install the same version there, or give the executors a packaged environment"
+
+
+def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
+    """Raise UsageError if another machine runs different code from the driver; call `look` while the check runs."""
+    if not session.is_local:
+        run_job(session, lambda: same_everywhere(session.context), look)
+
+
+def same_everywhere(context: SparkContext) -> list[str]:
+    """Compare the code on the executors with the driver's, and return their hosts. Raises UsageError."""
+
+    def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        # A nested function is sent by value; a function of a module would fail where isrcheck is missing.
+        import socket
+        import time
+
+        try:
+            found = facts()
+        except ImportError as error:
+            found = {"isrcheck": f"none ({error})"}
+        time.sleep(SECONDS_OF_A_TASK)
+        yield socket.gethostname(), found
+
+    tasks = context.defaultParallelism * TASKS_PER_CORE
+    told = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()
+    here = facts()
+    for host, there in sorted(told, key=lambda one: one[0]):
+        line = difference(host, here, there)
+        if line is not None:
+            raise UsageError(line)
+    return sorted({host for host, _ in told})
+
+
+def facts() -> dict[str, str]:
+    """The versions that must be the same on all machines, by name, as messages show them."""
+    return {
+        "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
+        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        **{name: _major(_version(name)) for name in PACKAGES},
+        "processor": f"{platform.machine()} ({sys.byteorder}-endian)",
+    }
+
+
+def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """The message about the first difference between a host and the driver; None if there is no difference."""
+    for name, ours in here.items():
+        theirs = there.get(name, "none")
+        if theirs != ours:
+            cure = "exclude this host" if name == "processor" else CURE
+            return f"an executor on {host} has {name} {theirs}, and the driver has {name} {ours}: {cure}"
+    return None
+
+
+def source_digest() -> str:
+    """The digest of all modules in SOURCES, whether they lie in a folder or in an archive."""
+    return hashed_modules(dict.fromkeys(SOURCES, True))
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def _major(version: str) -> str:
+    """The part of a version that decides about compatibility: 2 for 2.3.1, and 0.68 for 0.68.0."""
+    first, _, rest = version.partition(".")
+    return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first

@@ -1,0 +1,394 @@
+"""What brokers know of clients: which records readers have seen, and which requests of a producer they recognise."""
+
+from isrcheck.models.kafka.state.fields import numbers_from_zero
+from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState, UnknownProducer
+from isrcheck.models.language import NONE
+from isrcheck.models.log import has_entry
+
+# --------------- what readers of a partition can see and have seen: high watermark, last stable offset, aborted records
+
+
+def is_record(s, entry):
+    """The entry is a record: it is neither NONE nor the marker of a transaction."""
+    return 0 <= entry < s.records
+
+
+def is_in_transaction(s, entry):
+    return is_record(s, entry) and s.transaction_of[entry] != NONE
+
+
+def marker_of(s, transaction):
+    """The marker that ends this transaction in a log."""
+    return s.records + transaction
+
+
+def is_unstable(s, r, offset):
+    """The entry is a record of a transaction whose marker is not yet below this replica's high watermark.
+
+    Kafka: ProducerStateManager.firstUnstableOffset, over ongoing and unreplicated transactions.
+    """
+    return is_in_transaction(s, s.log_record[r][offset]) and not any(
+        s.log_record[r][later] == marker_of(s, s.transaction_of[s.log_record[r][offset]])
+        for later in range(s.log_size)
+        if offset < later < s.high_watermark[r]
+    )
+
+
+def last_stable_offset(s, r):
+    """min(first unstable offset, high watermark), of this replica's own log. Kafka: Log.lastStableOffset."""
+    for offset in range(s.log_size):
+        if s.log_start_offset[r] <= offset < s.high_watermark[r] and is_unstable(s, r, offset):
+            return offset
+    return s.high_watermark[r]
+
+
+def readable_end_offset(s, r):
+    """A consumer of the configured isolation level reads below this offset: the last stable offset, or the high
+    watermark, of the broker that serves it."""
+    return last_stable_offset(s, r) if s.isolation_level == IsolationLevel.READ_COMMITTED else s.high_watermark[r]
+
+
+def is_exposed(s, leader, offset):
+    """A read_uncommitted reader of this leader receives the entry."""
+    return offset < s.high_watermark[leader] and has_entry(s, leader, offset)
+
+
+def is_exposed_as_committed(s, leader, offset):
+    """A read_committed reader of this leader receives the record: it is stable, and its transaction was not aborted."""
+    return (
+        offset < last_stable_offset(s, leader)
+        and is_record(s, s.log_record[leader][offset])
+        and (
+            s.transaction_of[s.log_record[leader][offset]] == NONE
+            or s.transaction_state[s.transaction_of[s.log_record[leader][offset]]] == TransactionState.COMMITTED
+        )
+    )
+
+
+def is_read(s, leader, offset):
+    """A reader of the configured isolation level receives the leader's entry at `offset`."""
+    if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
+        return is_exposed_as_committed(s, leader, offset)
+    return is_exposed(s, leader, offset)
+
+
+def first_read(s, offset):
+    """The first record that a reader of the configured isolation level could read at `offset`, or NONE."""
+    if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
+        return s.read_committed_record[offset]
+    return s.exposed_record[offset]
+
+
+def expose(s, leader):
+    """Entries below the leader's high watermark become readable; the first readable entry at each offset is
+    recorded.
+    """
+    for offset in range(s.log_size):
+        if is_exposed(s, leader, offset) and s.exposed_record[offset] == NONE:
+            s.exposed_record[offset] = s.log_record[leader][offset]
+    if s.transactions > 0:
+        for offset in range(s.log_size):
+            if is_exposed_as_committed(s, leader, offset) and s.read_committed_record[offset] == NONE:
+                s.read_committed_record[offset] = s.log_record[leader][offset]
+
+
+# ----------------------------------------------------------------------------------------------------- sequence numbers
+#
+# What a log tells its broker of an idempotent producer, and what the producer has numbered.
+#
+# Kafka keeps this state for each log (ProducerStateManager, ProducerStateEntry) and computes it from the log's records;
+# here it is computed wherever it is needed. There is one producer, whose batches are single records, apart from the
+# transactional ones. A new producer id counts as a new epoch: brokers know neither. So does, from 1.0
+# to 2.4, a new numbering in the same epoch; but its numbers are compared with those of the numbering before it.
+
+
+# ------------------------------------------------------------------------------------------------------------ producer
+
+
+def number(s, record):
+    """The producer gives the record the next sequence number of its epoch."""
+    s.has_sequence[record] = True
+
+
+def sequence(s, record):
+    """The sequence number of the record in the producer's epoch: how many records were numbered before it."""
+    return sum(1 for earlier in range(s.records) if earlier < record and s.has_sequence[earlier])
+
+
+def is_in_flight(s, record):
+    """The producer waits for an answer, or will send the record again. What it has given up is not numbered anew."""
+    return s.has_sequence[record] and not s.acknowledged[record]
+
+
+def requests_in_flight(s):
+    return sum(1 for record in range(s.records) if is_in_flight(s, record))
+
+
+def is_first_in_flight(s, record):
+    """Requests are sent again in order, each after the one before it was answered (RecordAccumulator.drain)."""
+    return is_in_flight(s, record) and not any(
+        is_in_flight(s, earlier) for earlier in range(s.records) if earlier < record
+    )
+
+
+def is_next(s, record):
+    """The record is the next one, and the producer may send it, while requests before it wait for an answer."""
+    return record == s.next_record and requests_in_flight(s) < s.max_in_flight_requests
+
+
+def may_be_sent(s, record):
+    return is_next(s, record) or is_first_in_flight(s, record)
+
+
+def send(s, record):
+    """A request with the record is sent, for the first time or again."""
+    if record == s.next_record:
+        number(s, record)
+        s.next_record += 1
+
+
+def expected_sequence(s):
+    """The number behind the last record of the epoch that was acknowledged (TransactionManager.isNextSequence)."""
+    expected = 0
+    for record in range(s.records):
+        if s.has_sequence[record] and s.acknowledged[record]:
+            expected = sequence(s, record) + 1
+    return expected
+
+
+def may_know_leader(s, leader):
+    """The producer may take the broker for the leader. Since 2.2 it ignores metadata of an earlier leader epoch than it
+    has heard of (KAFKA-7738)."""
+    return not s.STALE_METADATA_IGNORED or s.leader_epoch[leader] >= s.heard_leader_epoch
+
+
+def hear_of_leader(s, leader):
+    """The producer is taken to know the leader's epoch; its metadata could still be of an earlier one, in which the
+    same broker led."""
+    if s.STALE_METADATA_IGNORED:
+        s.heard_leader_epoch = s.leader_epoch[leader]
+
+
+def hear_of_offset(s, leader, record):
+    """The leader has acknowledged the record, at its offset; what was sent with a former producer id does not count.
+
+    Kafka: TransactionManager.handleCompletedBatch (2.3). Up to 2.2 it counts, and the producer gives up more often.
+    """
+    if numbers_from_zero(s) and s.has_sequence[record]:
+        for offset in range(s.log_size):
+            if numbered_record(s, leader, offset) == record:
+                s.acknowledged_before = max(s.acknowledged_before, offset + 1)
+
+
+def begin_numbering(s, keeps_epoch, keeps_requests):
+    """From now on, records are numbered from 0: in the same epoch of the same producer id, or not; and with the
+    requests in flight, or without them: then they are given up."""
+    if numbers_from_zero(s):
+        for record in range(s.records):
+            for numbering in range(s.producer_epochs - 1):
+                if not keeps_epoch:
+                    s.had_sequence[numbering][record] = False
+                elif numbering == s.producer_epoch:
+                    s.had_sequence[numbering][record] = s.has_sequence[record]
+        if not keeps_epoch:
+            s.acknowledged_before = 0
+    for record in range(s.records):
+        s.has_sequence[record] = keeps_requests and is_in_flight(s, record)
+    s.producer_epoch += 1
+
+
+# -------------------------------------------------------------------------------------------------------------- broker
+
+
+def numbered_record(s, r, offset):
+    """The record of the idempotent producer that the broker knows of at this offset, or NONE."""
+    entry = s.log_record[r][offset]
+    if 0 <= entry < s.records and (s.transactions == 0 or s.transaction_of[entry] == NONE):
+        return entry
+    return s.deleted_record[r][offset] if s.delete_records > 0 else NONE
+
+
+def last_numbered(s, r):
+    """The offset of the last record of the producer that the broker knows of, or NONE."""
+    last = NONE
+    for offset in range(s.log_size):
+        if numbered_record(s, r, offset) != NONE:
+            last = offset
+    return last
+
+
+def is_of_epoch(s, numbering):
+    """The numbering is the present one, or an earlier one in the same producer epoch, which has numbered a record."""
+    return numbering == s.producer_epoch or (
+        s.delete_records > 0
+        and any(
+            s.had_sequence[former][record]
+            for former in range(s.producer_epochs - 1)
+            if former == numbering
+            for record in range(s.records)
+        )
+    )
+
+
+def former_sequence(s, numbering, record):
+    """The sequence number of the record in an earlier numbering."""
+    return sum(
+        1
+        for former in range(s.producer_epochs - 1)
+        if former == numbering
+        for earlier in range(s.records)
+        if earlier < record and s.had_sequence[former][earlier]
+    )
+
+
+def appended_sequence(s, r, offset):
+    """The sequence number of the producer's record at this offset, in a numbering of the present epoch."""
+    if s.log_producer_epoch[r][offset] == s.producer_epoch:
+        return sequence(s, numbered_record(s, r, offset))
+    return former_sequence(s, s.log_producer_epoch[r][offset], numbered_record(s, r, offset))
+
+
+def may_begin_with(s, r, first):
+    """A broker that does not know the producer accepts this sequence number."""
+    return (
+        first == 0
+        or s.UNKNOWN_PID_POLICY == UnknownProducer.ANY_SEQUENCE
+        or (s.UNKNOWN_PID_POLICY == UnknownProducer.ANY_UNLESS_EMPTY and s.log_end_offset[r] > 0)
+    )
+
+
+def is_in_sequence(s, r, record):
+    """The record has the next sequence number, or begins a new epoch; a new producer id is unknown to the broker.
+
+    Kafka: ProducerAppendInfo.checkSequence.
+    """
+    last = last_numbered(s, r)
+    if last == NONE:
+        return may_begin_with(s, r, sequence(s, record))
+    if not is_of_epoch(s, s.log_producer_epoch[r][last]):
+        return sequence(s, record) == 0 or (not s.CLIENT_BUMPS_EPOCH and may_begin_with(s, r, sequence(s, record)))
+    return sequence(s, record) == appended_sequence(s, r, last) + 1
+
+
+def is_unknown(s, leader):
+    """The leader does not know the producer id, and refuses sequence numbers above 0 with UNKNOWN_PRODUCER_ID."""
+    last = last_numbered(s, leader)
+    return s.UNKNOWN_PID_POLICY == UnknownProducer.SEQUENCE_ZERO and (
+        last == NONE or not (s.CLIENT_BUMPS_EPOCH or is_of_epoch(s, s.log_producer_epoch[leader][last]))
+    )
+
+
+def takes_records_for_deleted(s, leader):
+    """From 1.0 to 2.4: the leader does not know the producer, and its log starts above all that was acknowledged, or
+    nothing was. Kafka: TransactionManager.canRetry (lastAckedOffset, logStartOffset).
+    """
+    if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
+        return False
+    if s.delete_records == 0:
+        return expected_sequence(s) == 0
+    return s.acknowledged_before <= s.log_start_offset[leader]
+
+
+def takes_records_for_lost(s, leader, record):
+    """After the leader has refused the record, the producer takes records before it to be lost.
+
+    OUT_OF_ORDER_SEQUENCE_NUMBER says so only of the record that is expected to be the next one; UNKNOWN_PRODUCER_ID, of
+    any. Kafka: TransactionManager.canRetry.
+    """
+    if is_unknown(s, leader):
+        return not takes_records_for_deleted(s, leader)
+    return sequence(s, record) == expected_sequence(s)
+
+
+def is_among_last_batches(s, r, offset):
+    """The batch has not been displaced by as many later ones as are remembered. Those of the producer's epoch are never
+    displaced by a later epoch, because there is none."""
+    return s.remembered_batches > sum(
+        1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
+    )
+
+
+def is_kept_by_snapshot(s, r, offset):
+    """The batch was appended, or replayed from the log, since a snapshot was loaded, or is the last one before that:
+    a snapshot has no other."""
+    return (
+        s.producer_snapshots == 0
+        or offset >= s.replayed_from[r]
+        or not any(
+            numbered_record(s, r, later) != NONE for later in range(s.log_size) if offset < later < s.replayed_from[r]
+        )
+    )
+
+
+def recognised_offset(s, r, record):
+    """The offset of the first batch in the broker's memory with the epoch and sequence number of the request, or NONE.
+
+    Kafka: ProducerStateEntry.findDuplicateBatch.
+    """
+    found = NONE
+    for offset in range(s.log_size):
+        if (
+            found == NONE
+            and numbered_record(s, r, offset) != NONE
+            and is_of_epoch(s, s.log_producer_epoch[r][offset])
+            and appended_sequence(s, r, offset) == sequence(s, record)
+            and is_among_last_batches(s, r, offset)
+            and is_kept_by_snapshot(s, r, offset)
+        ):
+            found = offset
+    return found
+
+
+def is_remembered(s, r, record):
+    """The broker recognises the request as one that it has appended."""
+    return recognised_offset(s, r, record) != NONE
+
+
+def is_refused(s, r, record):
+    """The broker appends the record neither now nor before."""
+    return not is_remembered(s, r, record) and not is_in_sequence(s, r, record)
+
+
+def is_mistaken(s, r, record):
+    """The broker takes the request for that of another record, which had this number before the producer began from 0
+    again in the same epoch."""
+    offset = recognised_offset(s, r, record)
+    return offset != NONE and numbered_record(s, r, offset) != record
+
+
+# ----------------------------------------------------------------------------------------------------------------- log
+
+
+def cut_producer_state(s, r, end_offset):
+    """The log is cut at `end_offset`, or loaded: the state is built anew, from the last snapshot and the log behind it.
+
+    A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
+    Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
+    that a snapshot keeps because only records of transactions follow it.
+    """
+    if s.enable_idempotence:
+        if s.producer_snapshots > 0:
+            if not s.log_start_offset[r] < s.snapshot_offset[r] <= end_offset:
+                s.snapshot_offset[r] = 0
+            s.replayed_from[r] = s.snapshot_offset[r]
+        for offset in range(s.log_size):
+            if s.delete_records > 0:
+                s.deleted_record[r][offset] = NONE
+            if not s.log_start_offset[r] <= offset < end_offset:
+                s.log_producer_epoch[r][offset] = 0
+
+
+def delete_producer_records(s, r, log_start_offset):
+    """Records below `log_start_offset` are about to be deleted; since 2.5 their producer is remembered (KAFKA-7190).
+
+    A snapshot that does not lie above the log start will never be loaded.
+    """
+    if s.enable_idempotence:
+        if s.producer_snapshots > 0 and s.snapshot_offset[r] <= log_start_offset:
+            s.snapshot_offset[r] = 0
+        for offset in range(s.log_size):
+            if offset < log_start_offset:
+                if s.PRODUCER_STATE_KEPT:
+                    s.deleted_record[r][offset] = numbered_record(s, r, offset)
+                else:
+                    s.log_producer_epoch[r][offset] = 0

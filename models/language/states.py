@@ -1,0 +1,724 @@
+"""States: where the fields of a model lie in their cells, what the functions of a model see of them in CPython, and how
+a model yields its initial states.
+
+In:  the fields of a model, and the configuration of an instance (models/language/model.py).
+Out: a `FieldLayout` for each field; `State`s; `InitialStates`, packed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import groupby
+from math import prod
+from operator import itemgetter
+from typing import Any, Protocol, overload
+
+from isrcheck.models.language.declarations import NONE, Contents, Domain, Field, Group, Values, bytes_of, plain, shown
+from isrcheck.models.messages import ModelError, escaped
+
+# -------------------------------------------------------------------------------------------------------------- layouts
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """The position of a field in the cells of a state, and the range of its cells."""
+
+    name: str
+    offset: int
+    sizes: tuple[int, ...]
+    low: int
+    high: int
+    field: Field
+
+    @property
+    def count(self) -> int:
+        """The number of cells of the field."""
+        return prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
+        return bytes_of(self.low, self.high)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """Every index of the field, in the order of the cells."""
+        return itertools.product(*(range(size) for size in self.sizes))
+
+    def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
+        """The position in a state of the cell with this index. Raises ModelError if there is none; given the cells of
+        the state, the message says how long a queue is."""
+        offset = 0
+        for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
+            if one == size and cells and depth + 1 == len(self.sizes):
+                start = self.offset + offset * size
+                self._refuse_place([cells[position] for position in range(start, start + size)])
+            offset = offset * size + self.index(depth, one)
+        return self.offset + offset
+
+    def _refuse_place(self, row: list[int]) -> None:
+        """Raise ModelError if this row is a queue: the core looks behind its last place for what a queue lacks."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return
+        length = len(row) - row.count(contents.filler)
+        if length == len(row):
+            cure = "guard the step with len(...), or give it a larger most="
+            raise ModelError(f"{self.name} is full with {length} elements; {cure}")
+        what = f"{self.name}, whose length is {length}, has no such element"
+        raise ModelError(f"{what}; test it with len(...) before it is used")
+
+    def index(self, depth: int, index: int) -> int:
+        """This index, the one after `depth` others, as a number. Raises ModelError if it is outside its domain."""
+        if not 0 <= index < self.sizes[depth]:
+            raise ModelError(
+                f"index {int(index)} of {self.name} is outside 0..{self.sizes[depth] - 1};"
+                " test the index before it is used"
+            )
+        return int(index)
+
+    def cell(self, value: int) -> int:
+        """What a cell holds to which this value is written. Raises ModelError if it is outside the field's range."""
+        if not self.low <= value <= self.high:
+            raise ModelError(
+                f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
+                " guard the step, or widen the field"
+            )
+        return int(value)
+
+    def spell(self, value: int) -> str:
+        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return spell_value(self.field.values, value)
+        return "-" if value == contents.filler else spell_value(contents.element, value)
+
+
+def spell_value(values: Values, value: int) -> str:
+    """Return a value as text: true/false, a member's name, a letter, none, or digits."""
+    if values.is_flag:
+        return "true" if value else "false"
+    if values.names is not None:
+        return spell_member(values.names(value))
+    if values.none and value == NONE:
+        return "none"
+    return spell_element(value) if values.letters else str(value)
+
+
+def spell_element(number: int) -> str:
+    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
+    return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
+
+
+def spell_member(member: IntEnum) -> str:
+    """Return the spelling of an enumeration's member, or its name, without control characters."""
+    return escaped(str(getattr(member, "spelling", member.name)))
+
+
+# ------------------------------------------------------------------------------------------------------- initial states
+#
+# They are read one by one as the model yields them, and stored as bytes. A dictionary of the usual form (numbers, and
+# nested lists of numbers) is read by functions that are built once for the fields. Any other dictionary is read cell by
+# cell, which also reports its faults. Each dictionary is read before the next one is requested, so a model may change a
+# dictionary and yield it again.
+
+
+Cells = tuple[int, ...]
+"""One state: the cells of all fields, in order of declaration."""
+
+Watch = Callable[[int, int], None]
+"""Called from time to time with the number of initial states so far and their size in bytes."""
+
+STATES_AT_ONCE = 4096
+"""The number of states whose cells are checked against their ranges at once."""
+
+BYTES_OF_KNOWN = 150
+"""The memory in bytes per state, besides its cells, for recognising duplicates: a bytes object and a set entry."""
+
+LISTS = (list, tuple)
+
+
+CODES = {1: "b", 2: "h", 4: "i"}
+"""The codes of the modules `struct` and `array` for a signed number, by its number of bytes."""
+
+
+class InitialStates(Sequence[Cells]):
+    """The cells of all initial states; `packed` has one signed number of `size` bytes per cell."""
+
+    def __init__(self, packed: bytes, count: int, cells: int, size: int = 1) -> None:
+        self.packed = packed
+        self.cells = cells
+        self.size = size
+        self.count_of_states = count
+
+    def __len__(self) -> int:
+        return self.count_of_states
+
+    @overload
+    def __getitem__(self, number: int) -> Cells: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Cells, ...]: ...
+
+    def __getitem__(self, number: int | slice) -> Cells | tuple[Cells, ...]:
+        numbers = range(self.count_of_states)
+        if isinstance(number, slice):
+            return tuple(self[each] for each in numbers[number])
+        row = self.cells * self.size
+        at = numbers[number] * row
+        return tuple(array(CODES[self.size], self.packed[at : at + row]))
+
+    def __iter__(self) -> Iterator[Cells]:
+        return map(self.__getitem__, range(self.count_of_states))
+
+    def column(self, cell: int) -> Sequence[int]:
+        """Return the values of one cell in all states, with one of a few numbers for each different value."""
+        if self.size == 1:
+            return self.packed[cell :: self.cells]
+        return array(CODES[self.size], self.packed)[cell :: self.cells]
+
+    def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
+        """Return the number of the state with these cells, at least `start` and below `stop`, or raise ValueError."""
+        numbers = range(self.count_of_states)[start:stop]
+        try:
+            row = array(CODES[self.size], cells).tobytes()
+        except (OverflowError, TypeError):
+            row = b""
+        size = self.cells * self.size
+        if len(row) == size and numbers:
+            if not row:
+                return numbers.start
+            end, at = numbers.stop * size, self.packed.find(row, numbers.start * size)
+            while 0 <= at < end:
+                number, rest = divmod(at, size)
+                if not rest:
+                    return number
+                at = self.packed.find(row, at + 1)
+        raise ValueError(f"{cells} is not an initial state")
+
+    def __contains__(self, cells: object) -> bool:
+        try:
+            self.index(cells)
+        except ValueError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == len(self) and all(map(tuple.__eq__, self, other))
+
+    def __hash__(self) -> int:
+        return hash((self.packed, self.count_of_states))
+
+    def __repr__(self) -> str:
+        return f"InitialStates({self.packed!r}, {self.count_of_states}, {self.cells}, {self.size})"
+
+
+class UnusualError(Exception):
+    """Raised for a dictionary that has to be read cell by cell."""
+
+
+Reader = Callable[[Any], bytes]
+
+
+def _list_reader(sizes: Sequence[int], code: str) -> Reader:
+    """Return a function that packs a nested list of numbers into bytes. Its lists have to have exactly these sizes."""
+    if len(sizes) == 1:
+        pack = struct.Struct(f"{sizes[0]}{code}").pack
+
+        def read_numbers(value: Any) -> bytes:
+            if type(value) not in LISTS:
+                raise UnusualError
+            return pack(*value)
+
+        return read_numbers
+    size, inner = sizes[0], _list_reader(sizes[1:], code)
+
+    def read_lists(value: Any) -> bytes:
+        if type(value) not in LISTS or len(value) != size:
+            raise UnusualError
+        return b"".join(map(inner, value))
+
+    return read_lists
+
+
+def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
+    read, name = _list_reader(layout.sizes, code), layout.name
+    if layout.field.contents is None:
+        return lambda given: read(given[name])
+    started = read(usual)
+
+    def read_started(given: Any) -> bytes:
+        if given[name] is not usual:
+            raise UnusualError
+        return started
+
+    return read_started
+
+
+def _numbers_reader(names: Sequence[str], code: str) -> Reader:
+    """Return a function that packs adjacent fields with a single cell each into bytes."""
+    pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
+    return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
+
+
+class Enumeration:
+    """Reads the initial states one after the other."""
+
+    def __init__(self, place_of: Callable[[str], str], layouts: Mapping[str, FieldLayout]) -> None:
+        self.place_of = place_of
+        """FILE:LINE of what gives a field, by its name, its initial value."""
+        self.layouts = layouts
+        self.cells = sum(layout.count for layout in layouts.values())
+        self.size = max((layout.bytes for layout in layouts.values()), default=1)
+        code = CODES[self.size]
+        self.usual = {name: layout.field.start(layout.sizes) for name, layout in layouts.items()}
+        self.readers: list[Reader] = []
+        for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
+            some = list(group)
+            if is_number:
+                self.readers.append(_numbers_reader([one.name for one in some], code))
+            else:
+                self.readers += [_field_reader(one, code, self.usual[one.name]) for one in some]
+        self.ranges = [(one.low, one.high) for one in layouts.values() for _ in range(one.count)]
+        self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
+
+    def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
+        """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
+        known: set[bytes] = set()
+        packed, new = bytearray(), list[bytes]()
+        for number, one in enumerate(given, 1):
+            try:
+                row = self._quick(one)
+            except (UnusualError, struct.error, TypeError):
+                row = self._slow(one, new)
+            if row not in known:
+                known.add(row)
+                new.append(row)
+            if not number % STATES_AT_ONCE:
+                packed += self._in_range(new)
+                new.clear()
+                watch(len(known), 2 * len(packed) + BYTES_OF_KNOWN * len(known))
+        packed += self._in_range(new)
+        return InitialStates(bytes(packed), len(known), self.cells, self.size)
+
+    def default(self) -> Cells:
+        """Return the state in which every field has its declared initial value. Raises ModelError if one is outside its
+        range."""
+        return InitialStates(self._read({}), 1, self.cells, self.size)[0]
+
+    def cells_of(self, given: Iterable[Cells], watch: Watch) -> InitialStates:
+        """Return these states, each once; `watch` gets the progress."""
+        code, known = CODES[self.size], dict[bytes, None]()
+        for number, cells in enumerate(given, 1):
+            known[array(code, cells).tobytes()] = None
+            if not number % STATES_AT_ONCE:
+                watch(len(known), (self.cells * self.size + BYTES_OF_KNOWN) * len(known))
+        return InitialStates(b"".join(known), len(known), self.cells, self.size)
+
+    def _quick(self, given: Any) -> bytes:
+        """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
+        whole = self.usual | given if type(given) is dict else ()
+        if len(whole) != len(self.usual):
+            raise UnusualError
+        return b"".join([read(whole) for read in self.readers])
+
+    def _in_range(self, states: Sequence[bytes]) -> bytes:
+        """Return the states, concatenated, if every cell is in its range. Raises ModelError otherwise."""
+        together = b"".join(states)
+        found = InitialStates(together, len(states), self.cells, self.size)
+        if states and not self._are_in_range(found):
+            for cells in found:
+                for layout in self.layouts.values():
+                    self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
+        return together
+
+    def _are_in_range(self, states: InitialStates) -> bool:
+        if self.size == 1:  # quickly: no column contains a byte outside its range
+            columns = zip(map(states.column, range(self.cells)), self.outside, strict=True)
+            return all(len(bytes(column).translate(None, outside)) == len(column) for column, outside in columns)
+        ranges = zip(map(states.column, range(self.cells)), self.ranges, strict=True)
+        return all(low <= min(column) and max(column) <= high for column, (low, high) in ranges)
+
+    # ----------------------------------------------------------------------------------------------------- cell by cell
+
+    def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
+        """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state, which can be
+        one of those `before` it: their ranges have not been checked yet."""
+        try:
+            return self._read(given)
+        except ModelError:
+            self._in_range(before)
+            raise
+
+    def _read(self, given: Any) -> bytes:
+        if not isinstance(given, Mapping):
+            what = f"an initial state is {escaped(repr(given))}"
+            raise ModelError(f"{self.place_of('')}: {what}; yield a dictionary {{field: value}}")
+        unknown = sorted(shown(one) if isinstance(one, type) else str(one) for one in set(given) - set(self.layouts))
+        if unknown:
+            what = f"{escaped(', '.join(unknown))}; there is no such field; there are: {', '.join(self.layouts)}"
+            parts = [name for name in self.layouts if name.startswith(f"{unknown[0]}.")]
+            if parts:
+                what = f"{unknown[0]}, which is a record; give its parts: {', '.join(parts)}"
+            raise ModelError(f"{self.place_of('')}: initial states set {what}")
+        cells = [NONE] * self.cells
+        for name, layout in self.layouts.items():
+            contents = layout.field.contents if name in given else None
+            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes, contents)
+            self._ranged(layout, values)
+            cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
+        self._refuse_halves(cells)
+        return array(CODES[self.size], cells).tobytes()
+
+    def _refuse_halves(self, cells: Sequence[int]) -> None:
+        """Raise ModelError if the parts of a queue of records have different lengths."""
+        first: dict[str, tuple[str, list[bool]]] = {}
+        for name, layout in self.layouts.items():
+            contents, over = layout.field.contents, layout.field.over
+            if contents is None or contents.filler is None or layout.field.outer != len(over):
+                continue
+            used = [cell != contents.filler for cell in cells[layout.offset : layout.offset + layout.count]]
+            other, expected = first.setdefault(name.partition(".")[0], (name, used))
+            if used != expected:
+                what = f"{escaped(other)} and {escaped(name)} start with different lengths"
+                raise ModelError(f"{self.place_of(name)}: {what}; give each record all of its parts")
+
+    def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
+        for index, value in zip(layout.indices(), values, strict=True):
+            cell = plain(value)
+            if cell is None or not layout.low <= cell <= layout.high:
+                what = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)} starts with {escaped(repr(value))}"
+                contents = layout.field.contents
+                low = layout.low if contents is None or contents.filler is None else contents.filler + 1
+                raise ModelError(f"{self.place_of(layout.name)}: {what}; give a value in {low}..{layout.high}")
+
+    def _flat(self, name: str, value: Any, sizes: Sequence[int], contents: Contents | None) -> list[Any]:
+        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`; its elements are sets
+        if there are `contents`. Raises ModelError."""
+        if not sizes:
+            return [value]
+        if contents is not None and len(sizes) == 1:
+            try:
+                return contents.cells(value, sizes[0])
+            except ValueError as error:
+                what = f"{escaped(name)} starts with {escaped(repr(value))}"
+                raise ModelError(f"{self.place_of(name)}: {what}; {error}") from None
+        if not isinstance(value, Sequence) or len(value) != sizes[0]:
+            what = f"{escaped(name)} starts with {escaped(repr(value))}"
+            raise ModelError(f"{self.place_of(name)}: {what}; give a list of length {sizes[0]}")
+        return [cell for one in value for cell in self._flat(name, one, sizes[1:], contents)]
+
+
+def _bytes_outside(low: int, high: int) -> bytes:
+    """Return all bytes that are no signed number in low..high."""
+    return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})
+
+
+class Meanings(Protocol):
+    """What names mean in an instance: fields, records, entries of the configuration, and domains."""
+
+    @property
+    def layouts(self) -> Mapping[str, FieldLayout]:
+        """The layout of each field by name."""
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The records by name."""
+
+    def setting(self, name: str) -> int | bool:
+        """Return the value of an entry of the configuration. Raises NoEntryError."""
+
+    def size_of(self, domain: type[Domain]) -> int:
+        """Return the number of elements of a domain."""
+
+
+class State:
+    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
+
+    Raises ModelError for an index outside a field, and for a written value outside the field's range.
+    """
+
+    __slots__ = ("_cells", "_instance")
+    _cells: list[int]
+    _instance: Meanings
+
+    def __init__(self, instance: Meanings, cells: Sequence[int]) -> None:
+        object.__setattr__(self, "_instance", instance)
+        object.__setattr__(self, "_cells", list(cells))
+
+    def __getattr__(self, name: str) -> Any:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
+            group = self._instance.groups.get(name)
+            return self._instance.setting(name) if group is None else RecordView(self, name, tuple(group.parts))
+        return _part(self._cells, layout, layout.offset, 0)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        layout = self._instance.layouts[name]
+        if layout.sizes:
+            _part(self._cells, layout, layout.offset, 0).become(value)
+        else:
+            self._cells[layout.offset] = layout.cell(value)
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the state, as numbers."""
+        return tuple(self._cells)
+
+
+def parts_of(state: State) -> tuple[Meanings, list[int]]:
+    """The instance of a state, and its cells, which can be written. (The attributes of a state are the model's.)"""
+    return state._instance, state._cells  # noqa: SLF001
+
+
+class _ArrayView:
+    """An array field, or one of its rows, that still needs an index."""
+
+    __slots__ = ("_cells", "_depth", "_layout", "_offset")
+
+    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
+        self._cells = cells
+        self._layout = layout
+        self._offset = offset
+        self._depth = depth
+
+    def _at(self, index: int) -> int:
+        offset = self._layout.index(self._depth, index)
+        for size in self._layout.sizes[self._depth + 1 :]:
+            offset *= size
+        return self._offset + offset
+
+    def __getitem__(self, index: int) -> Any:
+        return _part(self._cells, self._layout, self._at(index), self._depth + 1)
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        offset, depth = self._at(index), self._depth + 1
+        if depth < len(self._layout.sizes):
+            _part(self._cells, self._layout, offset, depth).become(value)
+        else:
+            self._cells[offset] = self._layout.cell(value)
+
+
+def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
+    """A field with its first `depth` indices applied: a value, a set, or a row of them."""
+    if depth == len(layout.sizes):
+        return _load(cells, layout, offset)
+    row = _ArrayView(cells, layout, offset, depth)
+    contents = layout.field.contents
+    if contents is None or depth + 1 < len(layout.sizes):
+        return row
+    if contents.filler is None:
+        return SetView(row, layout.sizes[-1])
+    return QueueView(row, layout.sizes[-1], contents.filler, layout.name)
+
+
+def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
+    value = cells[offset]
+    return bool(value) if layout.field.values.is_flag else value
+
+
+# ------------------------------------------------------------------------------------------------------ sets and queues
+#
+# A `SetView` behaves like Python's own set, and a `QueueView` like a deque. Both have a row of cells: `row[i]` reads
+# one, `row[i] = value` writes one, with all checks of ranges. A `Members` is a subset that is a parameter. The
+# operations are those of models/language/ir/lowering.py, in the same order: an iteration reads each cell when it comes
+# to it.
+
+
+class SetView:
+    """A set of the numbers 0..size-1; cell i of its row says whether it contains i."""
+
+    __slots__ = ("row", "size")
+    row: Any
+    size: int
+
+    def __init__(self, row: Any, size: int) -> None:
+        self.row = row
+        self.size = size
+
+    def __getitem__(self, element: int) -> Any:
+        return self.row[element]
+
+    def __contains__(self, element: int) -> bool:
+        return bool(self[element])
+
+    def __iter__(self) -> Iterator[int]:
+        return (element for element in range(self.size) if self[element])
+
+    def __len__(self) -> int:
+        return sum(1 for element in range(self.size) if self[element])
+
+    def __le__(self, other: SetView) -> bool:
+        return _is_part(self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetView) and all(self[element] == other[element] for element in range(self.size))
+
+    def __lt__(self, other: SetView) -> bool:
+        return _is_part(self, other) and self != other
+
+    def __ge__(self, other: SetView) -> bool:
+        return _is_part(other, self)
+
+    def __gt__(self, other: SetView) -> bool:
+        return _is_part(other, self) and self != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def add(self, element: int) -> None:
+        """Put an element into the set."""
+        self.row[element] = True
+
+    def discard(self, element: int) -> None:
+        """Take an element out of the set, if it is in it."""
+        self.row[element] = False
+
+    def clear(self) -> None:
+        """Take all elements out of the set."""
+        self.become(())
+
+    def become(self, given: Iterable[int]) -> None:
+        """Take over the elements of another set."""
+        if isinstance(given, SetView):
+            for element in range(self.size):
+                self.row[element] = given[element]
+            return
+        for element in range(self.size):
+            self.row[element] = False
+        for element in given:
+            self.row[element] = True
+
+
+class QueueView:
+    """A queue of at most `size` numbers; the cells behind its last element hold the filler, which is below them all."""
+
+    __slots__ = ("filler", "name", "row", "size")
+
+    def __init__(self, row: Any, size: int, filler: int, name: str) -> None:
+        self.row = row
+        self.size = size
+        self.filler = filler
+        self.name = name
+
+    def __len__(self) -> int:
+        return sum(1 for place in range(self.size) if self.row[place] != self.filler)
+
+    def __getitem__(self, place: int) -> Any:
+        if not 0 <= place < self.size or self.row[place] == self.filler:
+            raise ModelError(
+                f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
+                f" test it with len(...) before it is used"
+            )
+        return self.row[place]
+
+    def __contains__(self, element: int) -> bool:
+        return element != self.filler and any(self.row[place] == element for place in range(self.size))
+
+    def append(self, element: int) -> None:
+        """Put an element behind the last one."""
+        length = len(self)
+        if length == self.size:
+            raise ModelError(
+                f"append to {self.name}, which is full with {length} elements; guard the step with len(...), or give"
+                " it a larger most="
+            )
+        if element == self.filler:
+            raise ModelError(f"{int(element)} is appended to {self.name}, which has greater elements; guard the step")
+        self.row[length] = element
+
+    def popleft(self) -> Any:
+        """Take the first element out of the queue, and return it."""
+        if self.row[0] == self.filler:
+            raise ModelError(f"popleft of {self.name}, which is empty; guard the step with len(...)")
+        first = self.row[0]
+        for place in range(self.size - 1):
+            self.row[place] = self.row[place + 1]
+        self.row[self.size - 1] = self.filler
+        return first
+
+    def clear(self) -> None:
+        """Take all elements out of the queue."""
+        for place in range(self.size):
+            self.row[place] = self.filler
+
+
+def _is_part(one: SetView, other: SetView) -> bool:
+    """Whether all elements of one set are in the other."""
+    return all(one[element] <= other[element] for element in range(one.size))
+
+
+class Members(SetView):
+    """A subset that is a parameter: `chosen[element]` says whether it contains an element, as `in` does."""
+
+    __slots__ = ()
+
+    def __init__(self, flags: Iterable[bool]) -> None:
+        row = tuple(flags)
+        super().__init__(row, len(row))
+
+    def __getitem__(self, element: Any) -> Any:
+        if not 0 <= element < self.size:
+            raise ModelError(f"index {element} of a subset is outside 0..{self.size - 1}; test it before it is used")
+        return self.row[element]
+
+
+# -------------------------------------------------------------------------------------------------------------- records
+#
+# The attribute `broker.role` of a state is the part `role` of the records `broker`: `s.broker[r].role` is
+# `s.broker.role[r]`. A queue of records changes the queues of all parts at once.
+
+
+class RecordView:
+    """Records with some of their indices; `parts` are the names of their parts."""
+
+    __slots__ = ("_indices", "_name", "_parts", "_state")
+    _state: Any
+    _name: str
+    _parts: Sequence[str]
+    _indices: tuple[int, ...]
+
+    def __init__(self, state: Any, name: str, parts: Sequence[str], indices: tuple[int, ...] = ()) -> None:
+        for attribute, value in (("_state", state), ("_name", name), ("_parts", parts), ("_indices", indices)):
+            object.__setattr__(self, attribute, value)
+
+    def __getitem__(self, index: int) -> RecordView:
+        return RecordView(self._state, self._name, self._parts, (*self._indices, index))
+
+    def __getattr__(self, part: str) -> Any:
+        value = getattr(self._state, f"{self._name}.{part}")
+        for index in self._indices:
+            value = value[index]
+        return value
+
+    def __setattr__(self, part: str, value: Any) -> None:
+        if not self._indices:
+            setattr(self._state, f"{self._name}.{part}", value)
+            return
+        place = getattr(self._state, f"{self._name}.{part}")
+        for index in self._indices[:-1]:
+            place = place[index]
+        place[self._indices[-1]] = value
+
+    # ------------------------------------------------------------------------------------------------ a queue of them
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._parts[0]))
+
+    def append(self, record: Any) -> None:
+        """Put a record behind the last one."""
+        for part in self._parts:
+            getattr(self, part).append(getattr(record, part))
+
+    def popleft(self) -> None:
+        """Take the first record out of the queue."""
+        for part in self._parts:
+            getattr(self, part).popleft()
+
+    def clear(self) -> None:
+        """Take all records out of the queue."""
+        for part in self._parts:
+            getattr(self, part).clear()

@@ -1,0 +1,240 @@
+"""What logs say: those of the partitions and their read_committed readers, and the coordinator's own."""
+
+from isrcheck.models.language import NONE
+from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
+
+# -------------------------------------------------------------------------------------------------------------- readers
+#
+# What a log says, and what a read_committed reader of it receives.
+#
+# The markers of one transactional.id end one transaction after the other: the records since the previous marker belong
+# to the transaction, for this log, that the next marker ends.
+
+
+def record_of(s, transaction):
+    """The log entry with the record of this transaction."""
+    return Entry.A + transaction
+
+
+def holds(s, p, transaction):
+    return any(s.log_record[p][offset] == record_of(s, transaction) for offset in range(s.log_size))
+
+
+def is_record(s, p, offset):
+    return s.log_record[p][offset] >= Entry.A
+
+
+def is_marker(s, p, offset):
+    return s.log_record[p][offset] == Entry.COMMIT or s.log_record[p][offset] == Entry.ABORT
+
+
+def is_open(s, p):
+    """The log ends with records that no marker has ended: the partition has an ongoing transaction."""
+    return any(offset + 1 == s.log_end_offset[p] and is_record(s, p, offset) for offset in range(s.log_size))
+
+
+def is_ended_by(s, p, offset, marker):
+    """The first marker after this offset is this one."""
+    return any(
+        s.log_record[p][later] == marker
+        and not any(is_marker(s, p, between) for between in range(s.log_size) if offset < between < later)
+        for later in range(s.log_size)
+        if offset < later
+    )
+
+
+def is_unstable(s, p, offset):
+    """The entry is a record whose marker is not yet below the high watermark: it is undecided here, or unreplicated.
+
+    Kafka: ProducerStateManager.firstUnstableOffset.
+    """
+    return is_record(s, p, offset) and not any(
+        is_marker(s, p, later) for later in range(s.log_size) if offset < later < s.high_watermark[p]
+    )
+
+
+def last_stable_offset(s, p):
+    """min(first unstable offset, high watermark). Kafka: UnifiedLog.lastStableOffset."""
+    for offset in range(s.log_size):
+        if offset < s.high_watermark[p] and is_unstable(s, p, offset):
+            return offset
+    return s.high_watermark[p]
+
+
+def is_visible_at(s, p, offset):
+    """A read_committed reader receives the record at this offset."""
+    return offset < last_stable_offset(s, p) and is_record(s, p, offset) and is_ended_by(s, p, offset, Entry.COMMIT)
+
+
+def is_visible(s, p, transaction):
+    return any(
+        s.log_record[p][offset] == record_of(s, transaction) and is_visible_at(s, p, offset)
+        for offset in range(s.log_size)
+    )
+
+
+def is_aborted(s, p, transaction):
+    return any(
+        s.log_record[p][offset] == record_of(s, transaction) and is_ended_by(s, p, offset, Entry.ABORT)
+        for offset in range(s.log_size)
+    )
+
+
+def holds_offsets(s, p):
+    """The partition is the one of `__consumer_offsets`: the last."""
+    return p == s.partitions - 1
+
+
+def committed_offset(s):
+    """The next input, by the last offset that is committed in `__consumer_offsets`, the last partition."""
+    for back in range(s.log_size):
+        for transaction in range(s.transactions):
+            if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(s, transaction) and is_visible_at(
+                s, s.partitions - 1, s.log_size - 1 - back
+            ):
+                return s.processed_input[transaction] + 1
+    return 0
+
+
+def is_appended_and_replicated(s, p, transaction):
+    """The record was acknowledged (acks=all): it is below the high watermark."""
+    return any(
+        s.log_record[p][offset] == record_of(s, transaction) and offset < s.high_watermark[p]
+        for offset in range(s.log_size)
+    )
+
+
+def nothing_is_held_back(s, p):
+    """Readers of both isolation levels receive everything."""
+    return last_stable_offset(s, p) == s.log_end_offset[p]
+
+
+# ------------------------------------------------------------------------------------------------ the coordinator's log
+#
+# The coordinator's own log: every transition is appended to it, and takes effect once the append is replicated.
+#
+# `__transaction_state` is replicated like every partition (the model `kafka`); here, an append succeeds in one step, or
+# the coordinator moves before. While one is pending, other requests are answered with CONCURRENT_TRANSACTIONS.
+
+
+def is_idle(s):
+    """No transition is pending."""
+    return s.pending_state == TransactionState.NOTHING
+
+
+def is_prepared(s):
+    """The outcome is decided, and the partitions have yet to be told."""
+    return (
+        s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
+    )
+
+
+def decided_request(s):
+    """What a marker of the prepared transaction asks for."""
+    return Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
+
+
+def is_over(s):
+    """There is no transaction: a new one, or a new instance of the producer, can begin."""
+    return (
+        s.transaction_state == TransactionState.EMPTY
+        or s.transaction_state == TransactionState.COMPLETE_COMMIT
+        or s.transaction_state == TransactionState.COMPLETE_ABORT
+    )
+
+
+def is_exhausted(s, epoch):
+    """The producer id has no further epoch for a producer. Kafka: TransactionMetadata.isEpochExhausted."""
+    return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
+
+
+def is_highest(s, epoch):
+    """The epoch of the first producer id that is left to fence the last one of a producer: Short.MAX_VALUE."""
+    return s.producer_epochs > 0 and epoch == s.producer_epochs
+
+
+def first_epoch_of_next_id(s):
+    """Epoch 0 of the next producer id, numbered after the highest epoch of the first one."""
+    return s.producer_epochs + 1
+
+
+def epoch_at_end(s):
+    """The epoch with which a prepared transaction will be complete. Kafka: TransactionMetadata.prepareComplete."""
+    if s.producer_epochs > 0 and is_prepared(s) and s.knows_other_id[0]:
+        return first_epoch_of_next_id(s)
+    return s.producer_epoch
+
+
+def forget_next_id(s):
+    """A new coordinator knows what the log says: up to 4.3, nothing of another producer id (KAFKA-20310)."""
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = s.knows_other_id[0] and s.NEXT_ID_IS_LOGGED and changes_id(s)
+
+
+def changes_id(s):
+    """The end of a transaction brings the next producer id: when it is complete, or it has just done so."""
+    return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
+        (
+            s.transaction_state == TransactionState.COMPLETE_COMMIT
+            or s.transaction_state == TransactionState.COMPLETE_ABORT
+        )
+        and s.producer_epoch == first_epoch_of_next_id(s)
+    )
+
+
+def begin_write(s, state, epoch):
+    s.pending_state = state
+    s.pending_epoch = epoch
+
+
+def last_begun_with(s, epoch):
+    """The last transaction that was begun with this epoch, or NONE."""
+    for back in range(s.transactions):
+        if s.begun_with_epoch[s.transactions - 1 - back] == epoch:
+            return s.transactions - 1 - back
+    return NONE
+
+
+def decide(s, decided):
+    """Note what was decided, for the transaction that is ongoing at the coordinator."""
+    ongoing = last_begun_with(s, s.producer_epoch)
+    for transaction in range(s.transactions):
+        if transaction == ongoing:
+            s.outcome[transaction] = decided
+
+
+def forget_pending(s):
+    s.pending_state = TransactionState.NOTHING
+    s.pending_epoch = 0
+    s.pending_partition = NONE
+    s.pending_producer = NONE
+
+
+def apply_pending(s):
+    """The pending transition becomes the coordinator's state."""
+    if s.pending_state == TransactionState.PREPARE_COMMIT:
+        decide(s, Outcome.COMMITTED)
+    if s.pending_state == TransactionState.PREPARE_ABORT:
+        decide(s, Outcome.ABORTED)
+    for p in range(s.partitions):
+        if s.pending_state == TransactionState.ONGOING:
+            s.in_transaction[p] = s.in_transaction[p] or p == s.pending_partition
+        if s.pending_state == TransactionState.COMPLETE_COMMIT or s.pending_state == TransactionState.COMPLETE_ABORT:
+            s.in_transaction[p] = False
+            s.marker[p] = Marker.NOT_SENT
+    s.transaction_state = s.pending_state
+    s.producer_epoch = s.pending_epoch
+    if s.producer_epochs > 0:
+        s.knows_other_id[0] = s.knows_other_id[0] and changes_id(s)
+
+
+def answer_new_producer(s):
+    """InitProducerId is answered: the instance has its epoch, and goes on from the committed offset.
+
+    Only the transition that InitProducerId has asked for names a producer.
+    """
+    for i in range(s.producers):
+        if i == s.pending_producer and s.phase[i] == Phase.INITIALISING:
+            s.epoch[i] = s.pending_epoch
+            s.phase[i] = Phase.READY
+            s.position[i] = committed_offset(s)
