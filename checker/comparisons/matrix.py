@@ -36,7 +36,6 @@ from isrcheck.checker.comparisons.matrix_record import (
 )
 from isrcheck.checker.proofs.premises import with_established_premise
 from isrcheck.checker.resources.limits import Limits, Memory
-from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.instance_facts import configuration_of, faults_line
 from isrcheck.checker.results.proofs import Phase, Proofs
@@ -47,6 +46,7 @@ from isrcheck.checker.running.comparing import search_rows
 from isrcheck.checker.running.proofs import scope
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.models.language.declarations import Kind
 
 CODES = {

@@ -17,7 +17,6 @@ from typing import Any
 
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.command.table import EXAMPLES, PUBLISHED
-from isrcheck.checker.results.exit_codes import SAFE, VIOLATED
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.instance_facts import command_of
 from isrcheck.checker.results.run import CommandResult, Run, as_object
@@ -25,6 +24,7 @@ from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.checker.running.comparing import Comparison, search_rows
 from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.commands.exit_codes import SAFE, VIOLATED
 from isrcheck.models import published, registry
 from isrcheck.models.examples import tla
 from isrcheck.models.language.declarations import Kind

@@ -16,12 +16,12 @@ from typing import ClassVar
 from isrcheck.checker.command.forms import MOST_REPLICAS
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exit_codes import UNDECIDED, UNEXPECTED
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.checker.running.comparing import search_rows
 from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import UNDECIDED, UNEXPECTED
 from isrcheck.models.quorum import schemes
 
 RECORD = Path(schemes.__file__).with_name("schemes.csv")

@@ -14,13 +14,13 @@ from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.failures import pages
 from isrcheck.checker.failures.searched import Searched, events, history_of, outcome, search
-from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import ProgressLine, counted, table, wrapped
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.comparing import Comparison, search_rows
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
 from isrcheck.models.messages import UsageError
 

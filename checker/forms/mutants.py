@@ -25,7 +25,6 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
-from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
 from isrcheck.checker.results.kernel_results import EntryKind
@@ -33,6 +32,7 @@ from isrcheck.checker.results.run import CommandResult, Run, as_object, search_s
 from isrcheck.checker.results.terminal import ProgressLine, counted, table
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word, verdicts
 from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
 from isrcheck.commands.settings import instance_of
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Action, Instance

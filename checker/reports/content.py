@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from isrcheck.checker.results.exit_codes import (
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.verdict import Verdict, Word
+from isrcheck.commands.exit_codes import (
     DEADLOCKED,
     INTERRUPTED,
     SAFE,
@@ -22,8 +24,6 @@ from isrcheck.checker.results.exit_codes import (
     USAGE,
     VIOLATED,
 )
-from isrcheck.checker.results.run import Run
-from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.trace import Trace
 

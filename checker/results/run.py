@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from isrcheck.checker.results.exit_codes import UNDECIDED
 from isrcheck.checker.results.exploration import BmcResult, Exploration
 from isrcheck.checker.results.instance_facts import (
     actions_of,
@@ -28,6 +27,7 @@ from isrcheck.checker.results.instance_facts import (
 )
 from isrcheck.checker.results.terminal import counted, human_bytes, table, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, overall
+from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 from isrcheck.traces.format.trace import Trace

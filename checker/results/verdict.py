@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from isrcheck.checker.results.exit_codes import DEADLOCKED, SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.results.exploration import BmcResult, Exploration, Finding, Findings, StepPath
 from isrcheck.checker.results.proofs import Proof, Proofs
+from isrcheck.commands.exit_codes import DEADLOCKED, SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.models.language.declarations import INDUCTIVE, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
 from isrcheck.traces.format.trace import error_of

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.checker.running.session import CutShortError
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 
 class Answer(Protocol):
