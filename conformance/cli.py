@@ -6,22 +6,17 @@ In:  the command line: traces to replay, recordings to follow. Out: text on stdo
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
+from isrcheck.commands.declarations import Command, Subcommand
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.console import DONE, INTERRUPTED, complain
-from isrcheck.models.command_line import Parser, Subcommand
-from isrcheck.models.messages import UsageError
 
 SUBCOMMANDS = (
     Subcommand(
         name="replay",
         help="replay traces on the executable cluster and compare after every step",
-        module="isrcheck.conformance.replay.command",
+        module="isrcheck.conformance.replay.replay_command",
         examples=(
             "conform replay counterexamples",
             "conform replay --walks 5",
@@ -41,7 +36,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="follow",
         help="check whether a recorded run is a behaviour of the model",
-        module="isrcheck.conformance.follow.command",
+        module="isrcheck.conformance.follow.follow_command",
         examples=(
             "conform follow my_run.ndjson",
             "conform follow my_run.ndjson --most-states 100000",
@@ -51,7 +46,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="audit",
         help="hold log folders of stopped brokers against the invariants of replication",
-        module="isrcheck.conformance.audit.command",
+        module="isrcheck.conformance.audit.audit_command",
         examples=(
             "conform audit broker1 broker2 broker3",
             "conform audit broker1 broker2 broker3 --acked acked.txt",
@@ -61,7 +56,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="convert",
         help="convert a recording of Kafka's network traffic to observations",
-        module="isrcheck.conformance.follow.wire.command",
+        module="isrcheck.conformance.follow.wire.convert_command",
         examples=(
             "conform convert recording -o observations.ndjson",
             "conform convert recording/wire.ndjson -o observations.ndjson",
@@ -71,7 +66,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="serve",
         help="serve the cluster to real Kafka clients, or play a trace under them",
-        module="isrcheck.conformance.wire.command",
+        module="isrcheck.conformance.wire.serve_command",
         examples=(
             "conform serve --seconds 1",
             "conform serve --protocol 0.11 --replicas 2 --verbose --seconds 1",
@@ -81,7 +76,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="record",
         help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
-        module="isrcheck.conformance.wire.recording.command",
+        module="isrcheck.conformance.wire.recording.record_command",
         examples=(
             "conform record --node 1=29501:localhost:9092 --seconds 0.5 -o recorded",
             "conform record --node 2=29502:kafka:9092 --node controller=29590:kafka:9093 --seconds 0.5 -o recorded",
@@ -101,7 +96,7 @@ SUBCOMMANDS = (
     Subcommand(
         name="report",
         help="write a known failure as a folder from which an issue of Kafka can be filed",
-        module="isrcheck.conformance.report.command",
+        module="isrcheck.conformance.report.report_command",
         examples=(
             "conform report 8.24 -o report",
             "conform report stale_record -o report --force",
@@ -110,43 +105,14 @@ SUBCOMMANDS = (
     ),
 )
 
+COMMAND = Command(
+    name="conform",
+    description="Compare systems with the model, and recorded runs with its behaviours.",
+    subcommands=SUBCOMMANDS,
+    bad_input=(StorageError,),
+)
+
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
     """Run `conform` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
-    began = time.monotonic() if began is None else began
-    prepare_streams()
-    with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
-        return _guarded(sys.argv[1:] if words is None else words, began)
-
-
-def _guarded(words: Sequence[str], began: float) -> int:
-    """Run `conform`, and turn every failure into one line and an exit code."""
-    try:
-        try:
-            found = parser(words)
-            arguments, rest = found.parse_known_args(words)
-            found.refuse(rest, words)
-        except SystemExit:  # after --help, whose output may not have been written yet
-            sys.stdout.flush()
-            raise
-        arguments.began = began
-        run: Callable[[argparse.Namespace], int] = arguments.run
-        return run(arguments)
-    except (UsageError, StorageError) as error:
-        return complain(str(error))
-    except BrokenPipeError:
-        give_up_stdout()
-        return DONE
-    except OSError as error:
-        give_up_stdout()
-        return complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
-    except KeyboardInterrupt:
-        print("conform: interrupted", file=sys.stderr)
-        return INTERRUPTED
-
-
-def parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of the command, with the options of the subcommands named in `words` (None: all subcommands)."""
-    found = Parser(prog="conform", description="Compare systems with the model, and recorded runs with its behaviours.")
-    found.add_commands(SUBCOMMANDS, words)
-    return found
+    return COMMAND.run(sys.argv[1:] if words is None else words, began)

@@ -5,13 +5,20 @@ In:  a folder. Out: the files of the examples in that folder; README.md says wha
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from isrcheck.models.messages import UsageError
+from isrcheck.commands.declarations import Option
+from isrcheck.commands.exit_codes import DONE
+from isrcheck.commands.program import say
+from isrcheck.models.messages import UsageError, escaped
+
+OPTIONS = (Option("DIR", "the folder, created if it does not exist; no file is overwritten"),)
+"""The arguments of `isrcheck examples`."""
 
 FOLDERS = (
     ("isrcheck.models", "examples", ""),
@@ -46,6 +53,12 @@ Tables of a sweep, as Parquet files, and queries on them (this needs `isrcheck[s
     check sweep --vary acks=0,1,all --bound 4 --tables tables
     python ask_the_tables.py tables
 """
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the examples into a folder, and print the paths of the files."""
+    say(*(escaped(str(path)) for path in copy_to(arguments.dir)))
+    return DONE
 
 
 def copy_to(folder: str | os.PathLike[str]) -> list[Path]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 
+from isrcheck.commands.settings import entry_of
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages import UsageError
-from isrcheck.models.settings import entry_of
 
 Named = str | os.PathLike[str] | Model | Instance
 """A reference to a model: its name, the path of its file, the model itself, or one of its instances."""

@@ -1,6 +1,6 @@
 """The result of a search, as Python code and notebooks see it.
 
-In:  a run of `checker.session`, or a simulation, and its traces.
+In:  a run of `checker.results`, or a simulation, and its traces.
 Out: a `Result` or a `SimulationResult`, with a `PropertyResult` for every property.
 """
 
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from isrcheck.certified_trace import Trace
-from isrcheck.checker.forms.simulation import exit_code_of
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Verdict, exit_code
-from isrcheck.checker.session import text
-from isrcheck.checker.session.naming import configuration_of, title
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.simulation import report
+from isrcheck.checker.results import run as text
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.instance_facts import configuration_of, title
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.verdict import Verdict, exit_code
+from isrcheck.checker.running import simulation as report
+from isrcheck.checker.running.simulation import exit_code_of
 
 
 @dataclass(frozen=True)

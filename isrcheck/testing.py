@@ -50,8 +50,7 @@ from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import trace as certified
 from isrcheck.traces.format.certify import judgements
-from isrcheck.traces.format.folder import DEFAULT
-from isrcheck.traces.format.itf import is_built_in
+from isrcheck.traces.format.files import DEFAULT, is_built_in
 from isrcheck.traces.format.trace import HOLDS, property_of
 
 __all__ = [

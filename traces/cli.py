@@ -6,13 +6,10 @@ Out: text, and an exit code: 0; 1 if two traces differ; 2 for bad input (one lin
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from isrcheck.models.command_line import Parser, Subcommand
-from isrcheck.models.messages import UsageError
-from isrcheck.traces.command.output import complain, discard_output
+from isrcheck.commands.declarations import Command, Subcommand
 
 PACKAGE = "isrcheck.traces.command"
 
@@ -96,6 +93,8 @@ SUBCOMMANDS = (
     Subcommand(
         name="explore",
         help="walk through the states of a model, in the terminal or in the browser",
+        description="Walk through the states of a model: choose a step, go back, see which properties become false.",
+        takes_rest=True,
         module=f"{PACKAGE}.explore",
         examples=(
             "trace explore kafka --protocol 2.1",
@@ -105,39 +104,9 @@ SUBCOMMANDS = (
     ),
 )
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    try:
-        try:
-            arguments = _arguments(sys.argv[1:] if argv is None else argv)
-        except SystemExit:  # after --help, whose output may not have been written yet
-            sys.stdout.flush()
-            raise
-        run: Callable[[argparse.Namespace], int] = arguments.run
-        return run(arguments)
-    except UsageError as error:
-        return complain(str(error))
-    except BrokenPipeError:  # argparse up to Python 3.11.3 lets it through after --help
-        discard_output()
-        return 0
-    except KeyboardInterrupt:
-        print("trace: interrupted", file=sys.stderr)
-        return 130
+COMMAND = Command(name="trace", description="Show the traces that check has written.", subcommands=SUBCOMMANDS)
 
 
-def _arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments; options that are unknown here are left to the model if the subcommand takes one."""
-    found = parser(words)
-    arguments, rest = found.parse_known_args(words)
-    if "takes_rest" not in arguments:
-        found.refuse(rest, words)
-    arguments.rest = tuple(rest)
-    return arguments
-
-
-def parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of the command; only the subcommands in `words` get their options (all if `words` is None)."""
-    found = Parser(prog="trace", description="Show the traces that check has written.")
-    found.add_commands(SUBCOMMANDS, words)
-    return found
+def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
+    """Run `trace` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
+    return COMMAND.run(sys.argv[1:] if words is None else words, began)

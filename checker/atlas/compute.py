@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.atlas.cells import Cell, cells
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Result, assembled
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.recorded import asked_of_record, result_of
 from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages import UsageError

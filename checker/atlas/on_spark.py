@@ -21,7 +21,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.planning import asked_of
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.tasks import require_same, results_of
 

@@ -20,8 +20,8 @@ from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, r
 from isrcheck.checker.atlas.record import write_record
 from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 from isrcheck.models.messages import UsageError
 

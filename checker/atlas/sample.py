@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")

@@ -1,32 +1,31 @@
-"""Reads the command line of `check`.
+"""What a form of `check` declares, and how a command line of `check` is read.
 
-In:  the command-line arguments, and the forms of the command.
-Out: an `Options`, and the instance of a model that the remaining arguments configure.
+In:  the words of the command line, the declared options (table.py) and forms (forms.py).
+Out: `Options`, or a UsageError.
 
-Each configuration entry of a model is an option, so the arguments are read a second time when the model is known.
+A form is one way to use `check`: the matrix, one model, `check graph`, ... Each configuration entry of a model is an
+option, so the words that are no option of `check` are read a second time when the model is known.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import fields, replace
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
-from isrcheck.checker.command import check_options as declared
-from isrcheck.checker.command.disk_options import read_disk_options
-from isrcheck.checker.command.form import Form, Options
-from isrcheck.checker.command.option import Option
-from isrcheck.checker.command.spark_options import read_spark_options
-from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.command import table
+from isrcheck.checker.disk.request import MINUTES, DiskRequest
+from isrcheck.checker.resources.limits import Limits, machine_memory
+from isrcheck.checker.spark.request import ENGINE, Mode, SparkOptions, SparkRequest
+from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
 from isrcheck.models import registry
-from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.messages import UsageError
 
-if TYPE_CHECKING:
-    from isrcheck.models.language.model import Instance, Model
+CHECKER = Path(__file__).parents[1]
 
 DESCRIPTION = "Can this protocol, under this configuration, lose or diverge a record that somebody was promised?"
 
@@ -40,13 +39,210 @@ exit codes: 0 nothing promised is broken; 12 violated; 11 deadlock;
 13 a state is stuck, or what must happen never does;
 10 an expected figure or counterexample was not found; 3 undecided; 2 bad input; 130 interrupted"""
 
+Part = TypeVar("Part")
 
-def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = "") -> Parser:
-    """Return the parser of `check`. `more` are options that optional packages add. `word` selects a form: the parser
-    then has only the options that this form accepts, and is used for its help."""
+EVERYTHING_ELSE = "*"
+"""A key in the `refusals` of a form: every option that the form does not take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Subcommand):
+    """One form of the command. Its module has `run`, which gets `Options`, and a session or an `OpenSession`."""
+
+    word: str = ""
+    """The first argument that selects the form; empty: other arguments select it."""
+
+    usage: Mapping[str, str] = field(default_factory=dict)
+    """Lines of the help: how the form is typed, and what it does."""
+
+    as_in: str = ""
+    """The example that messages show."""
+
+    own: tuple[Option, ...] = ()
+    """The options that only this form accepts."""
+
+    goes_with: str = ""
+    """The message for these options with any other form."""
+
+    takes: frozenset[str] = frozenset()
+    """The other options that it accepts, if `refusals` has a message for everything else."""
+
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """The error message for an option by its name, and by `EVERYTHING_ELSE` for all that are neither in `takes` nor in
+    `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value} (z3) and {form}."""
+
+    rest: str = ""
+    """The message for options of a model, if the form takes no model."""
+
+    refuse: Callable[[Options], None] = lambda options: None
+    """Raises UsageError for values that the form does not accept."""
+
+    usual_target: str | None = None
+    """The model, if none is named."""
+
+    seconds: float | None = None
+    """The time limit of the whole command, if none is given."""
+
+    most_threads: int = 1
+    """The most threads, of which there is one for each core, if no number is given."""
+
+    opens: bool = True
+    """Whether `run` gets a session; otherwise, it gets an `OpenSession`."""
+
+    files: str = ""
+    """The help text of the arguments, if they are files and not a model."""
+
+    answer_stands: bool = False
+    """Whether the exit code is that of the answer, also if a trace or a report could not be written."""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that only this form accepts."""
+        return tuple(replace(option, only=Only(frozenset({self.name}), self.goes_with)) for option in self.own)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its module."""
+        return CHECKER.joinpath(*self.module.split(".")[2:-1])
+
+    def refusal_of(self, option: Option) -> str:
+        """Return the error message for a command with this form and option; empty if the form accepts the option."""
+        if option.name in self.refusals:
+            return self.refusals[option.name]
+        own = {one.name for one in self.own}
+        if EVERYTHING_ELSE in self.refusals and option.name not in self.takes | own:
+            return self.refusals[EVERYTHING_ELSE]
+        return option.only.refusal if option.only is not None and self.name not in option.only.forms else ""
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """Opens a session of searches, which takes a while to import; `began` is the start of the command.
+
+    `open` takes the keywords of SearchSession that the command line does not determine, and returns one.
+    """
+
+    open: Callable[..., Any]
+    began: float
+
+
+# ------------------------------------------------------------------------------------------------- what has been read
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How a model is searched."""
+
+    engine: str
+    """`local`, `z3`, `all` or `spark`."""
+
+    count_all: bool
+    """Whether all violating states are counted, and the search goes on after the first."""
+
+    prove: bool
+    """Whether proofs for any depth are looked for."""
+
+    symmetry: bool
+    """Whether one of the states is visited that differ only in the names of elements."""
+
+    no_reduction: bool
+    """Whether every state is visited."""
+
+    counterexamples: int | None
+    """How many counterexamples with different causes are looked for; None: one."""
+
+    spark: SparkRequest
+    """What is said of a search on Spark, also if there is none."""
+
+    disk: DiskRequest | None
+    """The search on disk; None: in memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is printed and written."""
+
+    folder: Path
+    """The folder for traces."""
+
+    tables: Path | None
+    """The folder for Parquet tables."""
+
+    as_json: bool
+    """Whether one JSON object is printed instead of text."""
+
+    details: bool
+    """Whether every table and count is printed."""
+
+    strict: bool
+    """Whether what is PERMITTED counts as violated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """A cluster, as Kafka's own files and tools say."""
+
+    files: tuple[tuple[str | None, Path], ...]
+    """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
+
+    describe: tuple[str, ...]
+    """Files with the output of Kafka's tools."""
+
+    topic_name: str | None
+    """The topic that is asked about."""
+
+    kafka_version: str | None
+    """The release of the brokers."""
+
+    metadata_version: str | None
+    """The metadata.version of a KRaft cluster."""
+
+    fresh: bool
+    """Whether the answer is searched, although it is recorded."""
+
+    fail_on: frozenset[str] | None
+    """The kinds of answers with which the command fails; None: as usual."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of `check` as they were typed."""
+
+    words: tuple[str, ...]
+    """The whole command."""
+
+    form: Form
+    """The chosen form."""
+
+    model: ModelArguments
+    """The model, and the words that may be options of the model."""
+
+    limits: Limits
+    """The limits of a search. Defaults: half of the machine's memory, one thread, no time limit, any depth; the form
+    may have a default time limit and more threads."""
+
+    search: SearchOptions
+    """How a model is searched."""
+
+    output: OutputOptions
+    """What is printed and written."""
+
+    cluster: ClusterOptions
+    """A cluster, as Kafka's own files and tools say."""
+
+    own: Mapping[str, Any]
+    """The values of the options that only one form or one package declares."""
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
+    """Return the parser of `check`. `word` selects a form: the parser then has only the options that this form accepts,
+    and is used for its help."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
-    usage = [line for one in shown for line in one.usage]
+    usage = [line for one in shown for line in one.usage.items()]
     examples = form.examples if form else [one.examples[0] for one in forms if one.examples][:3]
     parser = Parser(
         prog="check",
@@ -56,79 +252,83 @@ def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = ""
         allow_abbrev=False,
         description=DESCRIPTION,
     )
-    if form is not None and form.files:
-        parser.add_argument("target", nargs="*", metavar="FILE", help=form.files)
-    else:
-        parser.add_model()
-    groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for option in _options(forms, more):
-        if form is None or not form.refusal_of(option):
-            if option.group not in groups:
-                groups[option.group] = parser.add_argument_group(option.group)
-            option.add_to(groups[option.group])
+    words = MODEL if form is None or not form.files else Option("[FILE ...]", form.files, field="target")
+    options = [option for option in _options(forms) if form is None or not form.refusal_of(option)]
+    parser.add_options([words, *options])
     return parser
 
 
-def _options(forms: Sequence[Form], more: Sequence[Option]) -> list[Option]:
+def _options(forms: Sequence[Form]) -> list[Option]:
     own: dict[str, Option] = {}
     for option in (option for form in forms for option in form.options):
-        other = own.get(option.name)
-        own[option.name] = option if other is None else _shared(other, option)
-    return [*declared.OPTIONS, *own.values(), *more]
+        other = own.setdefault(option.name, option)
+        if other is not option:  # two forms declare it, each with a meaning and a reader of its own (such as -o)
+            assert other.only is not None
+            assert option.only is not None
+            only = Only(other.only.forms | option.only.forms, other.only.refusal)
+            own[option.name] = replace(other, only=only, help=f"{other.help}; {option.help}")
+    reports = table.REPORTS if (CHECKER / "reports").is_dir() else ()
+    return [*table.OPTIONS, *own.values(), *reports]
 
 
-def _shared(one: Option, other: Option) -> Option:
-    """An option that two forms declare, each with a meaning and a reader of its own (such as -o)."""
-    return replace(one, forms=one.forms | other.forms, help=f"{one.help}; {other.help}")
-
-
-def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Option] = ()) -> Options:
+def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
     """Read the command line. Raises UsageError."""
-    typed = ("check", *words)
-    asked = next((form for form in forms if form.word and list(words[:1]) == [form.word]), None)
-    if asked is not None:
+    whole = ("check", *words)
+    chosen = next((form for form in forms if form.word and list(words[:1]) == [form.word]), None)
+    if chosen is not None:
         words = words[1:]
-    if asked is not None and not {"-h", "--help"}.isdisjoint(words):
-        parser_of(forms, more, asked.word).parse_known_args(words)
-    parser = parser_of(forms, more)
-    known, rest = parser.parse_known_args(words)
-    taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
-    if taken or known.target in (None, "published"):
-        accepted = parser if asked is None else parser_of(forms, more, asked.word)
-        model = "published" if known.target == "published" else "kafka"
-        _refuse_misspelt(rest, accepted.options(), None if asked is not None and not asked.takes_model else model)
-    if asked is not None and asked.usual_target is not None and (taken or known.target is None):
-        known, rest = parser.parse_known_args([asked.usual_target, *words])
+        if not {"-h", "--help"}.isdisjoint(words):
+            parser_of(forms, chosen.word).parse_known_args(words)
+    parser = parser_of(forms)
+    typed, rest = parser.parse_known_args(words)
+    taken = [pair for pair in pairwise(words) if pair[1] == typed.target and pair[0] in rest and pair[0][:2] == "--"]
+    if taken or typed.target in (None, "published"):
+        accepted = parser if chosen is None else parser_of(forms, chosen.word)
+        takes_model = chosen is None or (chosen.opens and not chosen.files)
+        model = "published" if typed.target == "published" else "kafka"
+        _refuse_misspelt(rest, accepted.options(), model if takes_model else None)
+    if chosen is not None and chosen.usual_target is not None and (taken or typed.target is None):
+        typed, rest = parser.parse_known_args([chosen.usual_target, *words])
     elif taken:
         option, value = taken[0]
-        form = asked or _form_of(forms, known)
-        if form.name in (declared.CONFIG, declared.DESCRIBE) or (asked is not None and form.rest):
+        form = chosen or _form_of(forms, typed)
+        if form.name in (table.CONFIG, table.DESCRIBE) or (chosen is not None and form.rest):
             raise UsageError(form.rest.format(option=option, form=form.name))
         raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
-    options = _options(forms, more)
-    form = asked or _form_of(forms, known)
+    form = chosen or _form_of(forms, typed)
     for one in forms:
-        if one.word and one.word in (known.target, *rest):
+        if one.word and one.word in (typed.target, *rest):
             raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
-    _refuse_other_options(form, options, known, rest)
-    _refuse_misspelt_form(known.target, forms)
-    spark, on_disk = read_spark_options(known), read_disk_options(known)
-    mine = {option.name: option for option in form.options}
-    values = {option.field: mine.get(option.name, option).value(known) for option in options}
-    common = {field.name: values.pop(field.name) for field in fields(Options) if field.name in values}
-    found = Options(
-        words=typed,
+    _refuse_other_options(form, _options(forms), typed, rest)
+    _refuse_misspelt_form(typed.target, forms)
+    own_options = {option.name: option for option in form.options}
+    values = {option.field: own_options.get(option.name, option).value(typed) for option in _options(forms)}
+    reserved = tuple(word for word in parser.options() if word.startswith("--"))
+    spark, disk = _spark_request(values), _disk_request(values)
+    roles = ((role, file) for role in table.ROLES for file in values.pop(role))
+
+    def part(kind: type[Part], **more: Any) -> Part:
+        named = {one.name: values.pop(one.name) for one in fields(kind) if one.name in values}  # type: ignore[arg-type]
+        return kind(**named, **more)
+
+    options = Options(
+        words=whole,
         form=form,
-        target=known.target,
-        rest=tuple(rest),
+        model=part(ModelArguments, command="check", reserved=reserved, target=typed.target, rest=tuple(rest)),
+        limits=Limits(
+            depth=values.pop("bound"),
+            memory=values.pop("memory") or machine_memory() // 2,
+            seconds=values.pop("seconds") or form.seconds,
+            threads=values.pop("threads") or min(os.cpu_count() or 1, form.most_threads),
+            deadlock=not values.pop("no_deadlock"),
+        ),
+        search=part(SearchOptions, spark=spark, disk=disk),
+        output=part(OutputOptions),
+        cluster=part(ClusterOptions, files=(*((None, file) for file in values.pop("config")), *roles)),
         own=values,
-        reserved=tuple(word for word in parser.options() if word.startswith("--")),
-        spark=spark,
-        on_disk=on_disk,
-        **common,
     )
-    form.refuse(found)
-    return found
+    form.refuse(options)
+    return options
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
@@ -154,47 +354,85 @@ def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
     raise UsageError(f"there is no model and no form {target} of check; did you mean {close}?")
 
 
-def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
+def _form_of(forms: Sequence[Form], typed: argparse.Namespace) -> Form:
     """Return the form of a command whose first argument does not select a form."""
-    if any(getattr(known, role.value) for role in Role) or known.config:
-        name = declared.CONFIG
-    elif known.describe:
-        name = declared.DESCRIBE
-    elif known.target is None:
-        name = declared.MATRIX
-    elif known.target == "published" and known.protocol is None:
-        name = declared.PUBLISHED
-    elif known.target == "examples/tla":
-        name = declared.EXAMPLES
+    if typed.config or any(getattr(typed, role) for role in table.ROLES):
+        name = table.CONFIG
+    elif typed.describe:
+        name = table.DESCRIBE
+    elif typed.target is None:
+        name = table.MATRIX
+    elif typed.target == "published" and typed.protocol is None:
+        name = table.PUBLISHED
+    elif typed.target == "examples/tla":
+        name = table.EXAMPLES
     else:
-        name = declared.MODEL
+        name = table.MODEL
     return next(form for form in forms if form.name == name)
 
 
 def _refuse_other_options(
-    form: Form, options: Sequence[Option], known: argparse.Namespace, rest: Sequence[str]
+    form: Form, options: Sequence[Option], typed: argparse.Namespace, rest: Sequence[str]
 ) -> None:
     """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
-        message = form.refusal_of(option) if option.is_given(known) else ""
+        message = form.refusal_of(option) if option.is_given(typed) else ""
         if message:
-            value = option.spelled(known).partition(" ")[2]
-            raise UsageError(
-                message.format(option=option.name, typed=option.spelled(known), value=value, form=form.name)
-            )
+            spelled = option.spelled(typed)
+            value = spelled.partition(" ")[2]
+            raise UsageError(message.format(option=option.name, typed=spelled, value=value, form=form.name))
     if form.rest and rest:
         raise UsageError(form.rest.format(option=" ".join(rest), form=form.name))
 
 
-def instance_of(options: Options) -> Instance:
-    """Return the instance of the model that the options name and configure. Raises UsageError."""
-    from isrcheck.models import settings
-
-    return settings.instance_of(options, settings.Command("check", options.reserved))
+# ------------------------------------------------------------------------------------------- options of single engines
 
 
-def values_of(model: Model, options: Options) -> dict[str, int]:
-    """Return the configuration entries that the command line sets, with their values. Raises UsageError."""
-    from isrcheck.models import settings
+def read_session_options(values: Mapping[str, Any]) -> SparkOptions:
+    """The options of the Spark session from the values of all options. Raises UsageError without `--engine spark`."""
+    _require_spark(values, table.SPARK_SESSION)
+    return SparkOptions(values["master"], values["spark_conf"])
 
-    return settings.values_of(model, options, settings.Command("check", options.reserved))
+
+def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None:
+    """Raise UsageError if one of the options is given without `--engine spark`."""
+    for option in options:
+        if values[option.field] not in (None, ()) and values["engine"] != ENGINE:
+            raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")
+
+
+def _spark_request(values: dict[str, Any]) -> SparkRequest:
+    """Take the options of a search on Spark out of the values. Raises UsageError."""
+    _require_spark(values, table.SPARK)
+    if values["engine"] == ENGINE and values["threads"] is not None:
+        raise UsageError(
+            f"--threads does not go with --engine {ENGINE}, which uses Spark's cores; leave out one of them"
+        )
+    mode = Mode(values.pop("spark_mode") or Mode.PARTS)
+    split_depth, checkpoint = values.pop("split_depth"), values.pop("checkpoint")
+    if split_depth is not None and mode is not Mode.PARTS:
+        raise UsageError("--split-depth does not go with --spark-mode search; leave out one of them")
+    if checkpoint is not None and mode is not Mode.SEARCH:
+        raise UsageError("--checkpoint goes with --spark-mode search; add that, or leave --checkpoint out")
+    session = SparkOptions(values.pop("master"), values.pop("spark_conf"))
+    return SparkRequest(mode, split_depth, session, checkpoint)
+
+
+def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
+    """Take the options of a search on disk out of the values; None if there is none. Raises UsageError."""
+    where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
+    if where is None and resumed is None:
+        if interval is not None:
+            raise UsageError("--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out")
+        return None
+    if where is not None and resumed is not None:
+        raise UsageError("--resume goes on in the folder of the search; leave --disk out")
+    option = "--disk" if resumed is None else "--resume"
+    if values["engine"] != "local":
+        raise UsageError(f"{option} does not go with --engine {values['engine']}; leave out one of them")
+    if values["threads"] not in (None, 1):
+        raise UsageError(f"{option} searches on one thread; leave --threads out")
+    for other in ("prove", "counterexamples", "tables"):
+        if values[other] not in (None, False):
+            raise UsageError(f"--{other} needs states in memory; leave out --{other} or {option}")
+    return DiskRequest(where or resumed, resumed is not None, MINUTES if interval is None else interval)

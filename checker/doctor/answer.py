@@ -14,13 +14,13 @@ from pathlib import Path
 from isrcheck.checker.doctor.changes import Change
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_settings.keys import Role
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, is_exposed, is_open
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, VIOLATED
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.models.kafka.failures.catalogue import Failure
 
 

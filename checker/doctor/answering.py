@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from isrcheck.checker.command.form import OpenSession, Options
+from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.doctor.asking import Expected, ExpectingAnswerer
 from isrcheck.checker.doctor.searches.early_answer import EarlyAnswer
 from isrcheck.checker.questions.answering import Answerer
@@ -22,7 +22,7 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.models.language.model import parse, refuse_out_of_range
 from isrcheck.models.messages import UsageError
 
@@ -41,8 +41,8 @@ MOST_PROCESSES = 4
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> ExpectingAnswerer:
     """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
     for an entry of --set that is no budget."""
-    searches = _Searches(opening, budgets_of(options.settings), left)
-    return searches if searches.budgets or options.own["fresh"] else _FromTheAtlas(searches)
+    searches = _Searches(opening, budgets_of(options.model.settings), left)
+    return searches if searches.budgets or options.cluster.fresh else _FromTheAtlas(searches)
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:

@@ -14,14 +14,14 @@ from isrcheck.checker.doctor.answer import Advice, Answer, Availability, Exposur
 from isrcheck.checker.doctor.case_of import case_of
 from isrcheck.checker.doctor.changes import Change, fields_of, groups
 from isrcheck.checker.kafka_config.cluster import Cluster
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import defects_of, loses_data, losses_to_survive
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages import UsageError
 

@@ -14,9 +14,9 @@ from isrcheck.checker.doctor.now import Now
 from isrcheck.checker.doctor.text import left_out, reach, source_of
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word
 
 ORDER = list(Kind)
 

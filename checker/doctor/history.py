@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.failures.events import events
+from isrcheck.checker.failures.searched import events
 from isrcheck.checker.questions.finding import History
 from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
 
@@ -51,8 +51,8 @@ def told(history: History) -> Told:
     content = kept(path)
     if content is not None:
         return Told(**json.loads(content))
-    from isrcheck.traces.explaining.headline import headline
-    from isrcheck.traces.explaining.rarity import rarity
+    from isrcheck.traces.explaining.cause import rarity
+    from isrcheck.traces.explaining.presentation import headline
 
     trace = trace_of(history)
     found = Told(headline(trace), dict(rarity(trace)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.kafka_config.describe_lines import Partition
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
 
 
 @dataclass(frozen=True)

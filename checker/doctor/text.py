@@ -17,7 +17,6 @@ from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
 from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import (
     KAFKA,
@@ -30,7 +29,8 @@ from isrcheck.checker.questions.concerns import (
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
-from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, named, pairs
 
 MOST_LINES = 15

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from isrcheck.checker.failures.events import events
-from isrcheck.checker.failures.found import Searched
-from isrcheck.checker.failures.words import history_of, outcome
+from isrcheck.checker.failures.searched import Searched, events, history_of, outcome
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of, text_page
 from isrcheck.traces.drawing.markup import Content, element
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
+from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.trace import Trace
 
 TITLE = "Known failures of Kafka's replication"

@@ -16,10 +16,10 @@ import networkx as nx
 from isrcheck.checker.graph.page import page
 from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Node, StateGraph, summary
 from isrcheck.checker.graph.text import failing_names, node_lines
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
 from isrcheck.models.messages import escaped
 from isrcheck.traces.drawing.theme import COLOURS
-from isrcheck.traces.format.output import put
+from isrcheck.traces.format.files import put
 
 
 def dot(drawn: StateGraph) -> str:

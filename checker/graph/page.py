@@ -8,9 +8,9 @@ from __future__ import annotations
 from isrcheck.checker.graph.drawing import drawing, samples
 from isrcheck.checker.graph.state_graph import StateGraph, summary
 from isrcheck.checker.graph.text import failing_names, node_notes
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
+from isrcheck.commands.program import product
 from isrcheck.models.messages import escaped
-from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
 

@@ -6,23 +6,23 @@ Out: a `CommandResult`; the file of the graph.
 
 from __future__ import annotations
 
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.command.options import instance_of
-from isrcheck.checker.graph.command import request_of
+from isrcheck.checker.command.forms import graph_request_of
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.graph.files import text, write_graph
 from isrcheck.checker.graph.state_graph import CutShortError, state_graph, summary
-from isrcheck.checker.outcome.exit_codes import SAFE
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Spent
-from isrcheck.checker.session import naming
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results import instance_facts as naming
+from isrcheck.checker.results.exit_codes import SAFE
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import WHY_STOPPED
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.settings import instance_of
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
-    instance, request = instance_of(options), request_of(options)
+    instance, request = instance_of(options.model), graph_request_of(options)
     progress = ProgressLine(naming.title(instance))
     try:
         kernel = session.begin(instance, progress).kernel

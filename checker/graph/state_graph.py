@@ -19,26 +19,25 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.checker.command.forms import GraphRequest
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, KernelRunner, SearchContext
 from isrcheck.checker.explicit.causes import ViolatingStates
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.liveness import LimitError, WholeSearch, stuck_states
 from isrcheck.checker.explicit.visited_set import Batch, Full
-from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.graph.transitions import Transitions
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
 from isrcheck.models import run
 from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
 from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import error_in, error_in_step
-from isrcheck.traces.format.spelling import spell_part
+from isrcheck.traces.format.trace import error_in, error_in_step, spell_part
 
 MOST_STATES = 500_000
 """The most states that a folded graph can represent, because all their transitions are visited."""

@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
 

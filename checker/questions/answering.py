@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 
 FAILS = (Word.VIOLATED, Word.PERMITTED)
 

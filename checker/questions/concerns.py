@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from isrcheck.checker.kafka_settings.releases import Version
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, named, pairs
 
 KAFKA, LIVENESS, SCENARIOS = "kafka", "kafka_liveness", "kafka_scenarios"

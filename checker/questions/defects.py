@@ -23,7 +23,7 @@ from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, named, pairs
 from isrcheck.models.language.model import Instance, Model, spell
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
 
 BEYOND, MOST_BEYOND = 4, 14
 """With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""

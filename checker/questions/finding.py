@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 
 
 class Source(StrEnum):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shlex
 
 from isrcheck.checker.questions.finding import History
+from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import pairs
 from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.messages import UsageError
-from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import FAILS, Answerer, Asked, Result, assembled, inexpressible
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of, why_unasked
@@ -24,6 +23,7 @@ from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.rules import LEAST, asked_instead, instead_of
 from isrcheck.checker.resources.cache import hashed_modules
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs
 

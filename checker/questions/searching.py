@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Verdict, Word, verdicts
 from isrcheck.checker.questions.answering import FAILS, GRAVITY, Result, assembled, inexpressible
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
@@ -20,8 +18,10 @@ from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario, with_power
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.reproduce import command_to_show
-from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.instance_facts import command_to_show
+from isrcheck.checker.results.verdict import Verdict, Word, verdicts
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE

@@ -6,13 +6,13 @@ Out: a `ReportContent` (content.py).
 
 from __future__ import annotations
 
-from isrcheck.checker.analyses.matrix import MatrixFound
+from isrcheck.checker.comparisons.matrix import MatrixFound
 from isrcheck.checker.doctor.answer import Doctored
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.reports.gather_cluster import of_cluster
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.simulation.report import SimulationRun
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.running.simulation import SimulationRun
 
 
 def content_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> ReportContent:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import (
+from isrcheck.checker.results.exit_codes import (
     DEADLOCKED,
     INTERRUPTED,
     SAFE,
@@ -23,8 +23,8 @@ from isrcheck.checker.outcome.exit_codes import (
     USAGE,
     VIOLATED,
 )
-from isrcheck.checker.outcome.verdict import Verdict, Word
-from isrcheck.checker.session.text import Run
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.trace import Trace
 

@@ -2,7 +2,7 @@
 
 In:  a folder, a `ReportContent` (content.py). Out: files.
 
-A new report replaces the earlier one (checker/session/marked_folder.py). While a search runs, and after a crash, the
+A new report replaces the earlier one (checker/running/marked_folder.py). While a search runs, and after a crash, the
 page says that `check` has not finished, so that nobody mistakes an old report for a new one.
 """
 
@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page
 from isrcheck.checker.reports.regressions import regressions
 from isrcheck.checker.reports.sarif import sarif
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.results.exit_codes import UNDECIDED
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.drawing.pages import page as trace_page
-from isrcheck.traces.format.folder import SUFFIX
+from isrcheck.traces.format.files import SUFFIX
 
 TRACES = "traces"
 OURS = re.compile(

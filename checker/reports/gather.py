@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.checker.analyses import matrix
-from isrcheck.checker.analyses.matrix import Match, Pair, RecordedRun
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons.matrix_record import Match, Pair, RecordedRun
 from isrcheck.checker.reports.content import (
     Grid,
     GridRow,
@@ -25,13 +24,14 @@ from isrcheck.checker.reports.content import (
     first_sentence,
     outcome_of,
 )
-from isrcheck.checker.session.naming import title
-from isrcheck.checker.session.proof_text import lines as proof_lines
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.simulation.report import SimulationRun, verdict_line
+from isrcheck.checker.results.instance_facts import title
+from isrcheck.checker.results.run import Run, Z3Agreement
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.running.proofs import Proving
+from isrcheck.checker.running.simulation import SimulationRun, verdict_line
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Property
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 
 NOT_SEARCHED = "not searched"
 
@@ -56,16 +56,19 @@ def traces_of(run: Run, files: Mapping[str, Path]) -> tuple[TraceFile, ...]:
 def search_of(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchReport:
     """Return the report on a search; the search counts as an error if it was cut short or is undecided."""
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
-    others = traces_of(run, run.proving.files) if run.proving is not None else ()
-    lines = tuple(proof_lines(run.proving)) if run.proving is not None else ()
+    proving = run.part(Proving)
+    others = traces_of(run, proving.files) if proving is not None else ()
+    lines = tuple(proving.report()) if proving is not None else ()
     outcome = Outcome.ERROR if is_open else Outcome.PASSED
     return SearchReport(name, run.exploration.instance, run, tuple(judged), outcome, _why(run), others, lines)
 
 
 def _why(run: Run) -> str:
     """Return why a search, its check with Z3 or its proofs were cut short; empty if they were not."""
-    stopped = [run.exploration.stopped, run.second.stopped if run.second is not None else None]
-    stopped.append(run.proving.proofs.stopped if run.proving is not None else None)
+    stopped = [
+        run.exploration.stopped,
+        *(part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving)),
+    ]
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from isrcheck.checker.doctor.answer import Answer, Doctored, Kind
 from isrcheck.checker.doctor.cluster_table import change_of, rows_of, settings_of
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.reports.content import Grid, GridRow, Outcome, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.gather import PrintedAnswer
-from isrcheck.traces.format.folder import read
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
+from isrcheck.traces.format.files import read
 
 CLUSTER = "a cluster's own settings"
 

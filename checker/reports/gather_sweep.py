@@ -6,9 +6,9 @@ Out: a `ReportContent` (content.py).
 
 from __future__ import annotations
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Grid, GridRow, Outcome, PropertyResult, ReportContent, SearchReport
 from isrcheck.checker.reports.gather import PrintedAnswer, judged_of, name_of, search_of
+from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import SweepTable
 from isrcheck.models.language.declarations import Kind

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport
-from isrcheck.checker.session.text import search_summary
+from isrcheck.checker.results.run import search_summary
 from isrcheck.traces.drawing.markup import Element, append, as_xml, element
 from isrcheck.traces.terminal.show import view
 

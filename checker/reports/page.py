@@ -8,19 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.plots import Bar, bars, line
 from isrcheck.checker.reports.style import STYLE
-from isrcheck.checker.session.disabled_actions import disabled_actions
-from isrcheck.checker.session.formatting import counted
-from isrcheck.checker.session.proof_text import unrolled_lines
-from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
-from isrcheck.checker.spark.summary import spread_lines
-from isrcheck.models.version import product
+from isrcheck.checker.results.exit_codes import INTERRUPTED, SAFE, UNDECIDED
+from isrcheck.checker.results.exploration import BmcResult, Exploration
+from isrcheck.checker.results.instance_facts import disabled_actions
+from isrcheck.checker.results.run import (
+    Run,
+    Z3Agreement,
+    never_fired,
+    search_summary,
+    totals,
+    unrolled_lines,
+    verdict_line,
+)
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.spark.summary import SparkSummary
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
@@ -216,10 +222,10 @@ def _found(search: SearchReport, run: Run) -> Iterator[Element]:
         lines = unrolled_lines(run.exploration)
     else:
         lines = totals(run.exploration, counts_once=run.counts_once)
-        if run.spread is not None:
-            lines += spread_lines(run.spread, run.exploration.distinct)
-    if run.second is not None:
-        lines += unrolled_lines(run.second)
+        spark = run.part(SparkSummary)
+        lines += [] if spark is None else spark.lines(run)
+    second = run.part(Z3Agreement)
+    lines += [] if second is None else unrolled_lines(second.result)
     yield element("p", *(one for text in lines for one in (text, element("br"))))
     sought = [one for one in search.judged if one.verdict.word in (Word.NOT_REACHED, Word.UNREACHABLE)]
     if sought:

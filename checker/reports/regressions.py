@@ -12,9 +12,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
-from isrcheck.traces.format.itf import is_built_in
+from isrcheck.checker.results.verdict import Word
+from isrcheck.traces.format.files import is_built_in
 
 HEAD = '''\
 """A test for each counterexample that isrcheck has found.

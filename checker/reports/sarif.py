@@ -18,8 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import (
     UNFINISHED,
     Outcome,
@@ -29,11 +27,14 @@ from isrcheck.checker.reports.content import (
     TraceFile,
     first_sentence,
 )
+from isrcheck.checker.results.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.checker.results.verdict import Word
+from isrcheck.commands.program import version
 from isrcheck.models.language.model import DEADLOCK, Instance, Model, Property
 from isrcheck.models.language.reading.reader import Function
-from isrcheck.models.version import version
 from isrcheck.traces.drawing.markup import clean
-from isrcheck.traces.format.itf import configuration_digest, label
+from isrcheck.traces.format.files import configuration_digest
+from isrcheck.traces.format.trace import label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
 from isrcheck.traces.terminal.show import last_row, view
 

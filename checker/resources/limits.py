@@ -113,9 +113,6 @@ def resident() -> int:
         return 0
 
 
-MOST_THREADS = 64
-"""More threads than this are refused."""
-
 MOST_THREADS_FOR_A_CLUSTER = 8
 """The most threads for a cluster if the command line does not say how many: one for each core, and at most so many."""
 

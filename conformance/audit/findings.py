@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 
 class Grade(StrEnum):

@@ -11,8 +11,12 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import DONE, UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.commands.declarations import Option, count, integer, path, seconds, share
+from isrcheck.commands.exit_codes import DONE, UNDECIDED
+from isrcheck.commands.program import say
+from isrcheck.commands.settings import pair
+from isrcheck.conformance.console import model_options, protocol_of
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
@@ -23,40 +27,27 @@ from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, told
 from isrcheck.models.messages import UsageError, escaped
 
+BUG_NAMES = tuple(bug.name.lower() for model in MODELS for bug in BUGS[model])
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `conform run`."""
-    parser.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--model", choices=MODELS, default=MODELS[0], help="the model whose system runs (default: %(default)s)"
-    )
-    add_model(parser)
-    bugs = [each.name.lower() for model in MODELS for each in BUGS[model]]
-    parser.add_argument("--bug", choices=bugs, metavar="NAME", help="seed a bug (conform replay --help lists them)")
-    parser.add_argument("--replicas", metavar="N", type=count, help=f"number of brokers (default: {Plan.replicas})")
-    parser.add_argument("--acks", choices=["0", "1", "all"], help=f"acks of the producer (default: {Plan.acks})")
-    least = f"min.insync.replicas (default: {Plan.min_insync_replicas})"
-    parser.add_argument("--min-insync-replicas", metavar="N", type=count, help=least)
-    parser.add_argument(
-        "--missing", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the events that the log omits"
-    )
-    parser.add_argument(
-        "--unseen", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the variables that events omit"
-    )
-    most = "limit on possible states (default: %(default)s)"
-    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help=most)
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="time limit; after it, the run is undecided")
-    parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
-    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
-    parser.set_defaults(run=_run)
+OPTIONS = (
+    Option("--seed N", "the seed, which determines the run (default: %(default)s)", integer, default=0),
+    Option("--steps N", "number of events to record (default: %(default)s)", count, default=1000),
+    Option("--model", "the model whose system runs (default: %(default)s)", choices=tuple(MODELS), default=MODELS[0]),
+    *model_options(),
+    Option("--bug NAME", "seed a bug (conform replay --help lists them)", choices=BUG_NAMES),
+    Option("--replicas N", f"number of brokers (default: {Plan.replicas})", count),
+    Option("--acks", f"acks of the producer (default: {Plan.acks})", choices=("0", "1", "all")),
+    Option("--min-insync-replicas N", f"min.insync.replicas (default: {Plan.min_insync_replicas})", count),
+    Option("--missing SHARE", "share, 0 to 1, of the events that the log omits", share, default=0.0),
+    Option("--unseen SHARE", "share, 0 to 1, of the variables that events omit", share, default=0.0),
+    Option("--most-states N", "limit on possible states (default: %(default)s)", count, default=MOST_STATES),
+    Option("--seconds N", "time limit; after it, the run is undecided", seconds),
+    Option("--log FILE", "the file of the log (default: a new file in runs/)", path),
+    Option("--logs DIR", "keep the brokers' own logs as files, in a new folder", path),
+)
 
 
-def _plan(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
+def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
     """The plan that the options give. Raises UsageError for what it cannot be, and for options of another model."""
     of_brokers = {name: getattr(arguments, name) for name in ("replicas", "acks", "min_insync_replicas")}
     of_brokers = {name: value for name, value in of_brokers.items() if value is not None}
@@ -67,7 +58,11 @@ def _plan(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
         "protocol": protocol_of(arguments),
         "seed": arguments.seed,
         "events": arguments.steps,
-        "given": dict(map(pair, (*arguments.switch, *arguments.set))),
+        "given": dict(
+            pair(option, text)
+            for option, texts in (("--switch", arguments.switch), ("--set", arguments.set))
+            for text in texts
+        ),
         "bug": arguments.bug,
         "missing": arguments.missing,
         "unseen": arguments.unseen,
@@ -78,9 +73,10 @@ def _plan(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
     return Plan(**given, **of_brokers)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    plan = _plan(arguments)
-    path, stream = _new_log(arguments)
+def run(arguments: argparse.Namespace) -> int:
+    """Run the cluster, and check the recorded run."""
+    plan = plan_of(arguments)
+    log, stream = _new_log(arguments)
     line, began = ProgressLine("conform"), time.monotonic()
 
     def report(events: int) -> None:
@@ -90,14 +86,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
     try:
         with stream:
-            record(plan, stream, str(path), arguments.logs, report)
+            record(plan, stream, str(log), arguments.logs, report)
     except TimeOverError:
         line.clear()
-        say(f"{path}: UNDECIDED: the time limit was reached before everything was recorded; give more with --seconds")
+        say(f"{log}: UNDECIDED: the time limit was reached before everything was recorded; give more with --seconds")
         return UNDECIDED
     line.clear()
-    say(f"recorded: {escaped(str(path))}")
-    code = follow_events(path, arguments)
+    say(f"recorded: {escaped(str(log))}")
+    code = follow_events(log, arguments)
     if code == DONE and not arguments.bug:
         say(*told(arguments.model, plan.configuration, {**NEVER_IN_RUNS, **ALLOWED_IN_RUNS}, "recorded runs"))
     return code
@@ -108,13 +104,13 @@ def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
     model = "" if arguments.model == "kafka" else f"{arguments.model}-"
     stem = f"{model}{protocol_of(arguments)}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
-    for path in candidates:
+    for log in candidates:
         try:
-            if not path.parent.is_dir():
-                path.parent.mkdir(parents=True)
-            if path.exists() or path.is_symlink():
+            if not log.parent.is_dir():
+                log.parent.mkdir(parents=True)
+            if log.exists() or log.is_symlink():
                 continue
-            return path, path.open("x", encoding="utf-8")
+            return log, log.open("x", encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
+            raise UsageError(f"{log}: {error.strerror}; write the log elsewhere, with --log FILE") from None
     raise UsageError(f"{arguments.log}: it exists already and is not overwritten; give another --log FILE")

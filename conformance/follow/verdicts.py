@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.follow import runs as events
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.itf import to_text
+from isrcheck.traces.format.files import to_text
 
 
 class Word(StrEnum):

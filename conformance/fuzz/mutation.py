@@ -166,7 +166,7 @@ BUGS = (
     ),
     Bug(
         "last_of_threads",
-        "checker/outcome/kernel_results",
+        "checker/results/kernel_results",
         "of the findings of several threads, the last one is kept",
         "number < known.state:",
         "number > known.state:",

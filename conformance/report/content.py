@@ -11,15 +11,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.conformance.implemented import MissingMechanismError, switches_of
 from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
 from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, spell
-from isrcheck.models.settings import words_of_name, words_of_values
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.explaining.step_words import steps_in_words
+from isrcheck.traces.explaining.presentation import headline, steps_in_words
 from isrcheck.traces.format.trace import Trace
 
 DRAWING, STEPS, TRACE, SCRIPT = "history.svg", "history.html", "history.itf.json", "replay.sh"

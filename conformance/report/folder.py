@@ -20,8 +20,8 @@ from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import ladder_svg
 from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import element
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.format.itf import to_text
+from isrcheck.traces.explaining.presentation import headline
+from isrcheck.traces.format.files import to_text
 from isrcheck.traces.format.trace import Trace
 
 ISSUE = "issue.txt"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from isrcheck.commands.program import product
 from isrcheck.conformance.report.parts import Block, Files, Items, Listing, Part, Text, split
-from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element
 from isrcheck.traces.drawing.theme import theme_button, themed_head
 

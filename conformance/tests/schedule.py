@@ -64,7 +64,7 @@ SECONDS: Mapping[str, int] = {
     "models/liveness/test_kafka": 14,
     "checker/reductions/test_dead": 13,
     "replay/test_state_machines": 13,
-    "checker/analyses/test_matrix": 13,
+    "checker/comparisons/test_matrix": 13,
     "isrcheck/test_pytest_plugin": 13,
     "checker/symbolic/test_cut_short": 12,
     "checker/proofs/test_unbounded_loops": 12,

@@ -13,7 +13,7 @@ import pytest
 from conformance.tests import verify
 from conformance.tests.schedule import SECONDS, SPARK, SPARK_PROCESSES, spread, volume
 from conformance.tests.support.places import PROJECT
-from isrcheck.checker.analyses.matrix import recorded
+from isrcheck.checker.comparisons.matrix_record import recorded
 from isrcheck.models import registry
 
 REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from conformance.tests.schedule import volume
-from isrcheck.checker.analyses.matrix import RecordedRun, recorded
+from isrcheck.checker.comparisons.matrix_record import RecordedRun, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.declarations import Kind
@@ -45,7 +45,7 @@ MARKED = (
     "conformance/tests/checker/questions/test_rules.py",
     "conformance/tests/checker/questions/test_searching.py",
     "conformance/tests/checker/questions/test_witnesses.py",
-    "conformance/tests/checker/schemes/test_schemes.py",
+    "conformance/tests/checker/comparisons/test_schemes.py",
     "conformance/tests/checker/spark/test_command.py",
     "conformance/tests/checker/spark/test_generations.py",
     "conformance/tests/checker/spark/test_search.py",
@@ -57,7 +57,7 @@ MARKED = (
     "conformance/tests/checker/symbolic/test_evaluator.py",
     "conformance/tests/checker/symbolic/test_limits_of_formulas.py",
     "conformance/tests/checker/tables/test_tables.py",
-    "conformance/tests/checker/test_start.py",
+    "conformance/tests/commands/test_program.py",
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/online/test_online.py",
     "conformance/tests/follow/test_bugs.py",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.ladder import ladder
 from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.page import lane_data, script, state_place

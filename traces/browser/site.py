@@ -21,11 +21,8 @@ from isrcheck.traces.browser.page import Choice, Turn, View, address_of, page_of
 from isrcheck.traces.browser.server import Answer
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.page_text import indices_of
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.explaining.step_words import step_in_words
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.explaining.presentation import headline, step_in_words
+from isrcheck.traces.format.trace import Trace, heading, label
 from isrcheck.traces.lanes.scene import Lane
 from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Option, PropertyStatus, Walk, saved_line, turn_text
 

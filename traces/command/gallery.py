@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.program import print_lines
 from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import Content, element
-from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 
@@ -39,24 +39,27 @@ ABOUT = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `trace gallery`."""
-    what = "a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)"
-    parser.add_argument("failures", metavar="ID", nargs="*", help=what)
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help="the folder for the pages")
-    parser.add_argument("--force", action="store_true", help="write into a folder that has files, and replace pages")
-    parser.set_defaults(run=_gallery)
+OPTIONS = (
+    Option(
+        "[ID ...]",
+        "a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)",
+        field="failures",
+    ),
+    Option("-o --out DIR", "the folder for the pages", path, is_required=True),
+    Option("--force", "write into a folder that has files, and replace pages"),
+)
 
 
-def _gallery(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Write the pages."""
     made = gallery(_chosen(arguments.failures or EXHIBITS))
     pages.begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for path in pages.write_all(arguments.out, made, replace=arguments.force):
-        print_lines([escaped(str(path))])
+    for page in pages.write_all(arguments.out, made, replace=arguments.force):
+        print_lines([escaped(str(page))])
     return 0
 
 
-def _chosen(words: tuple[str, ...] | list[str]) -> list[Failure]:
+def _chosen(words: tuple[str, ...]) -> list[Failure]:
     """The failures that the words name. Raises UsageError."""
     for word in words:
         named = [one for one in failures() if one.is_called(word)]

@@ -7,34 +7,29 @@ Out: text, and an exit code.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.command.output import complain
-from isrcheck.traces.command.shared import print_lines
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import GAP
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `trace list`."""
-    parser.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
-    parser.set_defaults(run=_list)
+OPTIONS = (Option("[DIR]", "", path, field="folder", default=folder.DEFAULT),)
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print a line for every readable file; report every other file, and return 2 if there is one."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = folder.files(arguments.folder)
-    for path in paths:
+    for file in paths:
         try:
-            header, steps, loop = folder.read_header(path)
+            header, steps, loop = folder.read_header(file)
         except UsageError as error:
-            code = complain(str(error))
+            code = complain("trace", str(error))
             continue
         told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
-        rows.append((escaped(path.name), *told, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
+        rows.append((escaped(file.name), *told, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
     if not paths:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:

@@ -9,32 +9,35 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from isrcheck.commands.declarations import Option, integer, path
+from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.command.output import complain
-from isrcheck.traces.command.shared import FILE_HELP, add_model, model_of, print_lines
+from isrcheck.traces.command.shared import FILE_HELP, MODEL, model_of
 from isrcheck.traces.drawing import pages
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.other_tools import reading
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools.foreign import ForeignTrace
+
+OPTIONS = (
+    Option("FILE", f"{FILE_HELP}; or a folder of traces", path),
+    MODEL,
+    Option(
+        "-o --html OUT.html",
+        "one self-contained page; for a folder of traces, the folder for their pages and an index",
+        path,
+    ),
+    Option("--svg OUT.svg", "vector graphics of the whole trace", path),
+    Option("--png OUT.png", "the same graphics as a PNG picture", path),
+    Option("--step I", "draw only this step (-1: the last)", integer),
+    Option("--mermaid OUT.mmd", "a sequence diagram for Mermaid", path),
+    Option("--plantuml OUT.puml", "a sequence diagram for PlantUML", path),
+    Option("--force", "replace existing files"),
+)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `trace page`."""
-    parser.add_argument("file", metavar="FILE", type=Path, help=f"{FILE_HELP}; or a folder of traces")
-    add_model(parser)
-    what = "one self-contained page; for a folder of traces, the folder for their pages and an index"
-    parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help=what)
-    parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole trace")
-    parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same graphics as a PNG picture")
-    parser.add_argument("--step", metavar="I", type=int, help="draw only this step (-1: the last)")
-    parser.add_argument("--mermaid", metavar="OUT.mmd", type=Path, help="a sequence diagram for Mermaid")
-    parser.add_argument("--plantuml", metavar="OUT.puml", type=Path, help="a sequence diagram for PlantUML")
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-    parser.set_defaults(run=_page)
-
-
-def _page(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page, graphics or diagrams of a trace, or the pages of a folder."""
     if arguments.file.is_dir():
         return _pages(arguments)
     history = _history(arguments.file, arguments)
@@ -42,16 +45,16 @@ def _page(arguments: argparse.Namespace) -> int:
     if not forms:
         name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
         forms = {"html": Path(f"{name}.html")}
-    for path in pages.write(history, forms, arguments.step, replace=arguments.force):
-        print_lines([escaped(str(path))])
+    for written in pages.write(history, forms, arguments.step, replace=arguments.force):
+        print_lines([escaped(str(written))])
     return 0
 
 
-def _history(path: Path, arguments: argparse.Namespace) -> Trace | ForeignTrace:
-    found = reading.find(path)
+def _history(file: Path, arguments: argparse.Namespace) -> Trace | ForeignTrace:
+    found = reading.find(file)
     if found is not None and arguments.model is not None:
-        raise UsageError(f"{path}: a trace of another tool needs no model; leave --model out")
-    return found or folder.read(path, model_of(arguments))
+        raise UsageError(f"{file}: a trace of another tool needs no model; leave --model out")
+    return found or folder.read(file, model_of(arguments))
 
 
 def _pages(arguments: argparse.Namespace) -> int:
@@ -61,17 +64,17 @@ def _pages(arguments: argparse.Namespace) -> int:
         if getattr(arguments, option) is not None:
             raise UsageError(f"{arguments.file}: --{option} draws one trace, and this is a folder; name a file in it")
     code, histories = 0, {}
-    for path in folder.files(arguments.file):
+    for file in folder.files(arguments.file):
         try:
-            histories[path.name.removesuffix(folder.SUFFIX)] = _history(path, arguments)
+            histories[file.name.removesuffix(folder.SUFFIX)] = _history(file, arguments)
         except UsageError as error:
-            code = complain(str(error))
+            code = complain("trace", str(error))
     if not histories:
         raise UsageError(f"{arguments.file}: no traces in it; check writes traces to ./{folder.DEFAULT}")
     out = arguments.html or Path(f"{arguments.file.resolve().name}-pages")
     title = f"{len(histories)} trace{'s' * (len(histories) != 1)}"
     made = pages.with_index(histories, title)
     pages.begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for path in pages.write_all(out, made, replace=arguments.force):
-        print_lines([escaped(str(path))])
+    for page in pages.write_all(out, made, replace=arguments.force):
+        print_lines([escaped(str(page))])
     return code

@@ -7,58 +7,47 @@ Out: text, and an exit code.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from isrcheck.commands.declarations import Option, integer, path
+from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
-from isrcheck.traces.explaining.evaluate import parse_expression
-from isrcheck.traces.format import folder
-from isrcheck.traces.kafka import partition_state
-from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
-from isrcheck.traces.other_tools import reading, showing
-from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
+from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, model_of
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8, spell_legend
+from isrcheck.traces.lanes.table import Look
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools import foreign as showing
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
+
+NOTES = (
+    "signs in a broker's column:",
+    *spell_legend([*BASICS, *SIGNS.values()]),
+    "",
+    "signs in the columns of the controller and of the brokers, since 2.8:",
+    *spell_legend([*SIGNS_SINCE_2_8.values()]),
+    "",
+)
+
+OPTIONS = (
+    Option("FILE", FILE_HELP, path),
+    MODEL,
+    Option("--full", "every field of every state", excludes="part"),
+    Option("--why", "only how the trace ends, and why", excludes="part"),
+    Option(
+        "--step I",
+        "state I in full, with the changes of step I and the properties that are false; -1: the last",
+        integer,
+        excludes="part",
+    ),
+    Option(
+        "--eval EXPR", "the value of an expression over the state s in each state; may be repeated", is_repeated=True
+    ),
+    *LOOK,
+)
 
 
-def add_options(show: argparse.ArgumentParser) -> None:
-    """Declare the options of `trace show`."""
-    show.formatter_class = argparse.RawDescriptionHelpFormatter
-    signs = spell_legend([*BASICS, *LEGEND.values()])
-    newer = spell_legend([*partition_state.LEGEND.values()])
-    lines = [
-        "signs in a broker's column:",
-        *signs,
-        "",
-        "signs in the columns of the controller and of the brokers, since 2.8:",
-        *newer,
-        "",
-        show.epilog or "",
-    ]
-    show.epilog = "\n".join(lines)
-    show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
-    add_model(show)
-    part = show.add_mutually_exclusive_group()
-    part.add_argument("--full", action="store_true", help="every field of every state")
-    part.add_argument("--why", action="store_true", help="only how the trace ends, and why")
-    part.add_argument(
-        "--step",
-        metavar="I",
-        type=int,
-        help="state I in full, with the changes of step I and the properties that are false; -1: the last",
-    )
-    show.add_argument(
-        "--eval",
-        metavar="EXPR",
-        action="append",
-        default=[],
-        help="the value of an expression over the state s in each state; may be repeated",
-    )
-    add_look(show)
-    show.set_defaults(run=_show)
-
-
-def _show(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Print the trace, or a part of it."""
     look = look_of(arguments)
     found = reading.find(arguments.file)
     if found is not None:

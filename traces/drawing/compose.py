@@ -11,15 +11,11 @@ from types import ModuleType
 
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.drawing import generic_scene
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.explaining.step_words import steps_in_words
-from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.explaining.presentation import headline, is_transactions, steps_in_words
+from isrcheck.traces.format.trace import Trace, back, heading
 from isrcheck.traces.kafka import scene
-from isrcheck.traces.kafka.model import is_kafka, shown_fields
-from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.kafka.lanes import is_kafka, shown_fields
 from isrcheck.traces.lanes.scene import Scene
-from isrcheck.traces.transactions.columns import is_transactions
 
 
 def scene_of(trace: Trace) -> Scene:
@@ -51,7 +47,7 @@ def scene_of(trace: Trace) -> Scene:
 def _teller(instance: Instance) -> ModuleType:
     """The module that tells the lanes of a model."""
     if is_transactions(instance):
-        from isrcheck.traces.transactions import scene as scene_of_transactions  # here, for others do without the model
+        from isrcheck.traces.transactions import lanes as scene_of_transactions
 
         return scene_of_transactions
     return scene if is_kafka(instance) else generic_scene

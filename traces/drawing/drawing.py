@@ -16,7 +16,7 @@ from isrcheck.traces.drawing.lane_drawing import GLYPH, PAD, Box, Fragment, chan
 from isrcheck.traces.drawing.markup import Element, as_svg, element, group
 from isrcheck.traces.drawing.theme import stylesheet
 from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Moment, Scene
-from isrcheck.traces.lanes.wrapping import lines_of
+from isrcheck.traces.lanes.table import lines_of
 
 LABEL_CHARACTERS = 30
 """The width of the column of step names, in characters."""

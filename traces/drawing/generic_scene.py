@@ -1,6 +1,6 @@
 """A trace of any model, or of another tool, as a scene: lanes of text in which changes are marked.
 
-In:  a trace; or a file of Apalache, Quint or TLC, read by other_tools/reading.py.
+In:  a trace; or a file of Apalache, Quint or TLC, read by other_tools/foreign.py.
 Out: lane titles and moments, as in kafka/scene.py; for a trace of another tool, the whole scene.
 """
 
@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_part
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_part
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.scene import Lane, Moment, Scene
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools.foreign import ForeignTrace
 
 FOREIGN_CHARACTERS = 76
 """The maximum length in characters of a line with the value of another tool's variable."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element
 from isrcheck.traces.drawing.theme import theme_button, themed_head
 

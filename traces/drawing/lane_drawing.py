@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from isrcheck.traces.drawing.markup import Element, element, group
 from isrcheck.traces.drawing.theme import EPOCHS
 from isrcheck.traces.lanes.scene import Cell, Lane
-from isrcheck.traces.lanes.wrapping import lines_of
+from isrcheck.traces.lanes.table import lines_of
 
 FONT_SIZE = 13.0
 GLYPH = 7.9

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.ladder import ladder
 from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.page_text import PageText
 from isrcheck.traces.drawing.theme import EPOCHS, theme_button, themed_head, themed_security
-from isrcheck.traces.kafka.fates import BAD
+from isrcheck.traces.kafka.scene import BAD
 from isrcheck.traces.lanes.scene import Lane, Scene
 
 

@@ -14,14 +14,11 @@ from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.traces.drawing.markup import Content, Element, element
-from isrcheck.traces.explaining import attribution
-from isrcheck.traces.format import lasso
-from isrcheck.traces.format.certify import judgements
-from isrcheck.traces.format.possibility import continuation_text
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
 from isrcheck.traces.format.why_false import Reason, why_broken
-from isrcheck.traces.kafka.model import shown_fields
-from isrcheck.traces.lanes.heading import says
+from isrcheck.traces.kafka import failures
+from isrcheck.traces.kafka.lanes import shown_fields
 
 STEP = re.compile(r"\bstep (\d+)\b")
 
@@ -70,11 +67,11 @@ def _told(trace: Trace) -> list[Content]:
         return [element("p", trace.error.message)]
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
-    parts += (element("p", *_linked(line)) for line in lasso.lines(trace))
+    parts += (element("p", *_linked(line)) for line in lasso_lines(trace))
     if trace.verdict == NOT_INDUCTIVE:
         told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))
-    lines = attribution.lines(trace)
+    lines = failures.lines(trace)
     if lines:
         items = (
             element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines

@@ -21,10 +21,10 @@ from isrcheck.traces.drawing.page import page_of
 from isrcheck.traces.drawing.page_text import PageText, page_text_of
 from isrcheck.traces.drawing.picture import png
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
-from isrcheck.traces.format.output import put
+from isrcheck.traces.format.files import put
 from isrcheck.traces.format.trace import VERDICTS, Trace
 from isrcheck.traces.lanes.scene import Scene
-from isrcheck.traces.other_tools.reading import ForeignTrace
+from isrcheck.traces.other_tools.foreign import ForeignTrace
 
 INDEX = "index.html"
 """The name of the file with the index of several pages."""

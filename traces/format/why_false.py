@@ -23,8 +23,7 @@ from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.language.reading.source import respelled
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spelled_at
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spelled_at
 
 MOST_READINGS = 12
 """The most cells listed for one expression; `all`, `any` and `sum` can read hundreds."""

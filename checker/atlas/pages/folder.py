@@ -19,7 +19,7 @@ from isrcheck.checker.atlas.pages.parquet import is_installed, parquet
 from isrcheck.checker.atlas.pages.proofs import SEARCHES, TRACES, Histories, Searches
 from isrcheck.checker.atlas.pages.rows import rows_of
 from isrcheck.checker.atlas.pages.settings import settings_of
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.messages import UsageError
 
 INDEX, PARQUET = "index.html", "atlas.parquet"

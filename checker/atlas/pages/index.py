@@ -15,8 +15,8 @@ from isrcheck.checker.atlas.pages.content import Kind, Line
 from isrcheck.checker.atlas.pages.rows import Cell, Mark, Row, Spelling, Status
 from isrcheck.checker.atlas.pages.settings import RELEASES, Setting
 from isrcheck.checker.atlas.pages.words import Grave
-from isrcheck.checker.session.formatting import counted
-from isrcheck.models.version import product
+from isrcheck.checker.results.terminal import counted
+from isrcheck.commands.program import product
 from isrcheck.traces.drawing.markup import Content, Element, as_html, data, element
 from isrcheck.traces.drawing.markup import beside as text_beside
 from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding, Source
+from isrcheck.checker.results.verdict import Word
 from isrcheck.traces.drawing.markup import Element, element
 
 TITLE = "What the words mean"

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.atlas.pages.content import Column as Asked
 from isrcheck.checker.atlas.pages.content import Line, Sheet
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.tables.columns import Column, Table, Type
-from isrcheck.checker.tables.rows import TableRow
-from isrcheck.checker.tables.write import encoded
+from isrcheck.checker.tables.write import TableRow, encoded
 
 CELLS = Table(
     "A row is one question about one case of one table of the atlas. A setting that the table does not vary is null.",

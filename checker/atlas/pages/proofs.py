@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from isrcheck.checker.atlas.pages import legend
 from isrcheck.checker.atlas.pages.words import source_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.questions.concerns import KAFKA, SCENARIOS
 from isrcheck.checker.questions.finding import Finding, History, Part
 from isrcheck.checker.questions.history import instance_of, trace_of
-from isrcheck.checker.session.formatting import counted
-from isrcheck.checker.session.reproduce import command_of
+from isrcheck.checker.results.instance_facts import command_of
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
 from isrcheck.traces.drawing.index import text_page
 from isrcheck.traces.drawing.markup import Content, Element, append, element
 from isrcheck.traces.drawing.pages import page

@@ -13,17 +13,16 @@ from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.atlas.pages import folder as pages
 from isrcheck.checker.atlas.pages.content import Sheet, sheets
 from isrcheck.checker.atlas.pages.index import Facts
-from isrcheck.checker.command.form import Options
-from isrcheck.checker.outcome.exit_codes import SAFE
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.formatting import counted, human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.exit_codes import SAFE
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted, human_bytes
 from isrcheck.checker.spark.session import INSTALL
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages import UsageError

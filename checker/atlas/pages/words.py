@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.concerns import LOSSES, is_exposed, is_open, loses_data
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 ALLOWED = "your settings allow this"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 
 if TYPE_CHECKING:
-    from isrcheck.checker.outcome.exploration import Progress
+    from isrcheck.checker.results.exploration import Progress
 
 
 class EarlyAnswer(ProgressLine):

@@ -22,7 +22,7 @@ from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import InThisProcess
 from isrcheck.checker.resources.limits import Budget, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 
 def scenario_of(asked: Asked) -> Scenario:

@@ -20,7 +20,7 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
-from isrcheck.conformance.console import DONE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
 from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, next_chunk, outlook_of, typed
 from isrcheck.conformance.follow.online.moving import (

@@ -6,8 +6,8 @@ import pytest
 
 from conformance.tests.audit.building import CONTROL, GZIP, ZSTD, batch, batches, broker
 from conformance.tests.audit.running import audit
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.audit.acknowledged import Acked, acked_in
-from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.models.messages import UsageError
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
-from isrcheck.checker.session import progress
-from isrcheck.conformance.audit import command
+from isrcheck.checker.results import terminal as progress
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, VIOLATED
+from isrcheck.conformance.audit import audit_command as command
 from isrcheck.conformance.audit import report as audit_partition
-from isrcheck.conformance.console import DONE, INTERRUPTED, VIOLATED
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import GZIP, ZSTD, batch, batches, broker
 from conformance.tests.audit.running import audit
-from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from conformance.tests.audit.building import batch, batches, broker, crc, snapshot
 from conformance.tests.audit.running import audit, lines_of
 from conformance.tests.support.places import RECORDINGS
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.audit.copies import copies_in
 from isrcheck.conformance.audit.report import audit_partition
-from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.kafka_format import log_folder as files
 
 REAL = RECORDINGS / "wire" / "stale_record"
@@ -241,8 +241,8 @@ def test_values_cannot_write_to_the_terminal(capsys, tmp_path):
         (["broker1", "--isr", "broker9"], "--isr broker9: there is no 'broker9'; the folders are: broker1"),
         (["broker1", "--isr", "u-0=broker1"], "u-0=broker1: no folder has the partition u-0"),
         (["broker1", "--acked", "nowhere"], "nowhere: No such file or directory; copy the log folder again"),
-        (["broker1", "--most-bytes", "much"], "argument --most-bytes: much is not a number of bytes; write it as 512M"),
-        (["broker1", "--most-bytes", "0"], "argument --most-bytes: 0 is not a number of bytes; write it as 512M or 2G"),
+        (["broker1", "--most-bytes", "much"], "--most-bytes much: not a number of bytes; write it as 512M or 2G"),
+        (["broker1", "--most-bytes", "0"], "--most-bytes 0: not a number of bytes; write it as 512M or 2G"),
         ([], "the following arguments are required: DIR; see conform audit --help"),
     ],
 )

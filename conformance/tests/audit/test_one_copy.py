@@ -15,7 +15,7 @@ from conformance.tests.audit.building import (
     snapshot,
 )
 from conformance.tests.audit.running import audit, lines_of
-from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 ALONE = "note: t-0: only broker1 has a copy: there is nothing to compare it with"
 

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.running import audit
 from conformance.tests.support.places import RECORDINGS
-from isrcheck.conformance.console import DONE, VIOLATED
+from isrcheck.commands.exit_codes import DONE, VIOLATED
 
 BROKERS = RECORDINGS / "wire"
 

@@ -11,13 +11,13 @@ import shlex
 
 import pytest
 
-from conformance.tests.support.engine import checking, searched_to, verdict_of
+from conformance.tests.support.engine import checking, searched_to, verdict_of, with_rows
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import published
-from isrcheck.checker.forms import comparison
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.forms import model as one_model
-from isrcheck.checker.outcome.verdict import Word, exit_code, overall
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code, overall
 from isrcheck.models import registry
 from isrcheck.traces.cli import main as trace
 
@@ -438,12 +438,11 @@ def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_js
 
 
 @pytest.fixture
-def five_rows(monkeypatch):
+def five_rows(monkeypatch, tmp_path):
     """The first five rows of the first published table, alone: one size, one kernel."""
-    rows = list(published.rows())[:5]
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
-    monkeypatch.setitem(comparison.COMPARISONS, "check published", (published.COMPARISON,))
-    return rows
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(5))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
+    return table.rows
 
 
 def test_the_published_table_is_shown_beside_tlcs(check, check_json, five_rows):
@@ -460,7 +459,7 @@ def test_the_published_table_is_shown_beside_tlcs(check, check_json, five_rows):
 
 
 def test_a_differing_published_figure_exits_10_and_is_marked(check, check_json, five_rows):
-    five_rows[4].tlc["distinct"] = "94"
+    five_rows[4].tlc["distinct"] = five_rows[4].expected["distinct"] = "94"
     code, text, _ = check("published")
     assert code == 10
     assert "93 != 94" in text

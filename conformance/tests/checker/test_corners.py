@@ -8,65 +8,45 @@ import mmap
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
-from conformance.tests.support.engine import checking, verdict_of
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.engine import COUNTER, checking, verdict_of, with_rows
+from conformance.tests.support.programs import ran
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix, published
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.compile import kernel as kernels
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.session import text as report
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results import run as report
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code
+from isrcheck.checker.running import session, trace_writer
+from isrcheck.commands.program import product
 from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
-from isrcheck.models.version import product
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import NotCertifiedError
 
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
-
-
-MODEL = '''\
-"""A counter that goes too far."""
-
-from isrcheck.language import action, always, between, bound, field, require, setting
-
-
+CONFIGURATION = """
 class Configuration:
     most = bound(3, "how far it counts", least=1, option="--most")
     limit = setting(1, "what is promised of the count", option="--limit")
 
 
-class State:
-    count = field(values=between(0, "most"))
+class State"""
 
-
-@action
-def counter_steps(s):
-    require(s.count < s.most)
-    s.count += 1
-
-
-@always
-def stays_small(s):
-    return s.count <= s.limit
-
-
-from isrcheck.language import terminal
-
-
-@terminal
-def may_end(s):
-    return True
-'''
+MODEL = (
+    COUNTER.replace("between, field, require", "between, bound, field, require, setting")
+    .replace("\nclass State", CONFIGURATION)
+    .replace("between(0, 3)", 'between(0, "most")')
+    .replace("s.count < 3", "s.count < s.most")
+    .replace("s.count < 2", "s.count <= s.limit")
+)
 
 REPORT = f"to report it, send the command, the files of the model, and the version ({product()})"
 
@@ -89,15 +69,6 @@ def refuses(check, line, *parts):
     assert err.startswith("check: ")
     assert err.count("\n") == 1
     assert [part for part in parts if part not in err] == []
-
-
-def process(folder, *words, redirect="", **changes):
-    changes = {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""} | changes
-    command = [sys.executable, "-P", "-c", MAIN, *words]
-    return subprocess.run(
-        ["bash", "-c", f'"$@" {redirect}', "bash", *command],
-        cwd=folder, env=os.environ | changes, capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------- untrue or missing
@@ -154,7 +125,7 @@ def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
 
 
 def permitted():
-    from isrcheck.checker.outcome.verdict import Verdict
+    from isrcheck.checker.results.verdict import Verdict
 
     prop = registry.load("kafka")[0].properties[0]
     return Verdict(prop, Word.PERMITTED, 2)
@@ -187,15 +158,16 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    explore, rows = session.SearchSession.explore, list(published.rows())[:3]
+def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch, tmp_path):
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(3))
+    explore, rows = session.SearchSession.explore, table.rows
 
     def interrupted(self, *arguments, subject, **more):
         if subject == rows[2].title:
             raise KeyboardInterrupt
         return explore(self, *arguments, subject=subject, **more)
 
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
     monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130
@@ -322,21 +294,6 @@ def test_a_record_of_the_wrong_kinds_is_refused(tmp_path, content):
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_full_device_is_one_line(check, tmp_path, form):
-    done = process(tmp_path, "model.py", *form, redirect="> /dev/full")
-    assert done.returncode == 2
-    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("compiling ")]
-    assert line.startswith("check: ")
-    assert "No space left on device" in line
-
-
-def test_a_closed_stdout_changes_nothing(check, tmp_path):
-    done = process(tmp_path, "model.py", redirect=">&-")
-    assert (done.returncode, "Traceback" in done.stderr) == (12, False)
-
-
 @pytest.mark.exhaustive
 def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     (tmp_path / "model.py").write_text(
@@ -347,8 +304,7 @@ def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     for most, code in ((1, 0), (9, 12)):
         (tmp_path / "helper.py").write_text(f"MOST = {most}\n")
         os.utime(tmp_path / "helper.py", (1_700_000_000, 1_700_000_000))
-        done = process(tmp_path, "model.py", PYTHONDONTWRITEBYTECODE="")
-        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert ran("check model.py", folder=tmp_path, PYTHONDONTWRITEBYTECODE="").code == code
 
 
 def test_progress_fits_the_terminal(monkeypatch, capsys):

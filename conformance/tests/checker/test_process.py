@@ -14,9 +14,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import COUNTER, verdict_of
-from conformance.tests.support.places import PROJECT
-
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+from conformance.tests.support.programs import HERE, ran, words_of
 
 
 @pytest.fixture
@@ -25,42 +23,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def command(*words):
-    # -P: like the installed script, it does not look for modules in the current folder.
-    return [sys.executable, "-P", "-c", MAIN, *words]
-
-
-def environment(**changes):
-    return os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""} | changes
-
-
 def run(folder, *words, **changes):
-    """Run a command to its end; return exit code, stdout and stderr, after a check for tracebacks."""
-    done = subprocess.run(
-        command(*words), cwd=folder, env=environment(**changes), capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
-
-
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_closed_pipe_does_not_change_the_exit_code(folder, form):
-    with subprocess.Popen(
-        command("model.py", *form), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        process.stdout.close()
-        errors = process.stderr.read().decode()
-        assert process.wait() == 12
-    assert [line for line in errors.splitlines() if not line.startswith("compiling ")] == []
-
-
-def test_nothing_is_read_from_stdin(folder):
-    done = subprocess.run(
-        ["bash", "-c", '"$@" <&-', "bash", *command("model.py")],
-        cwd=folder, env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 12
-    assert verdict_of(done.stdout) == "VIOLATED: stays_small at step 2"
+    """Run `check` to its end; return exit code, stdout and stderr."""
+    done = ran("check", *words, folder=folder, PYTHONUNBUFFERED="", **changes)
+    return done.code, done.out, done.err
 
 
 def test_files_in_the_current_folder_are_not_imported(folder):
@@ -94,7 +60,7 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
     changes = {"ISRCHECK_CACHE": str(folder / "cache")}
     started = [
         subprocess.Popen(
-            command("model.py", "--out", "out", "--json"), cwd=folder, env=environment(**changes),
+            words_of("check model.py --out out --json"), cwd=folder, env=HERE | changes,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for _ in range(2)
@@ -111,13 +77,10 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
     """Progress on stderr shows that the search is running; in this test it is printed at once."""
-    script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
-        " from isrcheck.checker.cli import main; sys.exit(main())"
-    )
-    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", *form]
+    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0"
+    words = words_of("check kafka --protocol 0.10", *form, script=script)
     with subprocess.Popen(
-        words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words, cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         while "depth" not in process.stderr.readline():
             assert process.poll() is None
@@ -147,8 +110,8 @@ def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_top
     """On a terminal, a search tells its early answer twice a second; an interrupted one has to say as much."""
     ours, terminal = os.openpty()
     with subprocess.Popen(
-        [sys.executable, "-P", "-m", "isrcheck", *durable_topic, "--threads", str(threads)],
-        cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=terminal, text=True,
+        words_of("isrcheck", *durable_topic, "--threads", threads),
+        cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=terminal, text=True,
     ) as process:  # fmt: skip
         os.close(terminal)
         told = ""
@@ -181,11 +144,3 @@ def test_a_time_limit_bounds_the_whole_fresh_answer(folder, durable_topic):
     code, out, _ = run(folder, *durable_topic, "--seconds", "0.2")
     assert code == 3
     assert out.startswith("Cannot tell, because the time ")
-
-
-def test_output_fits_the_encoding_of_the_terminal(folder):
-    code, out, _ = run(
-        folder, "kafka", "--protocol", "0.10", "--bound", "5", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"
-    )
-    assert code == 12
-    assert out.isascii()

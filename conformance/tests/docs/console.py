@@ -52,10 +52,7 @@ class Console:
         words = shlex.split(command, comments=True)
         if words[0] in COMMANDS and not SHELL.search(command):
             self.capsys.readouterr()
-            try:
-                self.code = COMMANDS[words[0]](words[1:])
-            except SystemExit as ended:
-                self.code = int(ended.code or 0)
+            self.code = COMMANDS[words[0]](words[1:])
             out, errors = self.capsys.readouterr()
         else:
             path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

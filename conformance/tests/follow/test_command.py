@@ -7,14 +7,14 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.support.engine import checking
 from conformance.tests.support.observations import acked, disk, header, metadata, write
-from conformance.tests.support.places import PROJECT, RECORDINGS
+from conformance.tests.support.places import RECORDINGS
+from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
@@ -284,23 +284,26 @@ def test_too_little_time_is_undecided(conform):
         ("follow", "required: LOG"),
         ("follow nowhere", "nowhere: No such file or directory; give a log that can be read"),
         ("follow /dev/null", "/dev/null: not a regular file; give a log that can be read"),
-        ("follow x --seconds 0", "0 is not a number of seconds above 0"),
-        ("follow x --seconds nan", "nan is not a number of seconds above 0"),
-        ("follow x --seconds soon", "soon is not a number of seconds above 0"),
+        ("follow x --seconds 0", "0: not a time; give a number of seconds above 0"),
+        ("follow x --seconds nan", "nan: not a time; give a number of seconds above 0"),
+        ("follow x --seconds soon", "soon: not a time; give a number of seconds above 0"),
         ("follow x --memory much", "much: not a size; write it as 512M or 8G"),
         ("follow x --engine z3", "argument --engine: invalid choice: 'z3'"),
         ("follow x --master local", "--master goes with --engine spark; add that, or leave --master out"),
-        ("follow x --spark-conf a=b", "--spark-conf goes with --engine spark; add that, or leave --spark-conf out"),
+        (
+            "follow x --spark-conf spark.a=b",
+            "--spark-conf goes with --engine spark; add that, or leave --spark-conf out",
+        ),
         ("follow x --engine spark --spark-conf a=b", "--spark-conf a=b: write it as --spark-conf spark."),
         ("follow x --engine spark --master spark://nowhere", "--master spark://nowhere: write it as spark://HOST:PORT"),
-        ("follow x --most-states 0", "0 is not a number of 1 or more"),
+        ("follow x --most-states 0", "0: not a whole number of at least 1"),
         ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.4, not of 2.0"),
         ("follow log.ndjson --set replicas=2", "log.ndjson:1: it is a log of replicas=3, not of replicas=2"),
-        ("follow log.ndjson --set replica=2", "kafka has no replica; did you mean"),
-        ("run --steps 0", "0 is not a number of 1 or more"),
-        ("run --missing 2", "2 is not a share between 0 and 1"),
+        ("follow log.ndjson --set replica=2", "kafka has no configuration entry replica; did you mean"),
+        ("run --steps 0", "0: not a whole number of at least 1"),
+        ("run --missing 2", "--missing 2: not a share between 0 and 1"),
         ("run --protocol 0.12", "0.12"),
-        ("run --switch TRUNC", "TRUNC: write it as NAME=VALUE"),
+        ("run --switch TRUNC", "TRUNC: write it as --switch NAME=VALUE"),
         ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
         (
@@ -318,7 +321,7 @@ def test_too_little_time_is_undecided(conform):
         ("run --model transactions --protocol 2.4", "transactions has no protocol 2.4; 0.11 stands for it"),
         ("run --model exactly_once", "invalid choice: 'exactly_once'"),
         ("follow log.ndjson --model transactions", "log.ndjson:1: it is a log of kafka, not of transactions; give"),
-        ("run --seconds -1", "-1 is not a number of seconds above 0"),
+        ("run --seconds -1", "-1: not a time; give a number of seconds above 0"),
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
     ],
 )
@@ -395,42 +398,12 @@ def test_text_from_a_log_is_escaped_for_the_terminal(conform, log):
 # -------------------------------------------------------------------------------------------------------- as a process
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-P", "-m", "isrcheck.conformance", *map(str, words)]
-
-
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}
-
-
-def test_a_closed_output_does_not_change_the_exit_code(conform, log):
-    with subprocess.Popen(
-        command("follow", spoilt(log), log), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 20
-
-
-def test_a_full_device_is_reported(conform):
-    done = subprocess.run(
-        ["bash", "-c", '"$@" > /dev/full', "bash", *command("run", "--steps", 5)],
-        env=ENVIRONMENT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (
-        2,
-        "conform: output: No space left on device; make room, or write elsewhere\n",
-    )
-
-
 def interrupted(words: list[object]) -> tuple[int, str, str]:
     """Interrupt a command after its first progress, which it reports after one second; return its later output."""
-    script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
-        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
-    )
+    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 1"
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", script, *map(str, words)],
-        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        words_of("conform", *words, script=script),
+        env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)

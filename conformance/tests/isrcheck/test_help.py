@@ -8,7 +8,7 @@ import pytest
 from isrcheck.checker import cli as check
 from isrcheck.conformance import cli as conform
 from isrcheck.conformance.console import protocol_of
-from isrcheck.conformance.follow.run_command import _plan
+from isrcheck.conformance.follow.run_command import plan_of
 from isrcheck.conformance.implemented import BUGS
 from isrcheck.models import registry
 from isrcheck.traces import cli as trace
@@ -23,9 +23,14 @@ def parsers():
     """The parser of each form of `check`, and of each subcommand, by the words that a user types."""
     found = {f"check {form.word}": check.parser(form.word) for form in check.forms()}
     for name, command in (("conform", conform), ("trace", trace)):
-        commands = command.parser().subcommands.choices
-        found |= {f"{name} {each.name}": commands[each.name] for each in command.SUBCOMMANDS}
+        commands = command.COMMAND.parser().subcommands.choices
+        found |= {f"{name} {word}": parser for word, parser in commands.items()}
     return found
+
+
+def arguments_of(*words):
+    """The arguments of a subcommand of `conform`."""
+    return conform.COMMAND.read(words)[1]
 
 
 def test_a_help_text_says_the_default():
@@ -44,14 +49,13 @@ def test_a_help_text_says_the_default():
 def test_the_default_of_protocol(command):
     """It is no default of argparse, because a command has to know whether --protocol is given."""
     (action,) = (each for each in parsers()[f"conform {command}"].declared() if "--protocol" in each.option_strings)
-    assert TOLD.search(action.help)[1] == protocol_of(conform.parser().parse_args([command])) == "2.4"
+    assert TOLD.search(action.help)[1] == protocol_of(arguments_of(command)) == "2.4"
 
 
 def test_the_default_of_protocol_for_another_model():
     for model in BUGS:
         newest = list(registry.load(model)[0].protocols)[-1]
-        arguments = conform.parser().parse_args(["replay", "--model", model])
-        assert protocol_of(arguments) == ("2.4" if model == "kafka" else newest)
+        assert protocol_of(arguments_of("replay", "--model", model)) == ("2.4" if model == "kafka" else newest)
     (action,) = (each for each in parsers()["conform replay"].declared() if "--protocol" in each.option_strings)
     assert action.help.endswith("(default: 2.4; for another model than kafka, its newest)")
 
@@ -63,5 +67,5 @@ def test_the_default_of_protocol_for_another_model():
 def test_the_defaults_of_a_run(option, attribute):
     """None of argparse, because a run of another model refuses these options."""
     (action,) = (each for each in parsers()["conform run"].declared() if option in each.option_strings)
-    plan = _plan(conform.parser().parse_args(["run"]))
+    plan = plan_of(arguments_of("run"))
     assert TOLD.search(action.help)[1] == str(getattr(plan, attribute))

@@ -17,8 +17,8 @@ from conformance.tests.support.searches import (
     steps_to,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks, Truth
 from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries

@@ -21,7 +21,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.kafka.failures.report import Report, Search, report_of, reported
 from isrcheck.traces.command.gallery import trace_of
 from isrcheck.traces.drawing.theme import themed_security
-from isrcheck.traces.kafka import step_words
+from isrcheck.traces.kafka.actions import ACTIONS
 
 REPORTS = PROJECT / "docs" / "reports"
 FILES = {"index.html", "issue.txt", "history.html", "history.svg", "history.itf.json", "replay.sh"}
@@ -120,7 +120,7 @@ def test_every_step_names_its_code_in_kafka(name: str) -> None:
     nameless = {step.action for step in trace.steps if not content.methods(trace.instance, step.action)}
     assert nameless <= FAULTS
     # Also readable without the model: no step is spelled as an action.
-    assert {step.action for step in trace.steps} <= step_words.PLAIN.keys() | step_words.BY_STATE.keys()
+    assert {step.action for step in trace.steps} <= ACTIONS.keys()
 
 
 def test_the_methods_of_an_action_are_those_of_its_docstring() -> None:

@@ -4,9 +4,9 @@ import json
 import re
 from dataclasses import replace
 
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.proofs import proof_cache
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models import registry
 
 COUNTER = '''\
@@ -267,6 +267,14 @@ def proving(main, tmp_path, monkeypatch, capsys):
         return check("model.py", "--prove", *words)
 
     return run
+
+
+def with_rows(table, folder, numbers):
+    """A table of recorded figures (checker/comparisons/published.py) that has only the rows with these numbers."""
+    header, *lines = [one for one in table.file.read_text(encoding="utf-8").splitlines() if not one.startswith("#")]
+    path = folder / table.file.name
+    path.write_text("\n".join([header, *(lines[number] for number in numbers)]), encoding="utf-8")
+    return replace(table, file=path)
 
 
 def interrupt_search_after(monkeypatch, count, *, raises):

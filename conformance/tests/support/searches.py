@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Verdict
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.verdict import Verdict
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.certify import from_steps

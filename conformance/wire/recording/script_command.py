@@ -7,36 +7,26 @@ Out: a script for `conform record` on stdout; errors on stderr, an exit code.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from isrcheck.conformance.console import DONE, NOTHING, say
+from isrcheck.commands.declarations import Option, integer, path
+from isrcheck.commands.exit_codes import DONE, NOTHING
+from isrcheck.commands.program import say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 
 MOST_BROKER = 1_000_000
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this command."""
-    parser.add_argument("file", type=Path, metavar="TRACE", help="a trace of the model kafka")
-    parser.add_argument(
-        "--first-broker",
-        metavar="N",
-        type=int,
-        default=0,
-        help="id of the broker that is 0 in the trace (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--controller",
-        metavar="NAME",
-        default=CONTROLLER,
-        help="name of the controller's --node (default: %(default)s)",
-    )
-    parser.set_defaults(run=_script)
+OPTIONS = (
+    Option("TRACE", "a trace of the model kafka", path, field="file"),
+    Option("--first-broker N", "id of the broker that is 0 in the trace (default: %(default)s)", integer, default=0),
+    Option("--controller NAME", "name of the controller's --node (default: %(default)s)", default=CONTROLLER),
+)
 
 
-def _script(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script of a trace."""
     if not 0 <= arguments.first_broker <= MOST_BROKER:
         raise UsageError(f"--first-broker {arguments.first_broker}: give a number from 0 to {MOST_BROKER}")
     controller = arguments.controller

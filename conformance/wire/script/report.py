@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from isrcheck.conformance.console import DIVERGED, DONE, UNDECIDED
+from isrcheck.commands.exit_codes import DIVERGED, DONE, UNDECIDED
 from isrcheck.conformance.replay.projection import payload_of
 from isrcheck.conformance.replay.steps import cells_of
 from isrcheck.conformance.wire.script.played import Played, Reading

@@ -551,8 +551,8 @@ def _package(named: dict[str, ModuleType]) -> ModuleType:
 # library, installed packages, and this program.
 
 
-BESIDE_MODELS = ("language", "messages", "registry", "run", "settings", "start", "command_line", "version")
-BESIDE_THEM = ("language", "testing", "checker", "traces", "conformance")
+BESIDE_MODELS = ("language", "messages", "registry", "run")
+BESIDE_THEM = ("language", "testing", "commands", "checker", "traces", "conformance")
 OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{name}." for name in BESIDE_THEM))
 """The modules and packages of this program that are not part of a model."""
 

@@ -8,11 +8,11 @@ from isrcheck.checker.atlas.clusters import ReleasedCluster
 from isrcheck.checker.atlas.pages.content import TOPICS, Answers, Line, Sheet, sheets
 from isrcheck.checker.atlas.pages.index import Facts
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import losses_to_survive
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 DAY = "2026-11-24"

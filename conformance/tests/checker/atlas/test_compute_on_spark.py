@@ -13,7 +13,7 @@ from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 LOSS, LIMITS = Question(Topic.LOSS), Limits(seconds=60.0, memory=1 << 30)
 LOSES, KEEPS = Case("2.4", acks="1"), Case("2.4", replication_factor=1)

@@ -34,8 +34,8 @@ from isrcheck.checker.atlas.pages.proofs import Histories, Searches
 from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, status_of
 from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
 from isrcheck.checker.atlas.pages.words import Grave, Words
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages import UsageError
 

@@ -11,10 +11,10 @@ import pytest
 from conformance.tests.checker.atlas.small_record import FACTS, SMALL, answers, found, part, whole
 from conformance.tests.support.browser import DARK, GROUND, LIGHT, Page, await_ground, contrast, follow
 from isrcheck.checker.atlas.pages import defects, folder
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import failures
 
 pytestmark = pytest.mark.exhaustive

@@ -16,8 +16,8 @@ from conformance.tests.checker.atlas.small_record import (
     works,
 )
 from isrcheck.checker.atlas.pages.words import Grave, available, exposures, said, said_of, survived
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.results.verdict import Word
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.history import trace_of
@@ -23,7 +22,8 @@ from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 
 LARGEST = 10_000_000

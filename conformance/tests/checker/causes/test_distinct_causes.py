@@ -13,8 +13,8 @@ from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import causes as search_for_causes
 from isrcheck.checker.explicit.causes import distinct_causes
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.traces import cli as trace_cli
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models.registry import load_file
 
 TWICE = '''"""A helper gets one state twice."""

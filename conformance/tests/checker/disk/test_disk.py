@@ -34,11 +34,10 @@ from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit import carrier as carriers
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration, Findings
-from isrcheck.checker.outcome.forecast import forecast, mean_error
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session import session as sessions
+from isrcheck.checker.results.exploration import Exploration, Findings, forecast, mean_error
+from isrcheck.checker.running import session as sessions
 from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program

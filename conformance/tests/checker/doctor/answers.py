@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isrcheck.checker.doctor.asking import Expected
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 
 LOST_WITH_ACKS_1 = History(
     "kafka", "4.1", "acks=1", "acked_not_lost", "PERMITTED", 0,

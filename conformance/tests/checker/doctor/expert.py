@@ -21,13 +21,13 @@ from isrcheck.checker.doctor.now import now_of
 from isrcheck.checker.doctor.text import answer_lines, works
 from isrcheck.checker.kafka_config.cluster import Cluster, Reading, read_clusters
 from isrcheck.checker.kafka_settings.keys import Role
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import defects_of
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 TABLE = Path(__file__).parent / "expert.toml"

@@ -22,11 +22,11 @@ from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.doctor.answer import MOST_REPLICAS
 from isrcheck.checker.doctor.answering import budgets_of
 from isrcheck.checker.doctor.asking import in_words
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import inexpressible
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.reports import folder as reports
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.messages import UsageError
 

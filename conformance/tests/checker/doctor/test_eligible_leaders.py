@@ -18,8 +18,8 @@ from isrcheck.checker.doctor.now import now_of
 from isrcheck.checker.doctor.text import answer_lines
 from isrcheck.checker.kafka_config.cluster import read_clusters
 from isrcheck.checker.kafka_settings.keys import Role
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 DURABLE = "min.insync.replicas=2\nreplication.factor=3\n"

@@ -27,7 +27,7 @@ from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 pytestmark = pytest.mark.xdist_group("expert")
 

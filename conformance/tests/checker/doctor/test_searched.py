@@ -11,8 +11,8 @@ from conformance.tests.checker.doctor.answers import finding
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.doctor import answering
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions import recorded
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas.catalogue import Record
 
 TOPIC = "replication.factor=2\nmin.insync.replicas=1\nacks=1\nretries=0\nauto.leader.rebalance.enable=false\n"

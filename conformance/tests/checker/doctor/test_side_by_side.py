@@ -11,13 +11,13 @@ from isrcheck.checker.doctor import answering
 from isrcheck.checker.doctor.asking import Expected
 from isrcheck.checker.doctor.searches.side_by_side import SideBySide
 from isrcheck.checker.doctor.searches.worker import scenario_of, serve
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 
 LOSS, WRITES = Question(Topic.LOSS), Question(Topic.WRITES)
 SMALL = Case("2.4", replication_factor=2, min_insync_replicas=2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import networkx as nx
 
-from isrcheck.checker.outcome.exploration import Finding, StepPath
+from isrcheck.checker.results.exploration import Finding, StepPath
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells

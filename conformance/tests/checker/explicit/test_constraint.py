@@ -10,8 +10,8 @@ import pytest
 from conformance.tests.support.engine import checking, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Finding, StepPath
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance

@@ -11,13 +11,13 @@ import pytest
 from conformance.tests.support.engine import HOLDS, checking, none_to, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Finding, StepPath
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import DEADLOCK, Instance
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import recheck
+from isrcheck.traces.format import files
 
 TANKS = '''"""Somebody fills two tanks, and may fill the second one only while the first one is low."""
 
@@ -107,7 +107,7 @@ def test_check_reports_a_certified_trace(tanks, capsys, words: str) -> None:
     assert code == 11
     assert re.search(r"^VIOLATED at step 3 +deadlock$", out, re.MULTILINE)
     assert verdict_of(out) == "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
-    assert recheck.recheck(Path("counterexamples/latest"), Path("tanks.py")).is_possible
+    assert files.recheck(Path("counterexamples/latest"), Path("tanks.py")).is_possible
     assert trace(["show", "counterexamples/latest", "--model", "tanks.py"]) == 0
     shown = capsys.readouterr().out
     assert shown.endswith(
@@ -195,7 +195,7 @@ def test_a_trace_is_rechecked_against_a_changed_model(tanks, capsys, damage, say
     tanks()
     checking(cli.main, capsys)("tanks.py")
     tanks(damage(TANKS))
-    found = recheck.recheck(Path("counterexamples/latest"), Path("tanks.py"))
+    found = files.recheck(Path("counterexamples/latest"), Path("tanks.py"))
     assert not found.is_possible
     assert says in found.says
 

@@ -17,12 +17,12 @@ from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import folder, recheck
+from isrcheck.traces.format import files
 
 MODEL = '''"""Two jugs, and somebody who does not look."""
 
@@ -253,9 +253,9 @@ def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, capsys,
     assert "\n\nVIOLATED: in_range at step 3\n\n" in out
     (file,) = (folder_of_one / "counterexamples").glob("*.itf.json")
     model = registry.load_file(folder_of_one / "countdown.py")
-    found = folder.read(file, model)
+    found = files.read(file, model)
     assert (len(found.states), found.length, found.verdict) == (3, 3, "VIOLATED")
-    assert recheck.recheck(file, folder_of_one / "countdown.py").is_possible
+    assert files.recheck(file, folder_of_one / "countdown.py").is_possible
 
 
 def test_the_view_shows_the_erring_step(folder_of_one: Path, capsys) -> None:

@@ -11,7 +11,7 @@ from isrcheck.checker.explicit import initial_states
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
-from isrcheck.checker.session.beginning import enumerate_initial_states
+from isrcheck.checker.running.session import enumerate_initial_states
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import LanguageError, ModelError, UsageError

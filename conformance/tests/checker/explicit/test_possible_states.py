@@ -20,26 +20,26 @@ from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
+from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit import explore as search
 from isrcheck.checker.explicit import liveness as possible_states
 from isrcheck.checker.explicit import liveness as whole_search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.liveness import PathTo, spread_backward
-from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import UsageError
 from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import possibility
+from isrcheck.traces.format import certify as certifying
 from isrcheck.traces.format.certify import certify
-from isrcheck.traces.format.recheck import recheck
+from isrcheck.traces.format.files import recheck
 from isrcheck.traces.terminal.walk import Walk
 
 MEMORY = 1 << 28
@@ -421,7 +421,7 @@ def test_a_longer_history_than_needed_does_not_survive(check, monkeypatch):
 
 def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
     write(walk(far=7))
-    monkeypatch.setattr(possibility, "MOST_STATES", 2)
+    monkeypatch.setattr(certifying, "MOST_STATES", 2)
     code, out, _ = check("walk.py")
     assert code == 13
     (show,) = (line for line in out.splitlines() if "trace show" in line)
@@ -446,7 +446,7 @@ def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
 def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
     write(walk(far=7))
     _, run = told(check, "walk.py")
-    monkeypatch.setattr(possibility, "MOST_STATES", 2)
+    monkeypatch.setattr(certifying, "MOST_STATES", 2)
     with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
         recheck(Path(run["properties"][0]["trace"]), Path("walk.py"))
 
@@ -626,7 +626,7 @@ def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
 def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kind, judged, exhausted, shows):
     run = SimpleNamespace(explored=SimpleNamespace(judged=judged, exhausted=exhausted))
     verdict = SimpleNamespace(prop=SimpleNamespace(kind=kind))
-    assert matrix._could_show(run, verdict, 7) == shows
+    assert matrix.could_show(run, verdict, 7) == shows
 
 
 def test_a_report_has_the_stuck_state(check):

@@ -25,10 +25,10 @@ from isrcheck.checker.explicit import carrier as single_thread
 from isrcheck.checker.explicit import explore as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.cache import kept
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, Property

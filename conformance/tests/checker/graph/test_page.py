@@ -14,7 +14,7 @@ from conformance.tests.support.browser import Page, contrast, overlaps
 from isrcheck.checker.graph.drawing import MOST_LABELS
 from isrcheck.checker.graph.layout import Point, lay_out
 from isrcheck.checker.graph.page import page
-from isrcheck.models.version import product
+from isrcheck.commands.program import product
 
 GRAPHS = {
     "light": lambda folder: drawn(folder / "light.py"),

@@ -16,14 +16,14 @@ from conformance.tests.checker.explicit.test_constraint import COUNTERS
 from conformance.tests.checker.explicit.test_deadlock import TANKS
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.command.option import Option
+from isrcheck.checker.command.forms import FORMS, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources import limits as budget
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.commands.declarations import Option
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 
@@ -466,7 +466,7 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     for place in (
-        "isrcheck.traces.format.output.os.fsync",
+        "isrcheck.traces.format.files.os.fsync",
         "isrcheck.checker.explicit.carrier.SingleThread.expand",
     ):
         monkeypatch.setattr(place, interrupted)
@@ -479,7 +479,7 @@ def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("isrcheck.traces.format.output.os.fsync", full)
+    monkeypatch.setattr("isrcheck.traces.format.files.os.fsync", full)
     message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
@@ -487,7 +487,7 @@ def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
 
 def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
+        "isrcheck.traces.format.files.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
     message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
@@ -496,8 +496,9 @@ def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatc
 
 def test_every_option_is_either_supported_or_refused():
     """Options of other forms of the command are refused unless the graph supports them explicitly."""
-    new = Option(name="--something-new", help="")
-    assert FORM.refusal_of(new) == (
+    new = Option("--something-new", "")
+    (form,) = (each for each in FORMS if each.name == "graph")
+    assert form.refusal_of(new) == (
         "{typed} does not go with graph, which draws the states of one model: leave the option out"
     )
 

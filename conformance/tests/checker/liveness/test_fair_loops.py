@@ -9,8 +9,8 @@ import pytest
 from conformance.tests.checker.liveness.fair_behaviours import repeated
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.traces.format.certify import from_steps

@@ -13,13 +13,13 @@ from conformance.tests.support.engine import ENDS, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import certify, from_steps
 
 MEMORY = 1 << 28
@@ -251,7 +251,7 @@ def test_z3_leaves_it_open(searched, capsys):
     ],
 )
 def test_a_false_lasso_is_not_certified(lasso, change, says):
-    true = folder.read(lasso, registry.load_file(Path("light.py")))
+    true = files.read(lasso, registry.load_file(Path("light.py")))
     certify(true)
     with pytest.raises(UsageError) as refused:
         certify(replace(true, **change))
@@ -259,7 +259,7 @@ def test_a_false_lasso_is_not_certified(lasso, change, says):
 
 
 def test_an_unfair_loop_is_not_certified(lasso):
-    true = folder.read(lasso, registry.load_file(Path("light.py")))
+    true = files.read(lasso, registry.load_file(Path("light.py")))
     with pytest.raises(UsageError) as refused:
         certify(replace(true, states=true.states[:1], steps=(), loop=0))
     assert "it is not fair to blinks: a step of it is possible in every state of the loop, and never taken" in str(

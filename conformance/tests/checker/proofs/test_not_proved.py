@@ -11,14 +11,14 @@ import pytest
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.proof_results import Proof, Proofs
-from isrcheck.checker.outcome.verdict import Verdict, Word, with_proofs
-from isrcheck.checker.session import session
+from isrcheck.checker.results.proofs import Proof, Proofs
+from isrcheck.checker.results.verdict import Verdict, Word, with_proofs
+from isrcheck.checker.running import session
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import certify
-from isrcheck.traces.format.folder import read
+from isrcheck.traces.format.files import read
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED
 
 

@@ -9,13 +9,12 @@ import pytest
 
 from conformance.tests.support.engine import checking, instance_of, joined, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
-from isrcheck.checker.outcome.proof_results import Phase
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.proofs import proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.resources.limits import Answer, Limits, UndecidedError
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings
+from isrcheck.checker.results.proofs import Phase
+from isrcheck.checker.results.verdict import differences, verdicts
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 

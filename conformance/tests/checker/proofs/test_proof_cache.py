@@ -9,14 +9,15 @@ import pytest
 
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix, matrix_proofs
-from isrcheck.checker.outcome.proof_results import Phase, Proofs
+from isrcheck.checker.comparisons import matrix as matrix_proofs
+from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.resources.cache import FOLDERS, modules_of
-from isrcheck.checker.session import session
+from isrcheck.checker.results.proofs import Phase, Proofs
+from isrcheck.checker.running import session
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import IN_RANGE

@@ -22,12 +22,12 @@ from conformance.tests.support.engine import (
 )
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
-from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.resources.limits import Answer, Interrupts
-from isrcheck.checker.session import session, trace_writer
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.proofs import Phase, Proof, Proofs
+from isrcheck.checker.results.verdict import Word, exit_code, verdicts, with_proofs
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind

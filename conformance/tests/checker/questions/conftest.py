@@ -6,7 +6,7 @@ import pytest
 
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.running.session import SearchSession
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, is_in, loses_data
 from isrcheck.checker.questions.defects import bounds_for, searches_of_defect
@@ -19,6 +18,7 @@ from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.planning import planned
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
 from isrcheck.models.kafka.generations import MODEL

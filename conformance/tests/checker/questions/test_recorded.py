@@ -10,13 +10,13 @@ import pytest
 from isrcheck.checker.atlas.cells import Cell
 from isrcheck.checker.atlas.compute import Computing, compute
 from isrcheck.checker.atlas.record import write_record
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas.catalogue import Record
 
 LOSS = Question(Topic.LOSS)

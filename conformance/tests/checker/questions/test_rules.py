@@ -10,7 +10,6 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions import defects, rules, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
@@ -30,6 +29,7 @@ from isrcheck.checker.questions.rules import (
     sizes,
 )
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import failures, named, pairs
 from isrcheck.models.kafka.generations import MODEL
 

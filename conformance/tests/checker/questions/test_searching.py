@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.sampling import recorded, sampled
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import OUTSIDE
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.generations import MODEL
 
 LOSS = Question(Topic.LOSS)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Asked, Result, assembled
 from isrcheck.checker.questions.concerns import why_unasked
 from isrcheck.checker.questions.planning import asked_of, planned, witnesses
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.kafka.generations import MODEL
 

@@ -16,9 +16,9 @@ from conformance.tests.checker.reductions.test_symmetry import certify, check, d
 from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.reduced_search import kept_or_found
-from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.find import dead_cells, reduction_of
 from isrcheck.checker.reductions.reduction import Clearing, Reduction
+from isrcheck.checker.results.exploration import Findings
 from isrcheck.conformance.fuzz.roles.programs import HEAD, model_text
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import WHOLE

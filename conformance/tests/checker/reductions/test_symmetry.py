@@ -19,22 +19,21 @@ from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Sing
 from isrcheck.checker.explicit.explore import Search, explore
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 MEMORY = 1 << 28
 

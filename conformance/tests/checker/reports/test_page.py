@@ -15,15 +15,15 @@ from conformance.tests.checker.doctor.answers import Fake
 from conformance.tests.support.engine import checking, searched_to, verdict_of
 from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
+from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
-from isrcheck.checker.session import marked_folder, session, trace_writer
+from isrcheck.checker.results.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
+from isrcheck.checker.running import marked_folder, session, trace_writer
+from isrcheck.commands.program import product
 from isrcheck.models import registry
-from isrcheck.models.version import product
 
 SUITE = NAME.removesuffix(".py")
 STEM = "-b---"

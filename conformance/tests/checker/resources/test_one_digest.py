@@ -15,24 +15,23 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
+from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.compile import instance_specification as subject
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.proofs import Phase
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import Session, SparkOptions
-from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli as trace_cli
-from isrcheck.traces.format import itf
+from isrcheck.traces.format import files as itf
 from isrcheck.traces.format.certify import behaviour
 
 TEXT = '''"""A counter that goes up to five."""

@@ -9,10 +9,10 @@ from conformance.tests.checker.explicit.test_deadlock import FIRST, TANKS
 from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, witnesses
 from conformance.tests.sampling import exhaustive
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark.summary import Mode
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.verdict import verdicts
+from isrcheck.checker.spark.request import Mode
 from isrcheck.models import registry
 
 

@@ -12,9 +12,9 @@ from conformance.tests.checker.compile.test_kernel import Wish, drawn, legal_sha
 from conformance.tests.checker.spark.test_search import MEMORY, asked, everything, on_spark, witnesses
 from conformance.tests.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark.summary import Mode
+from isrcheck.checker.results.verdict import verdicts
+from isrcheck.checker.spark.request import Mode
 
 NEW = ("2.8", "4.1")
 """The oldest and the newest generation in which leaders ask the controller to change the ISR."""

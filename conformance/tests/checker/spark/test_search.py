@@ -20,18 +20,18 @@ from isrcheck.checker.compile.instance_specification import InstanceSpecificatio
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search, explore
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.records import record_of
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.exploration import plain_data_of as record_of
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark import engine as carrier
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.parts import Merge, PartResult, begin
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError

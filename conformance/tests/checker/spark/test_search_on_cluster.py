@@ -11,13 +11,12 @@ from conformance.tests.sampling import recorded
 from conformance.tests.support.spark import SECONDS_TO_START, cluster_session
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark import engine as carrier
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode
 
 MEMORY = 1 << 28
 

@@ -13,13 +13,12 @@ from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, v
 from conformance.tests.sampling import exhaustive, recorded, sampled
 from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.exploration import Finding, StepPath
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session import session, trace_writer
+from isrcheck.checker.results.exploration import Finding, StepPath
+from isrcheck.checker.results.verdict import differences, verdicts
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
@@ -224,7 +223,7 @@ def level_of(row, name):
 
 
 ISR = ("weak_isr", "strong_isr")
-SHALLOW = [row for row in published.rows() if any((level_of(row, name) or 99) <= 10 for name in ISR)]
+SHALLOW = [row for row in PUBLISHED_MODELS.rows if any((level_of(row, name) or 99) <= 10 for name in ISR)]
 
 
 def named(row):

@@ -14,11 +14,11 @@ from isrcheck.checker import cli
 from isrcheck.checker.explicit.carrier import SingleThread
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
-from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.proofs.prove import BaseCase, prove
 from isrcheck.checker.resources.limits import Answer, Budget, FormulaBudget, Limits
-from isrcheck.checker.spark.summary import Mode
+from isrcheck.checker.results.exploration import StepPath
+from isrcheck.checker.results.proofs import Phase
+from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.evaluator import Evaluator

@@ -9,8 +9,8 @@ from conformance.tests.support.searches import (
     certify,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 
 EXAMPLE = PROJECT / "models/examples/isr_changes.py"

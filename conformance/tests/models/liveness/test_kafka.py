@@ -11,9 +11,9 @@ from conformance.tests.support.searches import (
     certify,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.kafka.generations import MODEL as SAFE
 from isrcheck.models.kafka.liveness import LOST, MODEL
 from isrcheck.models.language.declarations import Fairness

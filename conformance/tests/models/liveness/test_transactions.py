@@ -10,8 +10,8 @@ from conformance.tests.support.searches import (
     certify,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.liveness import MODEL
 

@@ -18,8 +18,8 @@ from conformance.tests.support.searches import (
     spelled,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.liveness import MODEL as LIVE
 from isrcheck.models.quorum.state import VoteRule

@@ -18,8 +18,8 @@ from conformance.tests.support.searches import (
     steps_to,
 )
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models import run, tier
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError

@@ -13,7 +13,7 @@ from conformance.tests.traces.browser.test_walk_page import LOSS, MARKUP, classi
 from conformance.tests.traces.browser.visitor import visiting
 from conformance.tests.traces.terminal.test_walk import of_kafka
 from isrcheck.traces.browser.site import WalkSite
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.terminal.walk import Walk
 
 pytestmark = pytest.mark.exhaustive
@@ -83,7 +83,7 @@ def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("s")
         page.wait_for_selector(".saved")
         (path,) = tmp_path.glob("*_1.itf.json")
-        assert folder.read(path).property_name == "acked_not_lost"
+        assert files.read(path).property_name == "acked_not_lost"
         page.keyboard.press("ArrowLeft")
         page.wait_for_url("**/step-5")
         page.go_back()

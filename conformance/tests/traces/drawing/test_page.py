@@ -15,13 +15,13 @@ import pytest
 from conformance.tests.support import trace
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
 from conformance.tests.traces.test_cli import complaint
+from isrcheck.commands.program import product
 from isrcheck.models.messages import UsageError
-from isrcheck.models.version import product
 from isrcheck.traces.cli import main
 from isrcheck.traces.drawing import picture
 from isrcheck.traces.drawing.pages import page
-from isrcheck.traces.format import folder
-from isrcheck.traces.other_tools import reading
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.other_tools import foreign
 
 STEPS = 6
 
@@ -199,7 +199,7 @@ def test_only_fields_that_a_generation_has_are_listed(protocol: str, count: int,
 def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("theirs.json").write_text(json.dumps(document))
-    read = reading.read(document)
+    read = foreign.read(document)
     assert main(["page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd"]) == 0
     story = json.loads(Contents(Path("theirs.html").read_text(encoding="utf-8")).data)
     assert story["variables"] == list(read.variables)

@@ -18,8 +18,8 @@ from isrcheck.traces.drawing.page import page_of
 from isrcheck.traces.drawing.page_text import PageText
 from isrcheck.traces.drawing.pages import page
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka.fates import BAD
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.kafka.lanes import shown_fields
+from isrcheck.traces.kafka.scene import BAD
 
 pytestmark = pytest.mark.exhaustive
 """A real browser takes ten seconds; checker/reports/test_browser.py runs one with `make test`."""

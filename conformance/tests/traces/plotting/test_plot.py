@@ -9,7 +9,7 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, WHOLE
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.plotting.curves import curves_of
 from isrcheck.traces.plotting.lines import lines_of
@@ -31,7 +31,7 @@ def flapping():
 @pytest.fixture
 def trace(tmp_path, monkeypatch, capsys, flapping):
     monkeypatch.chdir(tmp_path)
-    path = folder.write(flapping, tmp_path)
+    path = files.write(flapping, tmp_path)
 
     def run(*words):
         code = cli.main(["plot", str(path), *words])

@@ -14,8 +14,8 @@ import pytest
 from conformance.tests.support.places import PROJECT
 from conformance.tests.wire.recording.proxying import HOST, answer, answered, ask, node, soon
 from conformance.tests.wire.serving import SECONDS
+from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.cli import main as conform
-from isrcheck.conformance.console import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.wire.recording.rules import COMMANDS, FAULT_COMMANDS
 
 SHAPE = "write NAME=PORT:HOST:PORT, such as 1=29501:localhost:9092"

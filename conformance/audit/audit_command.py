@@ -1,0 +1,175 @@
+"""`conform audit`: holds log folders of stopped brokers against the invariants of replication.
+
+In:  the command line.
+Out: text or JSON on stdout, one line on stderr for each file that cannot be read, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import USAGE
+from isrcheck.commands.program import say
+from isrcheck.conformance.audit.acknowledged import Acked, acked_in
+from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
+from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
+from isrcheck.conformance.audit.report import (
+    PartitionReport,
+    audit_partition,
+    closing,
+    is_told,
+    object_of,
+    spell_partition,
+)
+from isrcheck.conformance.console import complain, gravest
+from isrcheck.conformance.kafka_format.record_batches import Batch
+from isrcheck.models.messages import UsageError, escaped
+
+MOST_BYTES = "64M"
+SECONDS_BETWEEN = 0.5
+
+
+def _size(option: str, text: str) -> int:
+    """Read a number of bytes such as 4096, 64K, 512M or 2G. Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
+    if not match or not int(match[1]):
+        raise UsageError(f"{option} {text}: not a number of bytes; write it as 512M or 2G")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
+
+
+OPTIONS = (
+    Option(
+        "DIR ...",
+        "the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
+        path,
+        field="folders",
+    ),
+    Option("--partition TOPIC-N", "audit only this partition (repeatable)", is_repeated=True),
+    Option(
+        "--acked [TOPIC-N=]FILE",
+        "records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--isr [TOPIC-N=]BROKER,...",
+        "the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--most-bytes SIZE",
+        "limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
+        _size,
+        default=MOST_BYTES,
+    ),
+    Option("--json", "print one JSON object instead of text"),
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit all partitions; a file that cannot be read does not stop the others."""
+    found = copies_in(arguments.folders, arguments.partition)
+    isr = _isr(arguments.isr, found)
+    acked = _acked(arguments.acked, found)
+    codes = {complain(line) for line in found.unreadable}
+    reports: list[PartitionReport] = []
+    progress = _Progress(len(found.copies))
+    for partition, copies in sorted(found.copies.items()):
+        report = audit_partition(
+            partition,
+            copies,
+            found.brokers,
+            arguments.most_bytes,
+            acked=acked.get(partition),
+            isr=isr.get(partition, isr.get(None)),
+            hear=progress.hear,
+        )
+        progress.next_partition()
+        reports.append(report)
+        codes |= {EXIT_CODES[finding.grade] for finding in report.findings}
+        for finding in report.findings:
+            if finding.grade == Grade.DAMAGED:
+                complain(finding.what)
+        if not arguments.json and is_told(report, len(found.copies)):
+            say(*map(escaped, spell_partition(report)), "")
+    if not reports:
+        return USAGE
+    if arguments.json:
+        say(json.dumps(object_of(found.brokers, reports, found.unreadable, found.remarks), indent=2))
+    else:
+        say(*map(escaped, (*found.remarks, *closing(reports, len(found.unreadable)))))
+    return gravest(codes)
+
+
+class _Progress:
+    """Tells on stderr, twice a second at most, how much was read."""
+
+    def __init__(self, of: int) -> None:
+        self.of = of
+        self.partitions = self.batches = 0
+        self._line = ProgressLine("conform audit")
+        self._began = self._told = time.monotonic()
+
+    def hear(self, batch: Batch) -> None:
+        """Count a batch."""
+        self.batches += 1
+        now = time.monotonic()
+        if now - self._told >= SECONDS_BETWEEN:
+            self._told = now
+            what = f"{self.partitions:,} of {self.of:,} partitions audited, {self.batches:,} batches read"
+            self._line.tell(f"{what}, the last at byte {batch.byte:,} of its segment", now - self._began)
+
+    def next_partition(self) -> None:
+        """Count a partition, and make room for its report."""
+        self.partitions += 1
+        self._line.clear()
+
+
+def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:
+    """The brokers in the ISR by partition; None stands for all partitions. Raises UsageError."""
+    isr: dict[str | None, frozenset[str]] = {}
+    for text in given:
+        partition, brokers = _for_partition(text, found)
+        listed = frozenset(brokers.split(","))
+        for broker in sorted(listed):
+            if broker not in found.brokers:
+                raise UsageError(f"--isr {text}: there is no {broker!r}; the folders are: {', '.join(found.brokers)}")
+        isr[partition] = listed
+    return isr
+
+
+def _acked(given: Sequence[str], found: Found) -> Mapping[str, list[Acked]]:
+    """The acknowledged records by partition. Raises UsageError."""
+    acked: dict[str, list[Acked]] = {}
+    for text in given:
+        named, path = _for_partition(text, found)
+        for record in acked_in(Path(path)):
+            partition = record.partition or named or _only_partition(text, found)
+            if partition not in found.copies:
+                raise UsageError(f"{path}:{record.line}: no folder has the partition {partition}")
+            acked.setdefault(partition, []).append(record)
+    return acked
+
+
+def _only_partition(text: str, found: Found) -> str:
+    """The only partition that is no internal topic's. Raises UsageError."""
+    partitions = [partition for partition in found.copies if not partition.startswith("__")]
+    if len(partitions) != 1:
+        raise UsageError(f"--acked {text}: of {len(partitions)} partitions, say which: --acked TOPIC-N={text}")
+    return partitions[0]
+
+
+def _for_partition(text: str, found: Found) -> tuple[str | None, str]:
+    """Split [TOPIC-N=]REST; what stands before `=` is a partition only if it can be the name of one."""
+    partition, equals, rest = text.partition("=")
+    if not equals or not PARTITION.fullmatch(partition):
+        return None, text
+    if partition not in found.copies:
+        raise UsageError(f"{text}: no folder has the partition {partition}")
+    return partition, rest

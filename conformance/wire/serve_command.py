@@ -1,0 +1,161 @@
+"""`conform serve`: the executable cluster on the network, for real clients.
+
+In:  the command line; commands on standard input.
+Out: the address and events on stdout, errors on stderr, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+import socket
+
+from isrcheck.commands.declarations import Option, count, integer, path, seconds
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
+from isrcheck.commands.program import say
+from isrcheck.commands.settings import pair
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USUAL, SwitchError, Switches, generation
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.console import BUGS
+from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
+from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
+from isrcheck.conformance.wire.needs import must_have_kio
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import label
+
+MOST_REPLICAS = 9
+LAST_PORT = 65_535
+SERVED = tuple(name for name, switches in GENERATIONS.items() if not switches.has_kraft)
+LONGEST_LINE = 300
+
+
+OPTIONS = (
+    Option("--trace FILE", "play a trace under real producers and consumers, which it starts", path),
+    Option("--protocol NAME", f"{', '.join(SERVED)} (default: {USUAL})"),
+    Option("--switch NAME=VALUE", "set a protocol switch", is_repeated=True),
+    Option("--replicas N", "number of brokers (default: %(default)s)", count, default=3),
+    Option("--min-isr N", "min.insync.replicas (default: 2, or 1 for one broker)", count),
+    Option("--unclean", "enable unclean elections"),
+    Option("--topic NAME", "name of the topic (default: %(default)s)", default="topic"),
+    Option("--bug NAME", "seed a bug in the cluster", choices=tuple(BUGS)),
+    Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
+    Option(
+        "--advertise N",
+        "port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+        integer,
+        default=0,
+    ),
+    Option("--host ADDRESS", "where to listen (default: %(default)s)", default=LOOPBACK),
+    Option("--seconds S", "stop after this time", seconds),
+    Option("--verbose", "print one line for each event"),
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the cluster, or play a trace under clients."""
+    must_have_kio("serve")
+    if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
+        raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
+    if not 0 <= arguments.advertise <= LAST_PORT - arguments.replicas:
+        most = LAST_PORT - arguments.replicas
+        raise UsageError(f"--advertise {arguments.advertise}: give a port from 1 to {most}, or leave it out")
+    if arguments.advertise and not arguments.port:
+        raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
+    if _is_any_address(arguments.host):
+        raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
+    if arguments.trace is not None:
+        return _play(arguments)
+    from isrcheck.conformance.wire.listening.serving import Address, serve
+
+    replicas = arguments.replicas
+    if replicas > MOST_REPLICAS:
+        raise UsageError(f"--replicas {replicas}: the cluster has at most {MOST_REPLICAS} brokers")
+    minimum = min(2, replicas) if arguments.min_isr is None else arguments.min_isr
+    settings = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
+    cluster = Cluster(_switches(arguments), Start(replicas=replicas), settings, arguments.bug)
+
+    def started(addresses: str) -> None:
+        say(f"bootstrap.servers={addresses}", f"topic {arguments.topic}, 1 partition, {replicas} replicas")
+        if not _is_loopback(arguments.host):
+            say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
+
+    tell = _tell if arguments.verbose else be_silent
+    at = Address(arguments.host, arguments.port, arguments.advertise)
+    given = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
+    try:
+        was_interrupted = asyncio.run(serve(*given, arguments.seconds))
+    except OSError as error:
+        raise UsageError(f"{error}; name another with --port or --host") from None
+    if was_interrupted:
+        raise KeyboardInterrupt
+    return DONE
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    if arguments.advertise:
+        raise UsageError("--advertise: a trace is played without a proxy; leave it out")
+    if arguments.protocol or arguments.switch:
+        raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
+    try:
+        from isrcheck.conformance.wire.script.played import ClientError
+        from isrcheck.conformance.wire.script.player import FOR_CLIENTS, Player
+        from isrcheck.conformance.wire.script.report import code_of, lines_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "confluent_kafka":
+            raise
+        raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
+    file = arguments.trace
+    trace = folder.read(file, None)
+    if not any(step.action in FOR_CLIENTS for step in trace.steps):
+        say(escaped(f"{file}: no client takes part in this trace: no producer sends, and no consumer reads"))
+        return NOTHING
+    say(escaped(f"{file}: {label(trace.instance)}, {len(trace.steps)} steps"))
+    try:
+        player = Player(trace, arguments.bug, arguments.host, arguments.port, say)
+        played = asyncio.run(player.play(arguments.topic, trace.instance.protocol.name))
+    except (ClientError, MissingMechanismError, UntimelyError) as error:
+        say(escaped(f"{file}: UNDECIDED: {error}"))
+        return UNDECIDED
+    except OSError as error:
+        raise UsageError(f"{error}; name another with --port or --host") from None
+    if played.divergence is not None:
+        first, *rest = played.divergence.lines(trace)
+        say(escaped(f"{file}: {first}"), *(f"  {line}" for line in rest))
+        return DIVERGED
+    say(*lines_of(trace, played))
+    return code_of(trace, played)
+
+
+def _switches(arguments: argparse.Namespace) -> Switches:
+    try:
+        switches = generation(arguments.protocol or USUAL)
+        for given in arguments.switch:
+            switches = switches.with_switch(*pair("--switch", given))
+    except (SwitchError, ClusterError) as error:
+        raise UsageError(str(error)) from None
+    if switches.has_kraft:
+        raise UsageError(f"a served cluster has no KRaft controller yet; choose --protocol {SERVED[-1]} or older")
+    return switches
+
+
+def _is_any_address(host: str) -> bool:
+    """Also in other spellings: "0" and "" are 0.0.0.0."""
+    try:
+        return ipaddress.ip_address(socket.gethostbyname(host)).is_unspecified
+    except OSError:  # an IPv6 address, or no host: the listener says which
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _tell(line: str) -> None:
+    """Print an event; what clients send is escaped and cut off."""
+    say(escaped(line[:LONGEST_LINE]))

@@ -1,0 +1,146 @@
+"""Builds an instance from a command line: a model's name, its protocol, and a value for each of its entries.
+
+In:  the parsed arguments (`ModelArguments`) of a command that has options of its own.
+Out: an `Instance`; and, in the other direction, the words that configure an instance.
+
+Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`, `--switch
+NAME=on`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from isrcheck.commands.declarations import ModelArguments, Parser, alike
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Model, parse, spell
+from isrcheck.models.messages import UsageError, nearest
+
+
+def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
+    """Return the named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
+    assert arguments.target is not None
+    return model_named(arguments.target)
+
+
+def model_named(target: str) -> tuple[Model, str | None]:
+    """Return the model that `target` names, and the protocol in it, as in published/kip_101. Raises UsageError."""
+    if target.endswith(".py"):
+        # What the file prints while it is loaded is not part of the command's output.
+        with redirect_stdout(sys.stderr):
+            return registry.load_file(Path(target)), None
+    return registry.load(target)
+
+
+def instance_of(arguments: ModelArguments) -> Instance:
+    """Return the model with its protocol, configuration and swapped actions. Raises UsageError."""
+    model, named = model_of(arguments)
+    return model.instance(protocol_of(arguments, named), values_of(model, arguments), swaps_of(arguments))
+
+
+def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
+    """Return the protocol: that of `--protocol`, or `named`, which the model's name contains. Raises UsageError."""
+    if named is not None and arguments.protocol is not None and named != arguments.protocol:
+        raise UsageError(
+            f"{arguments.target} already fixes the protocol ({named}); leave --protocol {arguments.protocol} out"
+        )
+    return arguments.protocol or named
+
+
+def values_of(model: Model, arguments: ModelArguments) -> dict[str, int]:
+    """Return the value of every entry that the command line sets. Raises UsageError."""
+    values: dict[str, str] = {}
+    for name, value in _given(model, arguments):
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
+    return {name: parse(name, model.entries[name], value) for name, value in values.items()}
+
+
+def swaps_of(arguments: ModelArguments) -> dict[str, str]:
+    """Return the swapped actions, each with the protocol whose version is used. Raises UsageError."""
+    return dict(pair("--swap", text) for text in arguments.swaps)
+
+
+def pair(option: str, text: str) -> tuple[str, str]:
+    """Split the text of an option, NAME=VALUE, into both. Raises UsageError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
+        raise UsageError(f"{option} {text}: write it as {option} {form}")
+    return name.strip(), value.strip()
+
+
+def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
+    """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
+    entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
+    candidates = [one for one, entry in model.entries.items() if entry.is_switch or not is_switch]
+    if entry not in candidates:
+        what = "switch" if is_switch else "configuration entry"
+        there = nearest(name, candidates) if candidates else "leave it out"
+        raise UsageError(f"{model.name} has no {what} {name}; {there}")
+    return entry
+
+
+def _given(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
+    """The name and text of every entry that the command line sets; several times if the entry is set several times."""
+    for name, values in _own_options(model, arguments).items():
+        for value in values:
+            yield name, value
+    for kind, given in (("--set", arguments.settings), ("--switch", arguments.switches)):
+        for text in given:
+            name, value = pair(kind, text)
+            yield entry_of(model, name, is_switch=kind == "--switch"), value
+
+
+def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[str]]:
+    parser = Parser(prog=arguments.command, allow_abbrev=False, add_help=False)
+    taken = dict.fromkeys(arguments.reserved, f"{arguments.command} itself")
+    for name, entry in model.entries.items():
+        if entry.option is not None:
+            if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
+                raise UsageError(
+                    f"{model.path}: the option of {name} is {entry.option!r}; write it as in option='--replicas'"
+                )
+            if entry.option in taken:
+                both = f"{name} and {taken[entry.option]} have the same option {entry.option}"
+                raise UsageError(f"{model.path}: {both}; rename that of {name}")
+            taken[entry.option] = name
+            parser.add_argument(entry.option, dest=name, action="append")
+    known, unknown = parser.parse_known_args(list(arguments.rest))
+    if unknown:
+        options = [entry.option for entry in model.entries.values() if entry.option]
+        name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
+        close = alike(unknown[0], [*options, *arguments.reserved])
+        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "leave it out"
+        if unknown[0].startswith("--") and name in model.entries:
+            there = f"write it as --set {name}=VALUE"
+        raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
+    given: dict[str, Any] = vars(known)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def words_of_name(target: str, instance: Instance) -> list[str]:
+    """Return the words that name a model and its protocol."""
+    is_named = not instance.protocol.name or target.endswith(f"/{instance.protocol.name}")
+    return [target] if is_named else [target, "--protocol", instance.protocol.name]
+
+
+def words_of_values(instance: Instance) -> list[str]:
+    """Return the words that set every entry whose value differs from the default."""
+    words = []
+    usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
+    for name, value in instance.configuration.items():
+        if value != usual[name]:
+            entry = instance.model.entries[name]
+            text = spell(entry, value)
+            words += (
+                [entry.option, text] if entry.option else ["--switch" if entry.is_switch else "--set", f"{name}={text}"]
+            )
+    for action, protocol in instance.swaps.items():
+        words += ["--swap", f"{action}={protocol}"]
+    return words

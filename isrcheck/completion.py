@@ -1,0 +1,87 @@
+"""`isrcheck completion`: the script with which a shell completes `isrcheck` and its commands.
+
+In:  the name of a shell.
+Out: the script on stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from isrcheck.__main__ import COMMANDS, FORMS
+from isrcheck.cli import COMMAND
+from isrcheck.commands.declarations import Option, Parser
+from isrcheck.commands.exit_codes import DONE
+from isrcheck.commands.program import print_lines
+
+SHELLS = ("bash", "zsh", "fish")
+
+MODELS = {
+    "bash": """\
+_isrcheck_models() {
+  compgen -W "%(words)s" -- "$1"
+  compgen -f -X '!*.py' -- "$1"
+  compgen -d -S / -- "$1"
+}""",
+    "zsh": """\
+_isrcheck_models() {
+  _alternative 'models:model:(%(words)s)' 'files:file:_files -g "*.py"'
+}""",
+    "fish": """\
+function _isrcheck_models
+  string split ' ' '%(words)s'
+  __fish_complete_suffix .py
+end""",
+}
+"""Shell functions that complete the name of a model, or a file in the modelling language."""
+
+OPTIONS = (Option("SHELL", "", choices=SHELLS),)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    print_lines([script(arguments.shell)])
+    return DONE
+
+
+def script(shell: str) -> str:
+    """The completion script of `shell` (one of SHELLS) for `isrcheck` and the three commands."""
+    import shtab
+
+    parsers = {name: _command_parser(name) for name in COMMANDS}
+    whole = COMMAND.parser()
+    forms = {name: _command_parser(command, name) for name, (command, _) in FORMS.items()}
+    whole.subcommands.choices.update(parsers | forms)
+    preamble = MODELS[shell] % {"words": " ".join(_first_words())}
+    scripts = [shtab.complete(whole, shell, preamble=preamble)]
+    scripts += [shtab.complete(parser, shell) for parser in parsers.values()]
+    return "\n".join(scripts)
+
+
+def _command_parser(name: str, form: str = "") -> Parser:
+    """The parser of a command, or of one of its forms; each option knows the values with which a shell completes it."""
+    import shtab
+
+    command = importlib.import_module(f"{COMMANDS[name][0]}.cli")
+    parser: Parser = command.parser(form) if name == "check" else command.COMMAND.parser()
+    if form and parser.subcommands:
+        parser = parser.subcommands.choices[form]
+    for one in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
+        for action in one.declared():
+            kind = (action.metavar or "").partition(".")[0] if isinstance(action.metavar, str) else ""
+            if kind in ("FILE", "LOG", "A", "B", "OUT"):
+                action.complete = shtab.FILE
+            elif kind == "DIR":
+                action.complete = shtab.DIRECTORY
+            elif kind == "MODEL":
+                action.complete = dict.fromkeys(SHELLS, "_isrcheck_models") | {"fish": "(_isrcheck_models)"}
+    return parser
+
+
+def _first_words() -> list[str]:
+    """The words that can stand first after `check`: forms of the command, and models."""
+    from isrcheck.checker.cli import forms
+    from isrcheck.models import registry
+
+    return [form.word for form in forms() if form.word] + registry.names()
