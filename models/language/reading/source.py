@@ -533,7 +533,7 @@ def _has_package_of_its_own() -> bool:
         if found is None:
             return False
         places = found.submodule_search_locations or []
-    return not any(Path(place, "language", "reading", "files.py").is_file() for place in places)
+    return not any(Path(place, "language", "reading", Path(__file__).name).is_file() for place in places)
 
 
 def _package(named: dict[str, ModuleType]) -> ModuleType:
