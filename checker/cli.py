@@ -18,12 +18,17 @@ from isrcheck.checker.command.forms import FORMS
 from isrcheck.checker.command.options import CHECKER, Form, OpenSession, Options, parser_of, read_options
 from isrcheck.checker.resources.limits import Memory
 from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, USAGE
-from isrcheck.commands.program import complain, guarded, print_lines, product
+from isrcheck.commands.program import (
+    complain,
+    guarded,
+    print_lines,
+    product,
+)
 from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
+    from isrcheck.checker.results.run import CommandResult
+    from isrcheck.checker.running.session import SearchSession
     from isrcheck.commands.declarations import Parser
 
 
@@ -86,7 +91,7 @@ def _run(options: Options, signals: list[int], began: float) -> int:
 
     def opened(**more: Any) -> SearchSession:
         from isrcheck.checker.resources.limits import Budget
-        from isrcheck.checker.session.session import SearchSession
+        from isrcheck.checker.running.session import SearchSession
 
         limits, search = options.limits, options.search
         budget = Budget(limits.seconds, limits.memory, began)

@@ -28,8 +28,8 @@ from isrcheck.checker.answers.questions import (
 )
 from isrcheck.checker.cluster.cluster import Cluster
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.models.kafka.failures.catalogue import Change as KnownChange
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs

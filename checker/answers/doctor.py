@@ -38,11 +38,10 @@ from isrcheck.checker.cluster.describe import shows_a_cluster
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Budget, Limits
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.formatting import counted
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import History, named
 from isrcheck.models.language.model import parse, refuse_out_of_range
 from isrcheck.models.messages import UsageError
@@ -490,7 +489,7 @@ def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
 def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
     """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
     written."""
-    from isrcheck.traces.format import folder  # here, for it takes a while, and few answers write traces
+    from isrcheck.traces.format import files as folder
 
     found: dict[Path, str] = {}
     for shows, history in _histories(answers[0]):

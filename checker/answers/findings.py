@@ -19,9 +19,9 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from isrcheck.checker.failures.events import events
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.failures.searched import events
 from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.language.model import Instance, parse
@@ -305,8 +305,8 @@ def told(history: History) -> Told:
     content = kept(path)
     if content is not None:
         return Told(**json.loads(content))
-    from isrcheck.traces.explaining.headline import headline
-    from isrcheck.traces.explaining.rarity import rarity
+    from isrcheck.traces.explaining.cause import rarity
+    from isrcheck.traces.explaining.presentation import headline
 
     trace = trace_of(history)
     found = Told(headline(trace), dict(rarity(trace)))

@@ -59,7 +59,7 @@ from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.explaining.cause import rarity
 
 # --- Generations ---
 

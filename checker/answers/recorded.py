@@ -20,8 +20,8 @@ from typing import Any
 
 from isrcheck.checker.answers.findings import FAILS, Finding, Result, Search, assembled, inexpressible
 from isrcheck.checker.answers.questions import LEAST, Case, Question, asked_instead, instead_of, key_of, why_unasked
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.cache import hashed_modules
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs
 

@@ -29,8 +29,8 @@ from isrcheck.checker.cluster.cluster import LEAST_ISR, Cluster
 from isrcheck.checker.cluster.describe import Partition, listed
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.releases import NEWEST_LISTED_RELEASE, Role, version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, named, pairs
 
 # --- The state of the partitions now ---

@@ -31,12 +31,12 @@ from isrcheck.checker.answers.findings import (
 )
 from isrcheck.checker.answers.planning import of_instance, planned, with_power
 from isrcheck.checker.answers.questions import Case, Question, Topic
-from isrcheck.checker.outcome.exploration import Exploration, Progress
-from isrcheck.checker.outcome.verdict import Verdict, Word, verdicts
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.reproduce import command_to_show
-from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.results.exploration import Exploration, Progress
+from isrcheck.checker.results.instance_facts import command_to_show
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Verdict, Word, verdicts
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE

@@ -1,4 +1,3 @@
-"use strict";
 // What an address asks for, among the options of a filter. A filter has the values of its setting, numbered; an address has
 // its text, or another spelling of it, or one release of several that share an option.
 const askedFor = (() => {

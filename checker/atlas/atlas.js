@@ -1,6 +1,5 @@
-"use strict";
 // Shows the rows that agree with the filters; the filters are part of the address. Text enters the page only as text.
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const atlas = JSON.parse(document.getElementById("atlas").textContent);
   const find = (id) => document.getElementById(id);
   const form = find("filters"), shown = find("shown"), told = find("told"), unknown = find("unknown");
@@ -125,4 +124,4 @@
   stays.observe(form);
   stays.observe(head);
   read();
-})();
+});

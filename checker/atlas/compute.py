@@ -26,9 +26,9 @@ from isrcheck.checker.answers.planning import planned
 from isrcheck.checker.answers.questions import settings_of_topic
 from isrcheck.checker.answers.recorded import Record, result_of, search_of_record, texts_digest, written
 from isrcheck.checker.atlas.cells import Cell, cells
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 

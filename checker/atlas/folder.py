@@ -25,15 +25,13 @@ from isrcheck.checker.atlas.proofs import DEFECTS, SEARCHES, TRACES, Histories, 
 from isrcheck.checker.atlas.tables import KINDS, Cells, Line, Sheet, rows_of, settings_of, sheets
 from isrcheck.checker.atlas.tables import Column as Asked
 from isrcheck.checker.command.options import Options
-from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.formatting import counted, human_bytes
-from isrcheck.checker.session.marked_folder import MarkedFolder
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted, human_bytes
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.checker.spark.session import INSTALL
 from isrcheck.checker.tables.columns import Column, Table, Type
-from isrcheck.checker.tables.rows import TableRow
-from isrcheck.checker.tables.write import encoded
+from isrcheck.checker.tables.write import TableRow, encoded
 from isrcheck.commands.exit_codes import SAFE
 from isrcheck.models.messages import UsageError
 
@@ -82,11 +80,11 @@ def files_of(
     kinds = [view.kind for view in views]
     for view in views:
         tell(view.kind.file)
-        files[view.kind.file] = with_filters(view, kinds, facts).encode()
-        files[WHOLE + view.kind.file] = whole(view, kinds, facts).encode()
-    for name, text in itertools.chain(searches.pages(), histories.pages(), defect_pages(named)):
+        files[view.kind.file] = with_filters(view, kinds, facts).alone().encode()
+        files[WHOLE + view.kind.file] = whole(view, kinds, facts).alone().encode()
+    for name, page in itertools.chain(searches.pages(), histories.pages(), defect_pages(named)):
         tell(name)
-        files[name] = text.encode()
+        files[name] = page.alone().encode()
     if facts.parquet:
         tell(PARQUET)
         files[PARQUET] = parquet(sheets)

@@ -1,7 +1,7 @@
 """A table of the atlas as a self-contained page with filters, and as a page that needs no script.
 
 In:  a `View`: a sheet with its rows, settings and words.
-Out: the texts of HTML files. They load nothing. The page with filters holds the rows as data, each text once, because a
+Out: the pages. They load nothing. The page with filters holds the rows as data, each text once, because a
      table of all rows would be some megabytes; its script makes the rows that are asked for.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Mark, Row, SettingColumn, Spelling, Status
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
 from isrcheck.commands.program import product
-from isrcheck.traces.drawing.markup import Content, Element, as_html, data, element
-from isrcheck.traces.drawing.markup import beside as text_beside
-from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
+from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.parts import meanings, row_heading, table
+from isrcheck.traces.pages.shell import Page, theme_button
 
 TITLE = "The atlas of Kafka's settings"
 PACKAGE = "isrcheck.checker.atlas"
@@ -80,39 +80,36 @@ class View:
         }[status]
 
 
-def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> str:
-    """Return the page with filters; `kinds` are all tables."""
+def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
+    """Make the page with filters; `kinds` are all tables."""
     spelling = Spelling(view.lines, view.settings)
-    script = "".join(text_beside(PACKAGE, name) for name in SCRIPTS)
-    return _page(
-        view,
-        themed_security(script),
+    content = (
         _header(view, kinds, facts),
         _filters(view, spelling),
         element("main", *_told(), _table(view, [_without_script(view)]), _rest()),
         element("footer", element("p", product())),
         data("atlas", _data(view, spelling)),
-        element("script", script),
     )
+    return _page(view, content, [beside(PACKAGE, name) for name in SCRIPTS])
 
 
-def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> str:
-    """Return the page with all rows, which needs no script."""
+def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
+    """Make the page with all rows, which needs no script."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
     return _page(
         view,
-        themed_security(),
-        _header(view, kinds, facts),
-        element("main", _table(view, rows)),
-        element("footer", element("p", product())),
+        (
+            _header(view, kinds, facts),
+            element("main", _table(view, rows)),
+            element("footer", element("p", product())),
+        ),
     )
 
 
-def _page(view: View, policy: str, *content: Content) -> str:
-    style = text_beside(PACKAGE, "atlas.css") + _labels(view)
+def _page(view: View, content: Sequence[Content], scripts: Sequence[str] = ()) -> Page:
     title = f"{view.kind.title}: {TITLE[0].lower()}{TITLE[1:]}"
-    return as_html(element("html", themed_head(title, style, policy), element("body", *content), lang="en"))
+    return Page(title, content, "atlas", [beside(PACKAGE, "atlas.css"), _labels(view)], scripts)
 
 
 # ----------------------------------------------------------------------------------------------------- top and filters
@@ -130,19 +127,12 @@ def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
     told.append(element("span", element("a", "all rows on one page", href=WHOLE + view.kind.file)))
     if facts.parquet:
         told.append(element("span", element("a", facts.parquet, href=facts.parquet)))
-    meanings = (
-        part
-        for kind, meaning in MEANINGS
-        for part in (element("dt", element("span", class_=f"sign {kind}")), element("dd", meaning))
-    )
-    columns = (
-        part for column in view.kind.columns for part in (element("dt", column.heading), element("dd", column.asks))
-    )
+    colours = ((element("span", class_=f"sign {kind}"), meaning) for kind, meaning in MEANINGS)
     how = element(
         "details",
         element("summary", "How to read it"),
-        element("dl", *meanings),
-        element("dl", *columns),
+        meanings(colours),
+        meanings((column.heading, column.asks) for column in view.kind.columns),
         element(
             "p",
             "Each answer leads to the shortest history that shows it, step by step, or to what was searched."
@@ -272,14 +262,11 @@ def _labels(view: View) -> str:
     return f"@media(max-width:899px){{{''.join(rules)}}}"
 
 
-def _table(view: View, rows: Iterable[Element]) -> Element:
-    head = element(
-        "tr",
-        element("th", "Answer", scope="col"),
-        *(element("th", one.heading, scope="col", title=one.key, class_="s") for one in view.settings),
-        *(element("th", one.heading, scope="col", title=one.asks) for one in view.kind.columns),
-    )
-    return element("table", element("thead", head), element("tbody", *rows))
+def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
+    columns: list[Content] = ["Answer"]
+    columns += (element("th", one.heading, scope="col", title=one.key, class_="s") for one in view.settings)
+    columns += (element("th", one.heading, scope="col", title=one.asks) for one in view.kind.columns)
+    return table(columns, rows)
 
 
 def _told() -> Iterator[Element]:
@@ -296,16 +283,16 @@ def _rest() -> Element:
     return element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
 
 
-def _without_script(view: View) -> Element:
+def _without_script(view: View) -> list[Content]:
     """The row that stands in the table until the script has run."""
     link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
-    return element("tr", element("th", "The filters need JavaScript; without it, see ", link, class_="fact"))
+    return [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
 
 
-def _row(view: View, row: Row, spelling: Spelling) -> Element:
-    answer = element("th", view.label(row.status), scope="row", class_=COLOURS[row.status])
+def _row(view: View, row: Row, spelling: Spelling) -> list[Content]:
+    answer = row_heading(view.label(row.status), class_=COLOURS[row.status])
     texts = (element("td", text, class_="s") for text in spelling.texts(row))
-    return element("tr", answer, *texts, *(_cell(cell) for cell in row.cells))
+    return [answer, *texts, *map(_cell, row.cells)]
 
 
 def _cell(cell: Cell) -> Element:

@@ -17,13 +17,14 @@ from pathlib import PurePosixPath
 from isrcheck.checker.answers.findings import Finding, Result, Search, Searched, Source, trace_of
 from isrcheck.checker.answers.questions import KAFKA, SCENARIOS
 from isrcheck.checker.failures.pages import page_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
-from isrcheck.checker.session.formatting import counted
-from isrcheck.checker.session.reproduce import command_of
+from isrcheck.checker.results.instance_facts import command_of
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
 from isrcheck.models.kafka.failures.catalogue import Change, History, named
-from isrcheck.traces.drawing.index import text_page
-from isrcheck.traces.drawing.markup import Content, Element, append, element
-from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.pages.markup import Content, Element, append, element
+from isrcheck.traces.pages.parts import meanings
+from isrcheck.traces.pages.shell import Page, text_page
 
 INDEX = "../index.html"
 """The address of the table, from a page in one of the folders."""
@@ -80,8 +81,8 @@ class Histories:
         known.cases += 1
         return f"{TRACES}/{known.name}"
 
-    def pages(self) -> Iterator[tuple[str, str]]:
-        """Take every history again, and yield the name and the text of its page. Raises UsageError if it differs."""
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """Take every history again, and yield the name and the page. Raises UsageError if it differs."""
         for one in self._shown.values():
             yield f"{TRACES}/{one.name}", page(trace_of(one.history), list(_about(one)), INDEX)
 
@@ -129,8 +130,8 @@ class Searches:
             self._known[key] = f"{SEARCHES}/{name}.html#{identifier}"
         return self._known[key]
 
-    def pages(self) -> Iterator[tuple[str, str]]:
-        """The name and the text of each page."""
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """The name of each page, and the page."""
         for name, one in self._pages.items():
             links = element("a", "the table", href=INDEX), element("a", LEGEND_TITLE.lower(), href=f"#{LEGEND}")
             words = element("section", element("h2", LEGEND_TITLE), legend(one.findings), id=LEGEND)
@@ -201,8 +202,8 @@ def address_of(name: str) -> str:
     return f"{DEFECTS}/{name}.html"
 
 
-def defect_pages(addresses: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the address and the text of each of these pages, as the library has the failure: nothing is searched.
+def defect_pages(addresses: Sequence[str]) -> Iterator[tuple[str, Page]]:
+    """Yield each of these pages with its address, as the library has the failure: nothing is searched.
     Raises UsageError if a step of a history is impossible."""
     for one in addresses:
         failure = named(PurePosixPath(one).stem)
@@ -263,8 +264,7 @@ def legend(findings: Iterable[Finding]) -> Element:
     entries = dict.fromkeys(entry for finding in findings for entry in _entries(finding))
     order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, WITNESS, BY_RULE)
     shown = (entry for entry in order if entry in entries)
-    pairs = (part for word, meaning in shown for part in (element("dt", word), element("dd", meaning)))
-    return element("dl", *pairs, class_="legend")
+    return meanings(shown, class_="legend")
 
 
 def _entries(finding: Finding) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,7 @@ from isrcheck.checker.atlas.compute import (
     write_record,
 )
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.messages import UsageError
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from isrcheck.checker.answers.recorded import Record, search_of_record
 from isrcheck.checker.answers.searching import Searcher, searcher_of
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas import RECORD
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")

@@ -1,4 +1,3 @@
-"use strict";
 // The rows of the table, made from the page's data. A window of text holds few of them: the others are made as they come
 // near, because a browser takes seconds to lay out some thousand rows. Text enters the page only as text.
 const tableOf = (atlas) => {

@@ -34,8 +34,8 @@ from isrcheck.checker.answers.questions import (
 )
 from isrcheck.checker.atlas.cells import ReleasedCluster, axes
 from isrcheck.checker.atlas.proofs import Histories, Searches, address_of
-from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, named
 
 Answers = Callable[[Case, Question], Finding | None]

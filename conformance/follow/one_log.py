@@ -12,17 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.resources.limits import Budget
-from isrcheck.checker.session.formatting import human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine, human_bytes
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import asked_model, complain, gravest, protocol_of, values_of
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.online.follow import Progress as OnlineProgress
 from isrcheck.conformance.follow.online.follow import follow_online, is_long, stream_of
-from isrcheck.conformance.follow.online.tell import tell as tell_online
-from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
-from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.recorded.lines import is_observation, only_about_kafka
+from isrcheck.conformance.follow.report.tell import tell, tell_online
 from isrcheck.conformance.follow.runs import Progress, Watch, follow_log
 from isrcheck.conformance.follow.search.explain import Explained, follow_recording
 from isrcheck.conformance.follow.search.search import Progress as SearchProgress
@@ -31,7 +29,7 @@ from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import wrapped
 
 

@@ -11,7 +11,7 @@ import argparse
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import GAP
 
 OPTIONS = (Option("[DIR]", "", path, field="folder", default=folder.DEFAULT),)
@@ -28,8 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         except UsageError as error:
             code = complain("trace", str(error))
             continue
-        told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
-        rows.append((escaped(file.name), *told, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
+        facts = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
+        rows.append((escaped(file.name), *facts, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
     if not paths:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:

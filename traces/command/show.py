@@ -12,21 +12,19 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, model_of
-from isrcheck.traces.explaining.evaluate import parse_expression
-from isrcheck.traces.format import folder
-from isrcheck.traces.kafka import partition_state
-from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
-from isrcheck.traces.other_tools import reading, showing
-from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8, spell_legend
+from isrcheck.traces.lanes.table import Look
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools import foreign as showing
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 NOTES = (
     "signs in a broker's column:",
-    *spell_legend([*BASICS, *LEGEND.values()]),
+    *spell_legend([*BASICS, *SIGNS.values()]),
     "",
     "signs in the columns of the controller and of the brokers, since 2.8:",
-    *spell_legend([*partition_state.LEGEND.values()]),
+    *spell_legend([*SIGNS_SINCE_2_8.values()]),
     "",
 )
 
@@ -51,9 +49,9 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print the trace, or a part of it."""
     look = look_of(arguments)
-    found = reading.find(arguments.file)
-    if found is not None:
-        return _show_foreign(found, arguments, look)
+    foreign = reading.find(arguments.file)
+    if foreign is not None:
+        return _show_foreign(foreign, arguments, look)
     trace = folder.read(arguments.file, model_of(arguments))
     expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
     if arguments.why and expressions:
@@ -68,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_foreign(found: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
+def _show_foreign(trace: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
     """Show a trace of another tool, whose model is unknown."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
                 f"{arguments.file}: --{option} does not work on a trace of another tool; leave --{option} out"
             )
-    print_lines(showing.view(found, arguments.full, arguments.step, look.width))
+    print_lines(showing.view(trace, arguments.full, arguments.step, look.width))
     return 0

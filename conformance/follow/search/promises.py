@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.states import spell_element
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+from isrcheck.traces.kafka import failures as attribution
 
 PROMISE = "acked_not_lost"
 """The promise that no acknowledged record is lost."""
@@ -66,10 +66,8 @@ class Keeping:
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
         """The first state of a range that breaks a promise without permission."""
         self.results.clear()
-        self.kernel.check(
-            *(states.ctypes.data, first, last, self.buffer.ctypes.data),
-            *(self.active.ctypes.data, self.results.address),
-        )
+        buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
+        self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)
         return self.results.first_found(self.numbers)
 
 

@@ -20,8 +20,8 @@ from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.report import answer_lines, now_of, table_lines, works
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 TABLE = Path(__file__).parent / "expert.toml"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from isrcheck.checker.answers.doctor import Expected
 from isrcheck.checker.answers.findings import Finding, Result, Search, Source
 from isrcheck.checker.answers.questions import Case, Question, Topic
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import History
 
 LOST_WITH_ACKS_1 = History(

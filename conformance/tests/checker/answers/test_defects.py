@@ -23,7 +23,7 @@ from isrcheck.checker.answers.questions import (
 )
 from isrcheck.checker.atlas.cells import clusters
 from isrcheck.checker.cluster.releases import version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
 from isrcheck.models.kafka.generations import MODEL

@@ -23,9 +23,9 @@ from isrcheck.checker.answers.answer import MOST_REPLICAS
 from isrcheck.checker.answers.doctor import budgets_of, in_words
 from isrcheck.checker.answers.findings import inexpressible
 from isrcheck.checker.answers.questions import Question, Topic
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports import folder as reports
-from isrcheck.checker.session.marked_folder import MarkedFolder
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.marked_folder import MarkedFolder
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.messages import UsageError
 

@@ -14,8 +14,8 @@ from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.atlas.cells import Cell
 from isrcheck.checker.atlas.compute import Computing, compute, write_record
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 
 LOSS = Question(Topic.LOSS)
 LOSES, KEEPS = Case("2.4", acks="1"), Case("2.4", replication_factor=1)

@@ -32,8 +32,8 @@ from isrcheck.checker.answers.questions import (
     why_unasked,
 )
 from isrcheck.checker.atlas.cells import clusters
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import failures, named, pairs
 from isrcheck.models.kafka.generations import MODEL
 

@@ -23,8 +23,8 @@ from isrcheck.checker.answers.planning import of_instance, planned
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.answers.searching import Searcher, SideBySide, searcher_of
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 
 TOPIC = "replication.factor=2\nmin.insync.replicas=1\nacks=1\nretries=0\nauto.leader.rebalance.enable=false\n"
 

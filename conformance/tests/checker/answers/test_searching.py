@@ -9,7 +9,7 @@ import pytest
 from conformance.tests.sampling import recorded, sampled
 from isrcheck.checker.answers.findings import Finding, Source, trace_of
 from isrcheck.checker.answers.questions import OUTSIDE, Case, Question, Topic
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import History
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.messages import UsageError

@@ -11,8 +11,8 @@ from isrcheck.checker.answers.planning import of_instance, planned, search_of, w
 from isrcheck.checker.answers.questions import Question, Topic, why_unasked
 from isrcheck.checker.answers.recorded import Record
 from isrcheck.checker.atlas.cells import clusters
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.generations import MODEL
 
 FAULTS = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)

@@ -10,7 +10,7 @@ from isrcheck.checker.atlas.cells import ReleasedCluster
 from isrcheck.checker.atlas.page import Facts
 from isrcheck.checker.atlas.tables import TOPICS, Answers, Line, Sheet, sheets
 from isrcheck.checker.cluster.releases import version_of_binaries
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
 DAY = "2026-11-24"

@@ -18,8 +18,8 @@ from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.searching import searcher_of
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.atlas import RECORD
 
 LARGEST = 10_000_000
