@@ -16,9 +16,8 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.request import SparkOptions, SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkOptions, SparkRequest
 from isrcheck.checker.spark.session import Session, spark_session
-from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import published, registry
 from isrcheck.models.language.model import Instance
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.limit_loop import insert_nothing_much, limit_loop
 from conformance.tests.support import trace as trace_support
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
     trace = trace_support.long_walk()
     seconds, limits = [], []
     with tempfile.TemporaryDirectory() as here:
-        path = folder.write(trace, Path(here))
+        path = files.write(trace, Path(here))
         page = Path(here) / "page.html"
         words = [sys.executable, "-m", "isrcheck.traces", "page", str(path), "-o", str(page), "--force"]
         for number in range(rounds):

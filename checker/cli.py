@@ -27,8 +27,8 @@ from isrcheck.commands.program import (
 from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
+    from isrcheck.checker.results.run import CommandResult
+    from isrcheck.checker.running.session import SearchSession
     from isrcheck.commands.declarations import Parser
 
 
@@ -91,7 +91,7 @@ def _run(options: Options, signals: list[int], began: float) -> int:
 
     def opened(**more: Any) -> SearchSession:
         from isrcheck.checker.resources.limits import Budget
-        from isrcheck.checker.session.session import SearchSession
+        from isrcheck.checker.running.session import SearchSession
 
         limits, search = options.limits, options.search
         budget = Budget(limits.seconds, limits.memory, began)

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from isrcheck.loading import load
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.pages import page
-from isrcheck.traces.format import folder
-from isrcheck.traces.format import recheck as rechecking
-from isrcheck.traces.format.recheck import Recheck
-from isrcheck.traces.lanes.readable import ReadableTrace
+from isrcheck.traces.drawing import files as drawings
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.format import files
+from isrcheck.traces.format.files import Recheck
+from isrcheck.traces.format.trace import ReadableTrace
 from isrcheck.traces.terminal.show import view
 
 HEIGHT = 640
@@ -39,19 +38,19 @@ class Trace(ReadableTrace):
         """Print a line for each step, then why the property fails. With `full`, print every field of every state."""
         print("\n".join(view(self.certified, full)))
 
-    def save(self, directory: str | os.PathLike[str] = folder.DEFAULT) -> Path:
+    def save(self, directory: str | os.PathLike[str] = files.DEFAULT) -> Path:
         """Write the trace as a file into a folder and return its path. Nothing is overwritten. Raises UsageError."""
-        return folder.write(self.certified, Path(directory))
+        return files.write(self.certified, Path(directory))
 
     def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:
         """Write the trace as one self-contained HTML page and return its path. Raises UsageError."""
-        return pages.write(self.certified, {"html": Path(path)}, replace=replace)[0]
+        return drawings.write(self.certified, {"html": Path(path)}, replace=replace)[0]
 
     def _repr_html_(self) -> str:
         """The page of the trace for a notebook, or the trace as text if there are too many states to draw."""
-        if len(self.certified.states) > pages.MOST_DRAWN:
+        if len(self.certified.states) > drawings.MOST_DRAWN:
             return f"<pre>{html.escape(str(self))}</pre>"
-        content = html.escape(page(self.certified))
+        content = html.escape(page(self.certified).alone())
         return f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{HEIGHT}"></iframe>'
 
 
@@ -60,7 +59,7 @@ def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = N
 
     Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """
-    return Trace(folder.read(Path(path), None if model is None else load(model)))
+    return Trace(files.read(Path(path), None if model is None else load(model)))
 
 
 def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
@@ -71,4 +70,4 @@ def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None =
     """
     if model is not None and not os.fspath(model).endswith(".py"):
         raise UsageError(f"{os.fspath(model)}: not a model file; leave `model` out if the model is built in")
-    return rechecking.recheck(Path(path), None if model is None else Path(model))
+    return files.recheck(Path(path), None if model is None else Path(model))

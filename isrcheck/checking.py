@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from isrcheck.certified_trace import Trace
-from isrcheck.checker.forms import simulation
-from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.resources.limits import Budget, Limits, Memory, Spent, machine_memory
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.running import simulation
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.checker.simulation.walks import SimulationRequest
 from isrcheck.commands.declarations import count, steps
 from isrcheck.commands.declarations import memory as memory_of
@@ -192,8 +192,7 @@ def _searched(
             run = session.compare_with_z3(run)
         if prove:
             run = session.prove(run, traces)
-    parts = [run.exploration.stopped, run.second and run.second.stopped, run.proving and run.proving.proofs.stopped]
-    if "interrupt" in parts:
+    if run.is_interrupted:
         raise KeyboardInterrupt
     return run
 

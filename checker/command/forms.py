@@ -103,7 +103,7 @@ _WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE,
 
 _MATRIX = Form(
     name=MATRIX,
-    module="isrcheck.checker.forms.matrix",
+    module="isrcheck.checker.comparisons.matrix",
     usage={"check [--bound N]": "every generation against every property: the matrix"},
     examples=("check --bound 6",),
     refusals=_WITHOUT_MODEL,
@@ -112,7 +112,7 @@ _MATRIX = Form(
 
 _PUBLISHED = Form(
     name=PUBLISHED,
-    module="isrcheck.checker.forms.comparison",
+    module="isrcheck.checker.comparisons.published",
     usage={"check published": "published models, compared with TLC's figures"},
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_ONE_ALONE,
@@ -198,7 +198,7 @@ def _refuse_topic_name(options: Options) -> None:
 
 _CONFIG = Form(
     name=CONFIG,
-    module="isrcheck.checker.doctor.run",
+    module="isrcheck.checker.answers.doctor",
     usage={"check --config FILE [--config FILE ...]": "Kafka's .properties files -> can this cluster lose a record?"},
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
     refusals=dict.fromkeys(("--protocol", "--switch", "--swap"), _FILES_SAY)
@@ -326,7 +326,7 @@ def _refuse_for_graph(options: Options) -> None:
 _GRAPH = Form(
     name=GRAPH,
     word=GRAPH,
-    module="isrcheck.checker.graph.run",
+    module="isrcheck.checker.graph.files",
     usage={"check graph MODEL [--bound N] -o FILE": "its states and steps as a graph: .html, .dot or .graphml"},
     examples=(
         GRAPH_OF_KAFKA,
@@ -365,7 +365,7 @@ def _refuse_for_sweep(options: Options) -> None:
 _SWEEP = Form(
     name=SWEEP,
     word=SWEEP,
-    module="isrcheck.checker.sweep.run",
+    module="isrcheck.checker.sweep.table",
     usage={
         "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...": "a safety table over configurations"
     },
@@ -428,7 +428,7 @@ _FAILURES = Form(
 _FAMILY = Form(
     name="family",
     word="family",
-    module="isrcheck.checker.family.run",
+    module="isrcheck.checker.comparisons.family",
     usage={"check family [NAME ...]": "small models around replication: what each case breaks, as recorded"},
     examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
@@ -480,7 +480,7 @@ def _refuse_for_schemes(options: Options) -> None:
 _SCHEMES = Form(
     name=COMPARE_SCHEMES,
     word=COMPARE_SCHEMES,
-    module="isrcheck.checker.schemes.run",
+    module="isrcheck.checker.comparisons.schemes",
     usage={"check compare-schemes": "majority against ISR: failures tolerated, answers waited for"},
     examples=(
         COMPARE_TWO,
@@ -522,7 +522,7 @@ def _refuse_for_atlas(options: Options) -> None:
 _ATLAS = Form(
     name=ATLAS,
     word=ATLAS,
-    module="isrcheck.checker.atlas.pages.run",
+    module="isrcheck.checker.atlas.folder",
     usage={WRITE_ATLAS: "the recorded answers for every combination of settings, as pages with filters"},
     examples=("check atlas -o atlas", "check atlas -o atlas_of_kafka", "check atlas -o public/atlas"),
     as_in=WRITE_ATLAS,

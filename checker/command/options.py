@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from isrcheck.checker.command import table
 from isrcheck.checker.disk.request import MINUTES, DiskRequest
 from isrcheck.checker.resources.limits import Limits, machine_memory
-from isrcheck.checker.spark.request import ENGINE, SparkOptions, SparkRequest
-from isrcheck.checker.spark.summary import Mode
+from isrcheck.checker.spark.request import ENGINE, Mode, SparkOptions, SparkRequest
 from isrcheck.commands.declarations import MODEL, ModelArguments, Only, Option, Parser, Subcommand, alike
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError

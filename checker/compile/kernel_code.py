@@ -40,7 +40,8 @@ from isrcheck.checker.compile.staging import (
     store_half,
     store_word,
 )
-from isrcheck.checker.outcome.kernel_results import (
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.results.kernel_results import (
     FAILED_OFFSET,
     PREMISE,
     STATE_OFFSET,
@@ -53,7 +54,6 @@ from isrcheck.checker.outcome.kernel_results import (
     offset_of_status,
     offset_of_steps,
 )
-from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.nodes import Expression, Routine, increase, variables, visit

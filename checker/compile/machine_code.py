@@ -166,7 +166,7 @@ def _seconds_left() -> float:
 
 FOLDERS = {
     "isrcheck.checker.compile": True,
-    "isrcheck.checker.outcome": False,
+    "isrcheck.checker.results": False,
     "isrcheck.checker.reductions": False,
     "isrcheck.models.language": True,
 }

@@ -33,10 +33,10 @@ from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchConte
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates
-from isrcheck.checker.outcome.exploration import Exploration, Progress
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.cache import engine_digest
 from isrcheck.checker.resources.limits import DeferredInterrupts, Limits, whole_resident
+from isrcheck.checker.results.exploration import Exploration, Progress
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 

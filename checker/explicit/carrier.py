@@ -23,10 +23,9 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES, KINDS
 from isrcheck.checker.compile.machine_code import addresses
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
-from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
-from isrcheck.checker.outcome.forecast import forecast
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Findings, Progress, forecast
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.models.language.declarations import WHOLE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells

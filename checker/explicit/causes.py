@@ -4,9 +4,9 @@ Every path on which the property fails for the first time is a candidate. Beyond
 find the same violation again, with irrelevant steps added; so it does not go beyond one. As in every breadth-first
 search, each state has one path: of its shortest paths, the first by initial state and steps.
 
-Steps that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count.
-The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except for
-causes that contain another cause.
+Steps that the violation does not need are removed (traces/explaining/slicing.py), so that irrelevant faults do not
+count. The remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except
+for causes that contain another cause.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import Carrier, KernelRunner, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
-from isrcheck.checker.outcome.exploration import Progress, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.results.exploration import Progress, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
+from isrcheck.traces.explaining.slicing import needed_steps, take_steps
 from isrcheck.traces.format.certify import from_steps, judgements
-from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 

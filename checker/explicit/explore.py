@@ -42,9 +42,9 @@ from isrcheck.checker.explicit.liveness import judge_whole, why_unjudged
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.threads import Threads
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
-from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.kernel_results import Entry, EntryKind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
 from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells

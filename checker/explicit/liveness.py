@@ -41,8 +41,8 @@ from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.explicit import walks
 from isrcheck.checker.explicit.carrier import Carrier, KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
-from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, KernelResults, judgement
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.kernel_results import PREMISE, EntryKind, KernelResults, judgement
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Property
@@ -236,12 +236,7 @@ class Graph:
     """
 
     def __init__(
-        self,
-        reachable: WholeSearch,
-        kept: Marks,
-        steps: int,
-        groups: Sequence[FairGroup],
-        visits: Sequence[Marks] = (),
+        self, reachable: WholeSearch, kept: Marks, steps: int, groups: Sequence[FairGroup], visits: Sequence[Marks] = ()
     ) -> None:
         self.reachable = reachable
         self.nodes = np.flatnonzero(kept)

@@ -25,15 +25,15 @@ from pathlib import Path
 
 from isrcheck.checker.compile.kernel import Announce, Kernel, kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.reductions.find import dead_cells
 from isrcheck.checker.reductions.reduction import Permutation, Reduction, followed_by, inverse
 from isrcheck.checker.resources.cache import cache_folder, engine_digest, kept_or_made
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.models import run
 from isrcheck.models.language.model import IN_RANGE, Instance
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import NoErrorError, error_of
+from isrcheck.traces.format.trace import NoErrorError, error_of
 
 Found = tuple[Reduction | None, str]
 """A reduction; and if the model declares symmetric domains that it cannot use, why."""

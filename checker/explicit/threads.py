@@ -31,7 +31,7 @@ from isrcheck.checker.compile import hash_table
 from isrcheck.checker.compile.machine_code import addresses, as_machine_code
 from isrcheck.checker.explicit.carrier import CHUNK, Carrier, KernelRunner, SearchContext
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates, VisitedSet, reserve
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 
 
 @dataclass

@@ -1,55 +1,198 @@
-"""`check failures`: searches the library of known failures, or some of them.
+"""`check failures`: searches the library of known failures, or some of them, and compares with what the library says.
 
-In:  `Options`, and a session.
+In:  `Options`: names, numbers, KIPs or JIRA issues, and a release; a session.
 Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, which of several is searched.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.command.options import Options
-from isrcheck.checker.failures import pages, text
-from isrcheck.checker.failures.choose import chosen
-from isrcheck.checker.failures.found import Searched
-from isrcheck.checker.failures.search import search
-from isrcheck.checker.session.command_result import CommandResult, was_interrupted
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
-from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
+from isrcheck.checker.failures import pages
+from isrcheck.checker.failures.searched import Searched, events, history_of, outcome, search
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted, table, wrapped
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.comparing import Comparison, search_rows
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
+from isrcheck.models.messages import UsageError
+
+WIDTH = 100
+
+TOLD = ("number", "name", "title", "known_as", "since", "repaired", "story", "advice", "why_not")
+"""The members of a failure that the object of --json has."""
+
+FailureComparison = Comparison[Failure, Searched]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the chosen failures. Raises UsageError for an unknown one, or if a page cannot be written."""
-    folder = options.own["page"]
-    asked = chosen(options)
+    folder, asked = options.own["page"], chosen(options)
     if folder is not None:
         pages.begin(folder)
-    found: list[Searched] = []
-    stopped, failure = False, ""
-    progress = ProgressLine("failures")
-    for place, one in enumerate(asked, start=1):
-        if len(asked) > 1 and one.history is not None:
-            progress.announce(f"{one.number} {one.name}, {place} of {len(asked)}")
-        traces = TraceWriter(options.output.folder)
-        try:
-            found.append(search(one, session, options.limits, traces))
-        except KeyboardInterrupt:
-            stopped = True
-            break
-        failure = failure or traces.failure
-        searches = [run.exploration for run in found[-1].runs]
-        if was_interrupted(searches):
-            stopped = True
-            break
-    missing = len(asked) - len(found)
-    code = SAFE
-    if any(one.differs for one in found):
-        code = UNEXPECTED
-    elif missing or any(one.is_undecided for one in found):
-        code = UNDECIDED
-    content = text.as_object(found, missing, code)
+    progress, writers = ProgressLine("failures"), list[TraceWriter]()
+
+    def search_one(failure: Failure) -> Searched:
+        if len(asked) > 1 and failure.history is not None:
+            progress.announce(f"{failure.number} {failure.name}, {asked.index(failure) + 1} of {len(asked)}")
+        writers.append(TraceWriter(options.output.folder))
+        return search(failure, session, options.limits, writers[-1])
+
+    comparison = search_rows(asked, search_one)
     if folder is not None:
-        pages.write(folder, found)
+        pages.write(folder, [searched for _, searched in comparison.answers])
     return CommandResult(
-        text.text(found, missing, code, is_detailed=bool(options.model.target)), content, code, failure, stopped
+        text(comparison, is_detailed=bool(options.model.target)),
+        as_object(comparison),
+        comparison.code(),
+        next((traces.failure for traces in writers if traces.failure), ""),
+        comparison.is_interrupted,
     )
+
+
+def chosen(options: Options) -> list[Failure]:
+    """Return the failures that the words name (all without a word), and that the release has. Raises UsageError."""
+    words = [word for word in (options.model.target, *options.model.rest) if word is not None]
+    named = list(failures())
+    for word in words:
+        if word.startswith("-"):
+            raise UsageError(f"{word.partition('=')[0]} is no option of check failures; see check failures --help")
+        if not any(failure.is_called(word) for failure in named):
+            raise UsageError(refusal(word))
+    if words:
+        named = [one for one in named if any(one.is_called(word) for word in words)]
+    if options.cluster.kafka_version is None:
+        return named
+    try:
+        version = version_of_binaries(options.cluster.kafka_version)
+    except ValueError as error:
+        raise UsageError(f"--kafka-version: {error}") from None
+    had = [one for one in named if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
+    if words and not had:
+        raise UsageError(
+            f"Kafka {options.cluster.kafka_version} does not have {' '.join(words)}; leave --kafka-version out"
+        )
+    return had
+
+
+# ------------------------------------------------------------------------------------------------------ text and object
+
+
+def text(comparison: FailureComparison, *, is_detailed: bool) -> str:
+    """Return the text of all failures that were searched."""
+    found = [searched for _, searched in comparison.answers]
+    lines = [line for one in found for line in detail(one)] if is_detailed else overview(found)
+    different = [f"{one.failure.number} {one.failure.name}: {what}" for one in found for what in one.differs]
+    return "\n".join([*lines, *different, "", closing(comparison)])
+
+
+def overview(found: Sequence[Searched]) -> list[str]:
+    """Return a line for each failure."""
+    rows = [["", "failure", "releases", "shortest history", "gone with"]]
+    rows += [
+        [
+            one.failure.number,
+            one.failure.name,
+            one.failure.releases,
+            history_of(one),
+            ", ".join(counted(count, kind) for kind, count in _ends(one).items()) or "-",
+        ]
+        for one in found
+    ]
+    return table(rows)
+
+
+def detail(one: Searched) -> Iterator[str]:
+    """Yield all lines about one failure."""
+    failure = one.failure
+    yield f"{failure.number}  {failure.title}"
+    yield f"      {failure.name}" + "".join(f", {name}" for name in failure.known_as)
+    yield f"      releases: {failure.releases}"
+    yield ""
+    yield from _paragraph(failure.story)
+    yield ""
+    if failure.history is None:
+        yield from _paragraph(f"Not searched: {failure.why_not}")
+    else:
+        yield f"  shortest history: {history_of(one)}"
+        if one.happens is not None:
+            yield f"  needs: {events(one.happens)}"
+        if one.run is not None:
+            yield f"  {one.run.command}"
+            for path in one.run.traces.values():
+                yield f"  {one.run.show(path)}"
+        for ended in one.ended:
+            says = "still fails" if ended.fails else "gone"
+            yield f"  {says} with the {ended.change.kind.value}: {ended.change.what}"
+            yield f"      {ended.change.change}: {outcome(ended)}"
+    yield ""
+    yield from _paragraph(f"What to do: {failure.advice}")
+    yield ""
+
+
+def closing(comparison: FailureComparison) -> str:
+    """Return the last line."""
+    found, code, missing = [one for _, one in comparison.answers], comparison.code(), len(comparison.unanswered)
+    searched = [one for one in found if one.failure.history is not None]
+    changes = sum(len(one.ended) for one in searched)
+    counts = (
+        f"{counted(len(searched), 'failure')} searched with {counted(changes, 'change')} that end them,"
+        f" {len(found) - len(searched)} not expressed"
+    )
+    if code == SAFE:
+        return f"as recorded: {counts}"
+    if code == UNDECIDED:
+        return f"UNDECIDED: a limit ended the search; {counts}" + (f"; {missing} not begun" if missing else "")
+    return f"NOT AS RECORDED: {counted(len(comparison.differing()), 'failure')}; {counts}"
+
+
+def as_object(comparison: FailureComparison) -> dict[str, Any]:
+    """Return the object of --json, which docs/json.md describes."""
+    return {
+        "failures": [_object(searched) for _, searched in comparison.answers],
+        "missing": len(comparison.unanswered),
+        "verdict": comparison.verdict(),
+    }
+
+
+def _object(one: Searched) -> dict[str, Any]:
+    failure, history = one.failure, one.failure.history
+    told: dict[str, Any] = {name: getattr(failure, name) for name in TOLD}
+    search = None
+    if history is not None and one.run is not None:
+        search = {
+            "property": history.property_name,
+            "verdict": Word.UNDECIDED.value if one.is_undecided else one.trace.verdict if one.trace else None,
+            "depth": one.trace.length if one.trace else None,
+            "needs": dict(one.happens or {}),
+            "command": one.run.command,
+            "traces": [str(path) for path in one.run.traces.values()],
+            "changes": [
+                {
+                    "kind": ended.change.kind.value,
+                    "what": ended.change.what,
+                    "change": ended.change.change,
+                    "verdict": ended.verdict.word.value,
+                    "states": ended.run.explored.distinct,
+                    "exhausted": ended.run.explored.exhausted,
+                    "command": ended.run.command,
+                }
+                for ended in one.ended
+            ],
+        }
+    return told | {"differs": one.differs, "search": search}
+
+
+def _ends(one: Searched) -> Counter[str]:
+    return Counter(ended.change.kind.value for ended in one.ended if not ended.fails)
+
+
+def _paragraph(text: str) -> list[str]:
+    return wrapped(text, WIDTH, "  ", "  ")

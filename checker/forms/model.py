@@ -1,60 +1,113 @@
-"""`check MODEL`: checks one model with the selected engine.
+"""`check MODEL`: checks one model with the selected engine, and shows the result as one screen.
 
 In:  `Options`, and a session.
-Out: a `CommandResult` whose `found` is a `Run`.
+Out: a `CommandResult` whose `found` is a `Run`. The screen says what was checked; last the verdict, a history and the
+     next commands. Counts, rates and the whole configuration are in checker/results/run.py (`--details`).
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 
 from isrcheck.checker.command.options import Options
-from isrcheck.checker.outcome.verdict import exit_code
-from isrcheck.checker.screens import one_model
-from isrcheck.checker.screens.history import look_of_output
-from isrcheck.checker.session import text as report
-from isrcheck.checker.session.command_result import CommandResult, was_interrupted
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.checker.tables.write import Tables
+from isrcheck.checker.disk.summary import DiskSummary
+from isrcheck.checker.resources.limits import Spent
+from isrcheck.checker.results import run as report
+from isrcheck.checker.results.exploration import BmcResult
+from isrcheck.checker.results.instance_facts import introduction
+from isrcheck.checker.results.run import CommandResult, Run, never_fired, range_lines, search_summary, verdict_line
+from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, width_of_output, wrapped
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code
+from isrcheck.checker.running.proofs import Proving
+from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.commands.settings import instance_of
+from isrcheck.models.language.declarations import INDUCTIVE
 from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format.files import DEFAULT
+from isrcheck.traces.format.trace import PERMITTED, Trace, heading, says
+from isrcheck.traces.kafka.failures import permitting
+from isrcheck.traces.kafka.lanes import BASICS, is_kafka
+from isrcheck.traces.lanes.table import UNCHANGED, Look
+from isrcheck.traces.lanes.table import wrapped as wrapped_words
+from isrcheck.traces.terminal.show import legend, step_table, told
+
+GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
+"""The verdicts that a history shows."""
+
+MOST_ABSENT = 3
+"""The most properties that are named although the configuration does not have what they are about."""
+
+NEEDED = 4
+"""The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
+
+MOST_SHOWN = 2
+"""The most histories that are named; of more, only the first is, and the folder."""
+
+FURTHER = 2
+"""How many steps further the proposed search goes."""
+
+Command = tuple[str, str]
+"""A command, and what it does."""
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
     assert options.model.target is not None
     if options.own["simulate"] is not None:
-        from isrcheck.checker.forms import simulation
+        return _simulated(options, options.model.target, session)
+    traces, tables = TraceWriter(options.output.folder), None
+    if options.output.tables is not None:
+        from isrcheck.checker.tables.write import Tables  # imported here because few commands write tables
 
-        return simulation.run(options, instance_of(options.model), session)
-    traces, tables = TraceWriter(options.output.folder), Tables(options.output.tables)
-    found = _searched(session, options, options.model.target, traces)
+        tables = Tables(options.output.tables)
+    searched = _searched(session, options, options.model.target, traces)
     if options.search.engine == "all":
-        found = session.compare_with_z3(found)
+        searched = session.compare_with_z3(searched)
     if options.search.counterexamples is not None:
-        found = session.find_distinct_causes(found, options.search.counterexamples, options.model.target, traces)
+        searched = session.find_distinct_causes(searched, options.search.counterexamples, options.model.target, traces)
     if options.search.prove:
-        found = session.prove(found, traces)
-    if found.spread is not None and found.spread.lost:
-        print(f"check: {escaped(found.spread.lost)}", file=sys.stderr)
-    if found.disk is not None and found.disk.lost:
-        print(f"check: {escaped(found.disk.lost)}", file=sys.stderr)
-    tables.write(found)
-    stopped = was_interrupted([found.exploration, found.second])
-    stopped = stopped or any(one.stopped == "interrupt" for one in found.different)
-    stopped = stopped or (found.proving is not None and found.proving.proofs.stopped == "interrupt")
-    details = report.text(found)
+        searched = session.prove(searched, traces)
+    for part in searched.parts:
+        if part.lost:
+            print(f"check: {escaped(part.lost)}", file=sys.stderr)
+    if tables is not None:
+        tables.write(searched)
+    details = report.text(searched)
+    look = Look(width_of_output(), fits=sys.stdout.isatty())
     return CommandResult(
-        details if options.output.details else one_model.text(found, options.words, look_of_output()),
-        {"runs": [report.as_object(found)], "verdict": found.word.value},
-        exit_code(found.word, strict=options.output.strict, found=found.verdicts),
-        traces.failure or tables.failure,
-        stopped or tables.is_interrupted,
-        found,
+        details if options.output.details else text(searched, options.words, look),
+        {"runs": [report.as_object(searched)], "verdict": searched.word.value},
+        exit_code(searched.word, strict=options.output.strict, found=searched.verdicts),
+        traces.failure or (tables.failure if tables else ""),
+        searched.is_interrupted or (tables is not None and tables.is_interrupted),
+        searched,
         details,
+    )
+
+
+def _simulated(options: Options, target: str, session: SearchSession) -> CommandResult:
+    """Walk, shorten what was found, and write traces."""
+    from isrcheck.checker.running import simulation  # imported here because few commands simulate
+    from isrcheck.checker.simulation.walks import SimulationRequest
+
+    instance, own = instance_of(options.model), options.own
+    weights = simulation.weights_of(own["weight"], instance)
+    request = SimulationRequest(own["simulate"], own["depth"], own["seed"] or 0, options.limits.deadlock, weights)
+    traces = TraceWriter(options.output.folder)
+    try:
+        result = simulation.simulated(instance, target, request, session, traces)
+    except Spent as spent:
+        return CommandResult.without_answer(f"the simulation did not begin: {spent.why}")
+    return CommandResult(
+        simulation.text(result),
+        simulation.as_object(result),
+        simulation.exit_code_of(result, strict=options.output.strict),
+        traces.failure,
+        result.simulation.stopped == "interrupt",
+        result,
     )
 
 
@@ -103,3 +156,190 @@ def _reduction(options: Options) -> AskedReduction:
     }
     whole = next((why for why, is_given in needs.items() if is_given), "")
     return AskedReduction.by_default(symmetry=options.search.symmetry, whole=whole)
+
+
+# ----------------------------------------------------------------------------------------------------------- the screen
+
+
+def text(run: Run, words: Sequence[str], look: Look) -> str:
+    """Return the screen. `words` are the words of the command."""
+    width = look.width
+    lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
+    lines += _warnings(run, width)
+    lines += [line for part in run.parts for line in part.screen_lines(run, width)]
+    lines += ["", *wrapped(verdict_line(run), width)]
+    shown = _shown(run)
+    if shown is not None:
+        lines += ["", *history_lines(run.histories[shown], look)]
+    commands = next_commands(run, shown, words)
+    if commands:
+        lines += ["", "To go on:", *(line for command, what in commands for line in (f"  {command}", f"      {what}"))]
+    return "\n".join(lines)
+
+
+def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Return rows of a name and a text, the text wrapped in a column of its own if it has room there."""
+    column = max((len(name) for name, _ in rows), default=0) + 2
+    indent = column if column <= width // 2 else 4
+    found = []
+    for name, text in rows:
+        first = f"{name:<{column}}" if indent == column else f"{name}  "
+        found += wrapped(text, width, first, " " * indent) if text else [name]
+    return found
+
+
+def _checked(run: Run, width: int) -> list[str]:
+    """Say what was checked: the model, the searched histories, the settings, the faults, and how much that was."""
+    instance = run.exploration.instance
+    _, faults, search = search_summary(run)
+    differs = heading(instance).partition(", ")[2]
+    rows = [
+        ("search", search.removeprefix("breadth first, ") if run.engine == "local" else search),
+        ("settings", differs),
+        ("faults", faults),
+        ("size", _size(run)),
+    ]
+    return [*wrapped(introduction(instance).removesuffix(": "), width), "", *_named(rows, width)]
+
+
+def _size(run: Run) -> str:
+    exploration = run.exploration
+    seconds = f"{exploration.seconds:.2f} s; --details shows counts, actions and all settings"
+    if isinstance(exploration, BmcResult):
+        return f"every depth to {exploration.judged} by Z3, {seconds}" if exploration.judged >= 0 else seconds
+    if not exploration.has_begun:
+        return f"nothing was searched, {seconds}"
+    what = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
+    if exploration.reduction and not exploration.reduction.startswith("no symmetry"):
+        what += ", some of which stand for others"
+    if not run.counts_once:
+        what += ", counted once for each part that found them"
+    if exploration.outside:
+        what += f", {counted(exploration.outside, 'step')} to states outside the constraint"
+    return f"{what}, {seconds}"
+
+
+def _judged(run: Run, width: int) -> list[str]:
+    """Return the properties, grouped by verdict, the gravest first."""
+    order = list(Word)
+
+    def label(verdict: Verdict) -> str:
+        word = verdict.word
+        is_cut = word is Word.UNDECIDED and run.exploration.stopped in WHY_STOPPED
+        return word.value if word is Word.REACHED or is_cut else verdict.text
+
+    groups = grouped(((order.index(one.word), label(one)), one.prop.name) for one in run.verdicts)
+    absent = groups.pop((order.index(Word.NOT_APPLICABLE), Word.NOT_APPLICABLE.value), [])
+    rows = [(label, ", ".join(names)) for (_, label), names in sorted(groups.items(), key=lambda one: one[0][0])]
+    if len(absent) > MOST_ABSENT:
+        absent = [f"{len(absent)} properties about what this configuration does not have"]
+    return _named([*rows, *([(Word.NOT_APPLICABLE.value, ", ".join(absent))] if absent else [])], width)
+
+
+def _warnings(run: Run, width: int) -> list[str]:
+    """Say which actions the search never saw, although the configuration does not rule them out."""
+    exploration = run.exploration
+    if isinstance(exploration, BmcResult) or not exploration.has_begun or exploration.stopped == "decided":
+        return []
+    silent = never_fired(exploration)
+    return ["", *wrapped(f"warning: never happened in this search: {', '.join(silent)}", width)] if silent else []
+
+
+def _shown(run: Run) -> str | None:
+    """Return the failure whose history is shown: the first declared one of the gravest verdict."""
+    for word in GRAVEST_FIRST:
+        for verdict in run.verdicts:
+            if verdict.word is word:
+                return next((key for key, *_ in verdict.failing_paths if key in run.histories), None)
+    return None
+
+
+def history_lines(trace: Trace, look: Look) -> list[str]:
+    """Return the history of a failure."""
+    prop = trace.prop
+    assert prop is not None, "the trace of a failure has a property"
+    what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
+    if trace.verdict == PERMITTED and (reasons := permitting(trace)):
+        what.append(f"permitted: {' and '.join(reasons)}")
+    top = [line for one in what for line in wrapped_words(one, width=look.width)]
+    return [*top, *step_table(trace, look), *_signs(trace, look.width), *legend(trace, look)]
+
+
+def _signs(trace: Trace, width: int) -> list[str]:
+    """Explain the signs in the columns of Kafka's brokers."""
+    if not is_kafka(trace.instance):
+        return []
+    signs = "; ".join(f"`{sign}` {meaning}" for sign, meaning in BASICS[:NEEDED])
+    return wrapped_words(f"{signs}; `{UNCHANGED}` is unchanged", width=width)
+
+
+# ---------------------------------------------------------------------------------------------------- the next commands
+
+
+def next_commands(run: Run, shown: str | None, words: Sequence[str]) -> list[Command]:
+    """Return the next commands, each with what it does. `shown` is the failure whose history is shown."""
+    match run.word:
+        case Word.VIOLATED | Word.PERMITTED:
+            return _histories(run, shown)
+        case Word.UNREACHABLE:
+            return [(shlex.join([*words, "--details"]), "shows how often each action happened")]
+        case Word.UNDECIDED:
+            return _decided(run, words)
+        case Word.NO_VIOLATION | Word.NOT_REACHED | Word.REACHED:
+            return [*_further(run), *_proofs(run)]
+        case Word.HOLDS:
+            return _further(run) or _proofs(run) or _mutants(run)
+        case Word.PROVED:
+            return _mutants(run)
+    return []
+
+
+def _histories(run: Run, shown: str | None) -> list[Command]:
+    """The traces, that of the shown history first."""
+    first = [name for name in run.traces if name == shown]
+    others = [name for name in run.traces if name != shown]
+    found = [(run.show(run.traces[name]), "explains this history") for name in first]
+    found += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
+    if len(found) <= MOST_SHOWN:
+        return found
+    folder = next(iter(run.traces.values())).parent
+    command = ["trace", "list", *([] if folder == DEFAULT else [str(folder)])]
+    return [found[0], (shlex.join(command), f"lists this and {counted(len(found) - 1, 'more trace')}")]
+
+
+def _decided(run: Run, words: Sequence[str]) -> list[Command]:
+    """What may decide a search that was cut short, or a property that no engine judged."""
+    match run.exploration.stopped:
+        case "seconds" | "interrupt":
+            return [(run.command, "searches without a time limit")]
+        case "memory" if run.part(DiskSummary) is None:
+            return [(f"{run.command} --disk DIR", "keeps its states on disk")]
+        case "memory" | "disk" if "--disk" in words:
+            resumed = ["--resume" if word == "--disk" else word for word in words]
+            return [(shlex.join(resumed), "goes on where this search stopped")]
+    return [(shlex.join([*words, "--details"]), "shows what was judged, and what was not")]
+
+
+def _further(run: Run) -> list[Command]:
+    """The search of longer histories, if there are any."""
+    depth = run.exploration.limits.depth
+    if depth is None or run.exploration.exhausted:
+        return []
+    words = run.command_words
+    words[words.index("--bound") + 1] = str(depth + FURTHER)
+    return [(shlex.join(words), f"searches behaviours of up to {depth + FURTHER} steps")]
+
+
+def _proofs(run: Run) -> list[Command]:
+    provable = any(verdict.prop.kind in INDUCTIVE for verdict in run.verdicts)
+    if run.part(Proving) is not None or run.engine != "local" or run.part(DiskSummary) is not None or not provable:
+        return []
+    return [(f"{run.command} --prove", "looks for proofs for any number of steps")]
+
+
+def _mutants(run: Run) -> list[Command]:
+    """Mutation, which tells whether the properties would notice a fault of the model."""
+    words = [word for word in run.command_words[1:] if word not in ("--prove", "--symmetry", "--no-reduction")]
+    if run.engine != "local" or run.part(DiskSummary) is not None:
+        return []
+    return [(shlex.join(["check", "mutate", *words]), "drops each guard in turn: would these properties notice?")]

@@ -1,62 +1,454 @@
-"""`check mutate`: searches the mutants of a model, and reports which properties detect each mutant.
+"""`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect the mutant.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`.
+Out: a `CommandResult`: the search of the unmutated model (`Original`) and a `Judgement` for each mutant.
+
+A mutant is killed if a property gets a worse verdict, or fails after fewer steps. The property `in_range`, that all
+values stay in their declared ranges, counts as well. The search of a mutant ends with the first level that kills it. A
+mutant can take every step of the model. So it reaches every state of the model, and if it takes equally many steps as
+the model, it takes the same steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from isrcheck.checker.analyses import mutate
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.outcome.exploration import Exploration, Progress
-from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.resources.limits import Spent
-from isrcheck.checker.session import naming
-from isrcheck.checker.session.command_result import CommandResult
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.reproduce import command_of
-from isrcheck.checker.session.session import SearchSession
-from isrcheck.checker.session.text import Run
-from isrcheck.commands.exit_codes import SAFE, UNDECIDED
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
+from isrcheck.checker.explicit.explore import Search
+from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
+from isrcheck.checker.results.kernel_results import EntryKind
+from isrcheck.checker.results.run import CommandResult, Run, as_object, search_summary, verdict_line
+from isrcheck.checker.results.terminal import ProgressLine, counted, table
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word, verdicts
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.commands.settings import instance_of
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Action, Instance
+from isrcheck.models.language.mutants import Mutant, mutants
+from isrcheck.traces.format.certify import from_steps
+
+MOST_MUTANTS = 100
+"""The most mutants in one kernel: a signed byte for each action selects the mutant at run time."""
+
+
+class Fate(StrEnum):
+    """The fate of a mutant; NOT_ASKED: the configuration disables its action, so it was not searched."""
+
+    KILLED = "killed"
+    NO_DIFFERENCE = "makes no difference"
+    SURVIVES = "survives"
+    UNDECIDED = "undecided"
+    NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failing property, VIOLATED or PERMITTED, with a shortest path to the failure."""
+
+    name: str
+    word: Word
+    path: StepPath
+
+    def is_worse_than(self, known: Failure | None) -> bool:
+        """Whether this failure is graver than the known one, or as grave but after fewer steps."""
+        if known is None or self.word is not known.word:
+            return known is None or self.word is Word.VIOLATED
+        return self.path.depth < known.path.depth
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mutant of the action at position `slot`, an instance with the mutant in place of the action, and its kernel."""
+
+    slot: int
+    mutant: Mutant
+    instance: Instance
+    kernel: Kernel
+
+    @property
+    def action(self) -> str:
+        """The name of the mutated action."""
+        return self.instance.model.actions[self.slot].name
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE of the dropped guard; the path is relative to the current folder if possible."""
+        path = Path(self.mutant.function.path)
+        return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{self.mutant.line}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A mutant and its fate.
+
+    For a killed mutant, `failure` is the failing property, whose path the reference semantics has confirmed; `message`
+    describes how a value left its declared range, if one did.
+    """
+
+    candidate: Candidate
+    fate: Fate
+    exploration: Exploration | None = None
+    failure: Failure | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Original:
+    """The unmutated model: its search, the gravest failure of each failing property, and its mutants, UNDECIDED if they
+    must be searched. `cut` is the limit that ended the generation of mutants; empty if none."""
+
+    exploration: Exploration
+    failures: Mapping[str, Failure]
+    mutants: Sequence[Judgement]
+    cut: str = ""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits for the search of a mutant: no deeper than the search of the model."""
+        limits = self.exploration.limits
+        return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
+
+
+KernelOf = Callable[[Instance], Kernel]
+Report = Callable[[Progress], None]
+
+
+def search_original(
+    instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
+) -> Original:
+    """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants, and
+    find those that make no difference in the reached states.
+
+    Raises KeyboardInterrupt and Spent.
+    """
+    kernel = kernel_of(instance)
+    hunt = _Hunt(instance, budget.limits(limits), kernel, report)
+    exploration = hunt.run()
+    if exploration.stopped == "interrupt":
+        raise KeyboardInterrupt
+    failures = {one.name: one for one in reversed(list(hunt.failures()))}
+    exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
+    found, cut = list[Judgement](), ""
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            for candidate in candidates(instance, kernel_of):
+                found.append(_without_search(candidate, hunt))
+    except OutOfTimeError:
+        cut = "seconds"
+    except Spent as spent:
+        cut = spent.why
+    return Original(exploration, failures, found, cut)
+
+
+def _without_search(candidate: Candidate, searched: Search) -> Judgement:
+    if candidate.slot in disabled_actions(candidate.instance):
+        return Judgement(candidate, Fate.NOT_ASKED)
+    if searched.result.is_complete and not _takes_more(candidate, searched):
+        return Judgement(candidate, Fate.NO_DIFFERENCE, searched.result)
+    return Judgement(candidate, Fate.UNDECIDED)
+
+
+def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
+    """Yield every mutant of the protocol's actions, in the order of the model.
+
+    The mutants become alternatives of their action in the model, so that one kernel can run many mutants.
+    """
+    chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
+    every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
+    for first in range(0, len(every), MOST_MUTANTS):
+        part = every[first : first + MOST_MUTANTS]
+        slots = list(instance.model.actions)
+        for slot, mutant in part:
+            slots[slot] = Action(slots[slot].name, (*slots[slot].alternatives, mutant.function))
+        model = replace(instance.model, actions=tuple(slots))
+        kernel = kernel_of(replace(instance, model=model))
+        for slot, mutant in part:
+            choices = list(instance.alternatives)
+            choices[slot] = slots[slot].alternatives.index(mutant.function)
+            candidate = replace(instance, model=model, alternatives=tuple(choices)).like(instance)
+            yield Candidate(slot, mutant, candidate, kernel)
+
+
+def judgements(
+    original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
+) -> Iterator[Judgement]:
+    """Judge every mutant, in the order of the model. `command` is the command that repeats the analysis; `report`
+    returns the function that reports the progress of a mutant's search.
+
+    Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
+    failure that killed a mutant.
+    """
+    for one in original.mutants:
+        is_settled = one.fate is not Fate.UNDECIDED
+        yield one if is_settled else judge(original, one.candidate, command, report(one.candidate), budget)
+
+
+def judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
+    """Search a mutant until it is killed, and judge it. Raises what `judgements` raises."""
+    hunt = _Hunt(candidate.instance, budget.limits(original.limits), candidate.kernel, report, original.failures)
+    found = hunt.run()
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
+    failure = hunt.worse_failure()
+    if failure is not None:
+        path, word = failure.path, failure.word.value
+        trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, word, path.loop)
+        message = "" if trace.error is None else trace.error.message
+        return Judgement(candidate, Fate.KILLED, found, failure, message)
+    if not (found.is_complete and original.exploration.is_complete):
+        return Judgement(candidate, Fate.UNDECIDED, found)
+    states, steps = more_than(original, found)
+    erring = _erring(original.exploration)
+    takes_more = bool(steps or _erring(found) > erring)
+    assert states >= 0 and steps >= 0 and (takes_more or erring), (
+        f"the search of a mutant misses steps of the model (reproduce: {command})"
+    )
+    return Judgement(candidate, Fate.SURVIVES if takes_more else Fate.NO_DIFFERENCE, found)
+
+
+def more_than(original: Original, found: Exploration) -> tuple[int, int]:
+    """Return how many more states and transitions a mutant has than the unmutated model."""
+    return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
+
+
+def _erring(exploration: Exploration) -> int:
+    """Return the number of steps in which a value left its declared range."""
+    return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
+
+
+class _Hunt(Search):
+    """A search that ends at the first level with a graver failure than `known`, which maps properties to the failures
+    of the unmutated model; if `known` is None, a search to the bound."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        kernel: Kernel,
+        report: Report,
+        known: Mapping[str, Failure] | None = None,
+    ) -> None:
+        judged = tuple(prop for prop in instance.properties if known is None or prop.kind is not Kind.SOMETIMES)
+        super().__init__(SearchContext(instance, limits, kernel, SearchRequest(watched=judged), report))
+        self.known = known
+
+    def is_open(self) -> bool:
+        """Whether the search continues. It continues even if all properties are decided, to compare the totals."""
+        return self.known is None or self.worse_failure() is None
+
+    def failures(self) -> Iterator[Failure]:
+        """Yield the failures so far, in the order of the properties, VIOLATED before PERMITTED.
+
+        A value outside its declared range comes first, because it explains more than other failures.
+        """
+        found = [(IN_RANGE, Findings(self.found_errors() or Finding()))]
+        found += [
+            (prop, self.found(number, prop)) for number, prop in self.context.properties if prop in self.context.watched
+        ]
+        found.append((DEADLOCK, Findings(self.counted(len(self.context.properties), EntryKind.FOUND))))
+        for prop, findings in found:
+            for word, finding in ((Word.VIOLATED, findings.found), (Word.PERMITTED, findings.permitted)):
+                if finding.path is not None and prop.kind is not Kind.SOMETIMES:
+                    yield Failure(prop.name, word, finding.path)
+
+    def worse_failure(self) -> Failure | None:
+        """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""
+        known = self.known or {}
+        worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
+        return min(worse, key=lambda failure: failure.path.depth, default=None)
+
+
+def _takes_more(candidate: Candidate, searched: Search) -> bool:
+    """Whether a mutant, in the states that the search of the model has expanded, takes steps that the original action
+    does not take; or whether it may do so, because it leaves declared ranges."""
+    slot, instance = candidate.slot, candidate.instance
+    alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
+    context = SearchContext(
+        replace(instance, alternatives=alone).like(instance), searched.context.limits, candidate.kernel, EVERY_STATE
+    )
+    carrier = SingleThread(context, searched.visited)
+    at = 0
+    while at < searched.context.expanded:
+        at, _ = carrier.attempt(at, min(at + CHUNK, searched.context.expanded))
+        if context.fired[slot] > searched.context.fired[slot]:
+            return True
+    return bool(context.results.erring_steps.count)
+
+
+# ------------------------------------------------------------------------------------------------------------- report
+
+
+def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
+    """Return the report: the unmutated model, a line for each mutant, grouped by action, and the score."""
+    exploration = original.explored
+    configuration, faults, _ = search_summary(original)
+    depth = exploration.limits.depth
+    bound = "any number of steps" if depth is None else f"at most {counted(depth, 'step')}"
+    lines = [
+        f"{title(exploration.instance)}: each mutant drops one guard, or one conjunct of a guard",
+        "",
+        f"configuration  {configuration}",
+        f"faults         {faults}",
+        f"search         breadth first, {bound}, for each mutant up to the level that kills it",
+        f"unmutated      {verdict_line(original)}",
+        f"               {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated",
+    ]
+    if known.failures:
+        lines.append("               a property that fails here kills a mutant only by a graver or an earlier failure")
+    rows: list[list[str]] = []
+    for action, group in groupby(found, key=lambda one: one.candidate.action):
+        of_action = list(group)
+        asked_for = [one for one in of_action if one.fate is not Fate.NOT_ASKED]
+        rows += [["", "", ""], [action, "", ""]]
+        rows += [[f"  {one.candidate.place}", outcome(known, one), _dropped(one)] for one in asked_for]
+        if len(asked_for) < len(of_action):
+            others = counted(len(of_action) - len(asked_for), "mutant")
+            rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
+    return "\n".join([*lines, *table(rows), "", score_line(known, found)])
+
+
+def _dropped(judgement: Judgement) -> str:
+    """Return the dropped condition with its helper function and guard, and the error if a value left its range."""
+    mutant = judgement.candidate.mutant
+    dropped, guard = mutant.dropped, mutant.guard
+    inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
+    within = "" if dropped == guard else f"{inner} of {guard}"
+    return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
+
+
+def outcome(original: Original, judgement: Judgement) -> str:
+    """Return the fate of a searched mutant in a few words."""
+    found, failure = judgement.exploration, judgement.failure
+    if failure is not None:
+        notes = ["permitted"] if failure.word is Word.PERMITTED else []
+        known = original.failures.get(failure.name)
+        if known is not None:
+            word = f"{known.word.value} " if known.word is not failure.word else ""
+            notes.append(f"unmutated {word}at step {known.path.depth}")
+        note = f" ({', '.join(notes)})" if notes else ""
+        return f"killed by {failure.name} at step {failure.path.depth}{note}"
+    assert found is not None
+    if judgement.fate is Fate.UNDECIDED:
+        why = WHY_STOPPED[found.stopped or original.exploration.stopped or ""]
+        return f"undecided: survives to depth {found.judged}; {why}"
+    if judgement.fate is Fate.NO_DIFFERENCE:
+        return f"makes no difference {_within(original)}"
+    states, steps = more_than(original, found)
+    more = f"{counted(states, 'more state')}" if states else f"the same states, {counted(steps, 'more transition')}"
+    return f"survives{'' if found.exhausted else f' to depth {found.judged}'}: {more}"
+
+
+def _short(message: str) -> str:
+    """Return an error message without the file and line at its beginning and the advice at its end."""
+    return message.partition(";")[0].rpartition(": ")[2]
+
+
+def _within(original: Original) -> str:
+    exploration = original.exploration
+    return "within these bounds" if exploration.exhausted else f"to depth {exploration.judged}"
+
+
+def score_line(original: Original, found: Sequence[Judgement]) -> str:
+    """Return the number of mutants of each fate, as one line."""
+    cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
+    if not original.mutants:
+        return cut or "the model has no guard to drop"
+    count = Counter(judgement.fate for judgement in found)
+    asked = len(found) - count[Fate.NOT_ASKED]
+    words = [f"{count[Fate.KILLED]} of {counted(asked, 'mutant')} killed"]
+    if count[Fate.NO_DIFFERENCE]:
+        verb = "makes" if count[Fate.NO_DIFFERENCE] == 1 else "make"
+        words.append(f"{count[Fate.NO_DIFFERENCE]} {verb} no difference {_within(original)}")
+    words.append(f"{count[Fate.SURVIVES]} survive{'s' * (count[Fate.SURVIVES] == 1)}")
+    if count[Fate.UNDECIDED]:
+        words.append(f"{count[Fate.UNDECIDED]} undecided")
+    if count[Fate.NOT_ASKED]:
+        words.append(f"{count[Fate.NOT_ASKED]} not asked")
+    if len(found) < len(original.mutants):
+        words.append(f"{len(original.mutants) - len(found)} not reached")
+    return ", ".join(words) + (f"; {cut}" if cut else "")
+
+
+def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the object for `--json`: the run of the unmutated model, the mutants, and the score."""
+    count = Counter(judgement.fate for judgement in found)
+    return {
+        "runs": [as_object(original)],
+        "mutants": [_object(known, judgement) for judgement in found],
+        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(known.mutants) - len(found)},
+    }
+
+
+def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
+    mutant, instance = judgement.candidate.mutant, judgement.candidate.instance
+    found, failure = judgement.exploration, judgement.failure
+    path = None if failure is None else failure.path
+    known = None if failure is None else original.failures.get(failure.name)
+    steps = None if path is None else [instance.spell_step(instance.step(number)) for number in path.steps]
+    return {
+        "action": judgement.candidate.action,
+        "place": judgement.candidate.place,
+        "guard": mutant.guard,
+        "dropped": mutant.dropped,
+        "within": list(mutant.within),
+        "fate": judgement.fate.value,
+        "property": None if failure is None else failure.name,
+        "verdict": None if failure is None else failure.word.value,
+        "depth": None if path is None else path.depth,
+        "unmutated": None if known is None else {"verdict": known.word.value, "depth": known.path.depth},
+        "message": judgement.message or None,
+        "initial": None if path is None else path.initial,
+        "steps": steps,
+        **{name: getattr(found, name, None) for name in ("distinct", "generated", "exhausted", "stopped")},
+        "judged_to_depth": getattr(found, "judged", None),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model, then each of its mutants. Raises UsageError."""
     assert options.model.target is not None
     instance, limits = instance_of(options.model), options.limits
-    progress = ProgressLine(naming.title(instance))
+    progress = ProgressLine(title(instance))
 
-    def kernel_of(one: Instance) -> Kernel:
-        return session.begin(one, progress).kernel
+    def kernel_of(mutated: Instance) -> Kernel:
+        return session.begin(mutated, progress).kernel
 
-    def progress_of(candidate: mutate.Candidate) -> Callable[[Progress], None]:
+    def progress_of(candidate: Candidate) -> Callable[[Progress], None]:
         progress.subject = f"{candidate.action} without {candidate.place}"
         return progress.report
 
     command = command_of(options.model.target, instance, limits.depth)
     try:
-        original = mutate.search_original(instance, limits, kernel_of, progress.report, session.budget)
+        original = search_original(instance, limits, kernel_of, progress.report, session.budget)
     except Spent as spent:
         cut = Exploration.without_beginning(instance, limits, spent.why)
-        original = mutate.Original(cut, {}, [], spent.why)
+        original = Original(cut, {}, [], spent.why)
     searched = Run(original.exploration, verdicts(original.exploration), command)
-    found: list[mutate.Judgement] = []
+    found: list[Judgement] = []
     stopped = False
     try:
-        for judgement in mutate.judgements(original, command.replace(" ", " mutate ", 1), progress_of, session.budget):
+        for judgement in judgements(original, command.replace(" ", " mutate ", 1), progress_of, session.budget):
             found.append(judgement)  # noqa: PERF402 - what was found before an interruption counts
     except KeyboardInterrupt:
         stopped = True
     progress.clear()
     is_cut = (
-        bool(original.cut)
-        or not original.exploration.is_complete
-        or any(one.fate is mutate.Fate.UNDECIDED for one in found)
+        bool(original.cut) or not original.exploration.is_complete or any(one.fate is Fate.UNDECIDED for one in found)
     )
-    content, text = mutate.objects(searched, original, found), mutate.text(searched, original, found)
-    return CommandResult(text, content, UNDECIDED if is_cut else SAFE, is_interrupted=stopped)
+    answer = text(searched, original, found), objects(searched, original, found)
+    return CommandResult(*answer, UNDECIDED if is_cut else SAFE, is_interrupted=stopped)

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.results.proofs import CounterexampleToInduction
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.solver import Solver, Values, once

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Exploration, Findings
-from isrcheck.checker.outcome.proof_results import Attempt, Proof, Proofs
-from isrcheck.checker.outcome.verdict import Verdict, Word
+from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings
+from isrcheck.checker.results.proofs import Attempt, Proof, Proofs
+from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import IN_RANGE, Instance
 

@@ -15,8 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
 
@@ -63,14 +63,7 @@ def proved(
         from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
 
         found = prove(
-            instance,
-            properties,
-            phase,
-            failing=failing,
-            known=known,
-            sample=sample,
-            seconds=seconds,
-            report=report,
+            instance, properties, phase, failing=failing, known=known, sample=sample, seconds=seconds, report=report
         )
     if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
         keep(path, json.dumps(_written(found)).encode())

@@ -19,14 +19,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.checker.outcome.proof_results import (
-    FALSE_INITIALLY,
-    Attempt,
-    CounterexampleToInduction,
-    Phase,
-    Proof,
-    Proofs,
-)
 from isrcheck.checker.proofs.induction import (
     MOST_NODES,
     AbstractSystem,
@@ -37,6 +29,7 @@ from isrcheck.checker.proofs.induction import (
 )
 from isrcheck.checker.proofs.unbounded_abstraction import UnsupportedError
 from isrcheck.checker.resources.limits import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.finite_integers import FiniteArithmetic

@@ -15,11 +15,11 @@ from dataclasses import replace
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Start, Starts
 from isrcheck.checker.explicit.explore import Search
-from isrcheck.checker.outcome.exploration import Findings, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Findings, StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.trace import path_of
 
 ENOUGH = 20_000
 """A search ends at a level with as many states."""

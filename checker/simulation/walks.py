@@ -32,12 +32,12 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.explicit.carrier import KernelRunner, Starts
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
-from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
-from isrcheck.checker.outcome.verdict import Verdict, Word
+from isrcheck.checker.results.exploration import Finding, Findings, StepPath
+from isrcheck.checker.results.kernel_results import Entry, EntryKind, KernelResults
+from isrcheck.checker.results.verdict import Verdict, Word
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.traces.format.erring import error_of
+from isrcheck.traces.format.trace import error_of
 
 JUDGED = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES)
 """The kinds of properties that a walk can judge: the others are about all continuations of a state."""

@@ -30,18 +30,18 @@ from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequ
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.reduced_search import concluded
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.exploration import Exploration, Progress
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.cache import SEMANTICS
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Progress
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.faults import SparkLostError
 from isrcheck.checker.spark.level import Expanded, LevelTask, Link, Ordered, expand, merge, order, predecessors, scatter
 from isrcheck.checker.spark.parts import explore_parts
-from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.shuffle import PARENT, STEP, Pairs, ShuffleWriter, partitioned
-from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.spark.tasks import require_same, run_job, source_digest, task_memory, task_statistics, values_of
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance

@@ -18,7 +18,7 @@ from isrcheck.checker.compile.instance_specification import InstanceSpecificatio
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.checker.spark.shuffle import PARENT, STEP, Blob, ShardIntake, ShuffleWriter, pack, unpack
 from isrcheck.checker.spark.tasks import TaskStatistics
 from isrcheck.models.language.model import Instance
@@ -194,9 +194,7 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
     statistics.add(
         {
             chunk: Ordered(
-                len(sorting),
-                {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
-                work.results.words,
+                len(sorting), {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)}, work.results.words
             )
         }
     )

@@ -20,13 +20,15 @@ from isrcheck.checker.compile.instance_specification import InstanceSpecificatio
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest, Start, Starts
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
-from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath, exploration_of
+from isrcheck.checker.results.exploration import PlainData as Record
+from isrcheck.checker.results.exploration import plain_data_of as unjudged_record_of
 from isrcheck.checker.spark.faults import SparkLostError
+from isrcheck.checker.spark.request import Mode
 from isrcheck.checker.spark.session import Session
 from isrcheck.checker.spark.shuffle import ShardIntake, ShuffleWriter, partitioned, unpack
-from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
+from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.checker.spark.tasks import TaskStatistics, run_job, task_memory, task_statistics, values_of
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE
 
@@ -173,11 +175,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 
 
 def explore_parts(
-    session: Session,
-    prepared: Prepared,
-    limits: Limits,
-    split_depth: int | None,
-    report: Callable[[Progress], None],
+    session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
     """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
     began, clock = time.monotonic(), time.time()

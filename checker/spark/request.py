@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-
-from isrcheck.checker.spark.summary import Mode
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,13 @@ class SparkOptions:
 
 
 ENGINE = "spark"
+
+
+class Mode(StrEnum):
+    """How the work is divided: each part of the initial states on its own, or one search by all executors."""
+
+    PARTS = "parts"
+    SEARCH = "search"
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
-
-class Mode(StrEnum):
-    """How the work is divided: each part of the initial states on its own, or one search by all executors."""
-
-    PARTS = "parts"
-    SEARCH = "search"
+from isrcheck.checker.results.run import Part, Run
+from isrcheck.checker.spark.request import Mode
 
 
 @dataclass(frozen=True)
@@ -50,8 +45,12 @@ class Overlap:
         return sum(count for parts, count in self.states_by_parts.items() if parts & both == both)
 
 
+FEW_STATES = 100_000_000
+"""With fewer states, one process is faster if its memory is sufficient: measured in README.md, On Spark."""
+
+
 @dataclass(frozen=True)
-class SparkSummary:
+class SparkSummary(Part):
     """One search on Spark: how it was divided, on how many cores, and how long Spark took to start.
 
     In mode PARTS, the `starts` states at `split_depth` were divided into `parts` parts, of which `ended` were searched
@@ -59,6 +58,9 @@ class SparkSummary:
     successors that moved between them, and `taken_up` is the depth of the checkpoint from which the search continued.
     `lost` is the message about a failure of Spark, if there was one.
     """
+
+    key: ClassVar[str] = "spark"
+    engine: ClassVar[str] = "spark"
 
     mode: Mode
     master: str
@@ -74,70 +76,70 @@ class SparkSummary:
     lost: str = ""
 
     @property
+    def counts_once(self) -> bool:
+        """Whether every step was counted once."""
+        return not self.parts_overlap
+
+    @property
     def parts_overlap(self) -> bool:
         """Whether counts may include a state several times, once for each part."""
         return self.mode is Mode.PARTS and self.parts > 1
 
+    def lines(self, run: Run, /) -> list[str]:
+        """The lines about Spark in the detailed results of a search."""
+        small = [
+            "with so few states, one process is faster if its memory is sufficient: see README.md, section On Spark"
+        ]
+        return self._division() + (small if run.explored.distinct < FEW_STATES else [])
 
-FEW_STATES = 100_000_000
-"""With fewer states, one process is faster if its memory is sufficient: measured in README.md, On Spark."""
+    def _division(self) -> list[str]:
+        where = f"Spark at {self.master}, {self.cores} cores, started in {self.start_seconds:.1f} s"
+        if self.mode is Mode.SEARCH:
+            lines = [f"{where}; one search in {self.parts} shards, {self.shuffled / (1 << 20):,.1f} MiB shuffled"]
+            if self.taken_up is not None:
+                lines.append(f"continued from its checkpoint at depth {self.taken_up}; counts cover the whole search")
+            return lines
+        if not self.parts:
+            return [f"{where}; nothing was left to divide at depth {self.split_depth}"]
+        what = "initial states" if self.split_depth == 0 else f"states at depth {self.split_depth}"
+        lines = [f"{where}; {self.starts:,} {what} in {self.parts} parts, {self.ended} of them searched to their end"]
+        if self.ended < self.parts:
+            lines.append("a part that was cut short may contain a shorter counterexample than those that were found")
+        overlap = self.overlap
+        if overlap is None:
+            return [*lines, "overlap unknown: states, successors and actions are counted once per part that found them"]
+        distinct = overlap.by_one + overlap.by_several
+        share = overlap.by_several / max(1, distinct)
+        return [
+            *lines,
+            f"overlap {share:.0%}: the parts found {overlap.found:,} states, {distinct:,} different ones,"
+            f" {overlap.by_several:,} of them more than once; successors and actions are counted once per part",
+        ]
 
-
-def spread_lines(spread: SparkSummary, states: int) -> list[str]:
-    """The lines about Spark in the report of a search that found `states` distinct states."""
-    small = ["with so few states, one process is faster if its memory is sufficient: see README.md, section On Spark"]
-    return _spread_lines(spread) + (small if states < FEW_STATES else [])
-
-
-def _spread_lines(spread: SparkSummary) -> list[str]:
-    where = f"Spark at {spread.master}, {spread.cores} cores, started in {spread.start_seconds:.1f} s"
-    if spread.mode is Mode.SEARCH:
-        lines = [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
-        if spread.taken_up is not None:
-            lines.append(f"continued from its checkpoint at depth {spread.taken_up}; counts cover the whole search")
-        return lines
-    if not spread.parts:
-        return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]
-    what = "initial states" if spread.split_depth == 0 else f"states at depth {spread.split_depth}"
-    lines = [f"{where}; {spread.starts:,} {what} in {spread.parts} parts, {spread.ended} of them searched to their end"]
-    if spread.ended < spread.parts:
-        lines.append("a part that was cut short may contain a shorter counterexample than those that were found")
-    overlap = spread.overlap
-    if overlap is None:
-        return [*lines, "overlap unknown: states, successors and actions are counted once per part that found them"]
-    distinct = overlap.by_one + overlap.by_several
-    share = overlap.by_several / max(1, distinct)
-    return [
-        *lines,
-        f"overlap {share:.0%}: the parts found {overlap.found:,} states, {distinct:,} different ones,"
-        f" {overlap.by_several:,} of them more than once; successors and actions are counted once per part",
-    ]
-
-
-def spread_object(spread: SparkSummary) -> dict[str, Any]:
-    """The object under `spark` in the output of `--json`."""
-    overlap = spread.overlap
-    return {
-        "mode": spread.mode.value,
-        "master": spread.master,
-        "cores": spread.cores,
-        "start_seconds": round(spread.start_seconds, 3),
-        "parts": spread.parts,
-        "parts_ended": spread.ended,
-        "starts": spread.starts,
-        "split_depth": spread.split_depth,
-        "shuffled_bytes": spread.shuffled,
-        "taken_up_at_depth": spread.taken_up,
-        "lost": spread.lost or None,
-        "overlap": None
-        if overlap is None
-        else {
-            "found": overlap.found,
-            "distinct": overlap.by_one + overlap.by_several,
-            "by_several": overlap.by_several,
-            "states_by_parts": [
-                {"parts": [part for part in range(overlap.parts) if parts >> part & 1], "states": count}
-                for parts, count in overlap.states_by_parts.items()
-            ],
-        },
-    }
+    def as_object(self, _run: Run, /) -> dict[str, Any]:
+        """The object under `spark` in the output of `--json`."""
+        overlap = self.overlap
+        return {
+            "mode": self.mode.value,
+            "master": self.master,
+            "cores": self.cores,
+            "start_seconds": round(self.start_seconds, 3),
+            "parts": self.parts,
+            "parts_ended": self.ended,
+            "starts": self.starts,
+            "split_depth": self.split_depth,
+            "shuffled_bytes": self.shuffled,
+            "taken_up_at_depth": self.taken_up,
+            "lost": self.lost or None,
+            "overlap": None
+            if overlap is None
+            else {
+                "found": overlap.found,
+                "distinct": overlap.by_one + overlap.by_several,
+                "by_several": overlap.by_several,
+                "states_by_parts": [
+                    {"parts": [part for part in range(overlap.parts) if parts >> part & 1], "states": count}
+                    for parts, count in overlap.states_by_parts.items()
+                ],
+            },
+        }

@@ -23,10 +23,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from isrcheck.checker.outcome.records import Record
 from isrcheck.checker.resources.cache import engine_digest
-from isrcheck.checker.sweep.axes import Sweep
-from isrcheck.checker.sweep.case import Case
+from isrcheck.checker.results.exploration import PlainData as PlainData
+from isrcheck.checker.sweep.searches import Case, Sweep
 from isrcheck.models.messages import UsageError
 
 CURE = "move it away, or give another folder with --out DIR"
@@ -53,7 +52,7 @@ class ResultsFile:
         header = json.dumps(sweep).encode() + b"\n"
         self._header = header.decode()
         self.path = folder / f"sweep_{hashlib.sha256(header).hexdigest()[:12]}.jsonl"
-        self.done: dict[int, Record] = {}
+        self.done: dict[int, PlainData] = {}
         self.failure = ""
         self._file = self._opened(folder)
         try:
@@ -103,7 +102,7 @@ class ResultsFile:
         self._file.seek(whole)
         self._file.truncate()
 
-    def _checked(self, number: int, line: bytes) -> tuple[int, Record]:
+    def _checked(self, number: int, line: bytes) -> tuple[int, PlainData]:
         try:
             written = json.loads(line)
             digest = written.pop("digest")
@@ -120,7 +119,7 @@ class ResultsFile:
     def _damaged(self, number: int) -> UsageError:
         return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
-    def keep(self, position: int, name: str, record: Record) -> None:
+    def keep(self, position: int, name: str, record: PlainData) -> None:
         """Append the record of the case at `position`; a write error sets `failure`."""
         written = {"position": position, "configuration": name, "record": record}
         self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")

@@ -1,32 +1,51 @@
 """`check sweep`: a safety table over configurations, and the smallest configuration that fails.
 
-In:  a `Sweep` (checker/sweep/axes.py), a way to run its cases (checker/sweep/cases.py), and the file of results.
-Out: a `SweepTable`; text for a terminal, and the object that `--json` prints (docs/json.md).
+In:  `Options`, and a session; the file of results, whose searches are not made again.
+Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.outcome.records import Record, exploration_of
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
+from isrcheck.checker.command.options import Options
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Spent
-from isrcheck.checker.session.formatting import counted, table
-from isrcheck.checker.session.naming import configuration_of, faults_line, title
-from isrcheck.checker.session.reproduce import command_of, command_to_show
-from isrcheck.checker.session.text import Run, as_object
-from isrcheck.checker.session.trace_writer import TraceWriter
-from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
-from isrcheck.checker.sweep.case import Case
-from isrcheck.checker.sweep.cases import RunCases, is_current
-from isrcheck.checker.sweep.results_file import CURE, ResultsFile
+from isrcheck.checker.results.exploration import PlainData, exploration_of
+from isrcheck.checker.results.instance_facts import (
+    command_of,
+    command_to_show,
+    configuration_of,
+    faults_line,
+    label_of,
+    title,
+)
+from isrcheck.checker.results.run import CommandResult, Run, as_object
+from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, side_by_side, table
+from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code, range_verdict, verdicts
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.checker.running.trace_writer import TraceWriter
+from isrcheck.checker.sweep.results_file import CURE, ResultsFile, described
+from isrcheck.checker.sweep.searches import (
+    Case,
+    Combination,
+    RunCases,
+    Sweep,
+    cases_of,
+    is_current,
+    read_sweep,
+    refused_throughout,
+    run_cases_here,
+    run_cases_on_spark,
+    words_of,
+)
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.models.messages import UsageError
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Property
+from isrcheck.models.messages import UsageError, escaped
 
 WIDTH = 120
 """The greatest width of a table, in characters. A wider table is split; each part begins with the varied values."""
@@ -122,7 +141,51 @@ def _failing(found: SweepRow, word: Word) -> FailingRow | None:
     return FailingRow(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
-# ------------------------------------------------------------------------------------------------------------ search
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search every configuration, except those that an earlier run finished. Raises UsageError, SparkLostError."""
+    sweep = read_sweep(options)
+    cases, answers = cases_of(sweep, options)
+    tables = None
+    if options.output.tables is not None:
+        from isrcheck.checker.tables.write import Tables  # imported here because few commands write tables
+
+        tables = Tables(options.output.tables)
+    results = ResultsFile(options.output.folder, described(sweep, cases), frozenset(case.position for case in cases))
+    if results.done:
+        print(
+            f"resuming from {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
+            file=sys.stderr,
+        )
+    progress, traces = ProgressLine(title(sweep.instances[0])), TraceWriter(options.output.folder)
+
+    def searched(run_cases: RunCases) -> SweepTable:
+        return search(sweep, cases, answers, run_cases, results, traces, session.budget)
+
+    try:
+        if options.search.engine == "spark":
+            from isrcheck.checker.spark.session import spark_session
+
+            with spark_session(options.search.spark.session, progress.announce) as spark:
+                found = searched(run_cases_on_spark(spark, progress, len(cases), session.budget))
+        else:
+            found = searched(run_cases_here(progress, session.seen, len(cases), session.budget))
+    finally:
+        progress.clear()
+        results.close()
+    if tables is not None:
+        for searched_run in found.runs:
+            tables.write(searched_run)
+    return CommandResult(
+        text(found),
+        as_objects(found),
+        exit_code(found.word, strict=options.output.strict, found=found.verdicts),
+        traces.failure or results.failure or (tables.failure if tables else ""),
+        found.stopped or (tables is not None and tables.is_interrupted),
+        found,
+    )
 
 
 def search(
@@ -143,11 +206,9 @@ def search(
     ]
     table = SweepTable(sweep, rows, str(results.path), len(results.done))
     known = {case.position: case for case in cases}
-    waiting: dict[int, list[SweepRow]] = {}
-    for position, case in answers.items():
-        waiting.setdefault(case, []).append(rows[position])
+    waiting = grouped((case, rows[position]) for position, case in answers.items())
 
-    def take(position: int, record: Record) -> None:
+    def take(position: int, record: PlainData) -> None:
         for found in waiting[position]:
             _fill(found, known[position], record, traces)
 
@@ -172,10 +233,10 @@ def search(
     return table
 
 
-def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
+def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
     """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
     records does not belong to its case any more."""
-    done: dict[int, Record] = {}
+    done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
         try:
@@ -191,7 +252,7 @@ def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Bu
     return done
 
 
-def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> None:
+def _fill(found: SweepRow, case: Case, record: PlainData, traces: TraceWriter) -> None:
     instance = found.combination.instance
     assert instance is not None
     if "refused" in record:
@@ -201,10 +262,11 @@ def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> N
     else:
         exploration = exploration_of(record, instance, case.limits)
         judged = verdicts(exploration)
-        words = {verdict.prop.name: verdict.bare for verdict in judged}
-        assert words == record["verdicts"], f"{case.name}: the verdicts of a record do not follow from its counts"
+        assert words_of(judged) == record["verdicts"], (
+            f"{case.name}: the verdicts of a record do not follow from its counts"
+        )
         files = traces.write(case.target, instance, judged)
-        command = command_of(case.target, instance, case.depth)
+        command = command_of(case.target, instance, case.limits.depth)
         found.run = Run(exploration, judged, command, case.count_all, files)
         found.why, found.word = "", found.run.word
 
@@ -277,8 +339,7 @@ def _heading(found: SweepTable) -> list[str]:
     common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
     depth = found.runs[0].exploration.limits.depth
     far = "every behaviour of any length" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
-    names = {one.protocol.name for one in instances}
-    named = title(first) if len(names) == 1 else ", ".join([first.model.name, *_swaps(first)])
+    named = title(first, with_protocol=len({instance.protocol.name for instance in instances}) == 1)
     return [
         f"{named}: {counted(len(sweep.rows), 'configuration')}",
         "",
@@ -286,10 +347,6 @@ def _heading(found: SweepTable) -> list[str]:
         f"faults         {faults_line(*instances)}",
         f"search         breadth first, {far}, each configuration by itself",
     ]
-
-
-def _swaps(instance: Instance) -> list[str]:
-    return [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
 
 
 def _table(found: SweepTable, columns: _Columns) -> list[str]:
@@ -303,7 +360,7 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
     left, tall = _headed(varied, len(found.rows))
     width = max(map(len, left))
     lines: list[str] = []
-    for part in _parts(every, WIDTH - width - 2):
+    for part in side_by_side(every, WIDTH - width - 2):
         right, taller = _headed(part, len(found.runs))
         height = max(tall, taller)
         headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
@@ -318,28 +375,10 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
 
 def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
     """Return the columns of verdicts: a heading, and a cell for each run."""
-    every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
+    every = [[label_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
     return every or [["verdict", *(run.word.value for run in found.runs)]]
-
-
-def _heading_of(prop: Property) -> str:
-    return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
-
-
-def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
-    """Return the columns in groups that are at most `room` wide."""
-    parts: list[list[list[str]]] = []
-    left = 0
-    for column in columns:
-        width = max(map(len, column)) + 2
-        if not parts or width > left:
-            parts.append([])
-            left = room + 2
-        parts[-1].append(column)
-        left -= width
-    return parts
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:

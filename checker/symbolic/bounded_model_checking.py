@@ -20,9 +20,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.limits import FormulaBudget, Limits, UndecidedError
+from isrcheck.checker.results.exploration import BmcResult, Finding, Findings, StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Value
 from isrcheck.checker.symbolic.finite_integers import OneHotInteger
@@ -30,7 +29,7 @@ from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_inter
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, Unrolling
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property
-from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
+from isrcheck.traces.format.trace import error_in_step, path_of, possible_steps
 
 WALKS = 5
 """How many random walks look for a path of the next length, before Z3 does."""
@@ -93,11 +92,7 @@ class _BoundedModelChecker:
     """One run of bounded model checking, depth by depth."""
 
     def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        only: Sequence[str],
-        report: Callable[[int, float, int], None],
+        self, instance: Instance, limits: Limits, only: Sequence[str], report: Callable[[int, float, int], None]
     ) -> None:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import FormulaBudget
+from isrcheck.checker.results.exploration import StepPath
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, Value, as_truth, plain_state
 from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic

@@ -2,5 +2,5 @@
 
 In:  a `Run`.
 Out: one file in the folder of each table.
-May import: session and everything below it.
+May import: results and the engines.
 """

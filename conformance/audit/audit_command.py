@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.exit_codes import USAGE
 from isrcheck.commands.program import say

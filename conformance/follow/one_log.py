@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from isrcheck.checker.resources.limits import Budget
-from isrcheck.checker.session.formatting import human_bytes
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine, human_bytes
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED
 from isrcheck.commands.program import interrupts, say
 from isrcheck.conformance.console import asked_model, complain, gravest, protocol_of, values_of
@@ -31,7 +30,7 @@ from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import wrapped
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.declarations import Option, count, integer, path, seconds, share
 from isrcheck.commands.exit_codes import DONE, UNDECIDED
 from isrcheck.commands.program import say

@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.search.promises import summary
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.itf import to_text
+from isrcheck.traces.format.files import to_text
 
 
 class Word(StrEnum):

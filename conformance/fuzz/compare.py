@@ -21,11 +21,10 @@ from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
 from isrcheck.checker.reductions.find import dead_cells, symmetry_of
 from isrcheck.checker.reductions.reduction import Reduction, Symmetry
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings, StepPath
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.finite_integers import MOST_VALUES as ONE_HOT
 from isrcheck.conformance.fuzz.collisions.permuted import permuted_differs

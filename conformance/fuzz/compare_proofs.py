@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.prove import prove
+from isrcheck.checker.results.proofs import Phase, Proof, Proofs
 from isrcheck.conformance.fuzz.plain_search import ERROR, PlainFinding, PlainProperty, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.models.language.declarations import Kind

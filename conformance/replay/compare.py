@@ -18,7 +18,7 @@ from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.lanes.generic_lanes import full_state
 
 

@@ -20,7 +20,7 @@ from isrcheck.conformance.replay.transactions.driver import LEARNS, Transactions
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.lanes.scene import listed
 
 DECIDED_BY: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], str | None]]] = {
     "transactions": (LEARNS, why_nobody_answers),

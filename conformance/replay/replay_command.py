@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.declarations import Option, count, integer, path
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED
 from isrcheck.commands.program import say
@@ -27,10 +27,9 @@ from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.words import listed
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import Trace, label
+from isrcheck.traces.lanes.scene import listed
 
 BUG_NAMES = tuple(bug.name.lower() for bugs in BUGS.values() for bug in bugs)
 

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.readable import ReadableTrace
+from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from conformance.tests.schedule import schedule, uses_shared_session
 from conformance.tests.support.browser import chromium
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
-from isrcheck.checker.outcome.proof_results import Proofs
-from isrcheck.checker.session import progress
-from isrcheck.checker.session import session as searches
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.results import terminal as progress
+from isrcheck.checker.results.proofs import Proofs
+from isrcheck.checker.running import session as searches
 
 if TYPE_CHECKING:
     from conformance.tests.support.spark import Cluster

@@ -13,7 +13,7 @@ import pytest
 from conformance.tests import verify
 from conformance.tests.schedule import SECONDS, SPARK, SPARK_PROCESSES, spread, volume
 from conformance.tests.support.places import PROJECT
-from isrcheck.checker.analyses.matrix import recorded
+from isrcheck.checker.comparisons.matrix_record import recorded
 from isrcheck.models import registry
 
 REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'
@@ -86,7 +86,7 @@ def test_every_slow_group_is_an_existing_file() -> None:
 
 def test_every_record_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
-    assert len(found) == len(set(found)) == 152
+    assert len(found) == len(set(found)) == 145
     assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
     tests = PROJECT / "conformance" / "tests"
     files = [path for path in tests.rglob("test_*.py") if path != Path(__file__)]

@@ -23,8 +23,8 @@ from isrcheck.conformance.implemented import MissingMechanismError, UntimelyErro
 from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import label
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import label
 
 MOST_REPLICAS = 9
 LAST_PORT = 65_535

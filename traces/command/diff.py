@@ -11,7 +11,7 @@ import argparse
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.traces.command.shared import LOOK, MODEL, look_of, model_of
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.terminal import diff
 
 OPTIONS = (

@@ -12,8 +12,8 @@ from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import REPLACE
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.output import put
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.files import put
 from isrcheck.traces.other_tools.client_history import events, operations_of
 
 OPTIONS = (

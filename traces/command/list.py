@@ -11,7 +11,7 @@ import argparse
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.lanes.table import GAP
 
 OPTIONS = (Option("[DIR]", "", path, field="folder", default=folder.DEFAULT),)

@@ -15,9 +15,8 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
-from isrcheck.traces.lanes.table import WIDTH
-from isrcheck.traces.terminal import colour
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes import table as colour
+from isrcheck.traces.lanes.table import WIDTH, Ink, Look
 
 FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
 

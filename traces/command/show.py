@@ -12,21 +12,19 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, model_of
-from isrcheck.traces.explaining.evaluate import parse_expression
-from isrcheck.traces.format import folder
-from isrcheck.traces.kafka import partition_state
-from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
-from isrcheck.traces.other_tools import reading, showing
-from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8, spell_legend
+from isrcheck.traces.lanes.table import Look
+from isrcheck.traces.other_tools import foreign as reading
+from isrcheck.traces.other_tools import foreign as showing
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 NOTES = (
     "signs in a broker's column:",
-    *spell_legend([*BASICS, *LEGEND.values()]),
+    *spell_legend([*BASICS, *SIGNS.values()]),
     "",
     "signs in the columns of the controller and of the brokers, since 2.8:",
-    *spell_legend([*partition_state.LEGEND.values()]),
+    *spell_legend([*SIGNS_SINCE_2_8.values()]),
     "",
 )
 

@@ -14,8 +14,8 @@ from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, model_of
 from isrcheck.traces.explaining import slicing
-from isrcheck.traces.format import folder
-from isrcheck.traces.terminal import slice_text
+from isrcheck.traces.explaining import slicing as slice_text
+from isrcheck.traces.format import files as folder
 
 OPTIONS = (
     Option("FILE", "a trace that ends in the failure of a property", path),

@@ -1,11 +1,16 @@
-"""The cause of a failure, by which failures are told apart. Failures with other brokers or records can have one cause.
+"""The cause of a failure, by which failures are told apart, and how rare its history is.
 
 In:  a certified trace that ends in a failure of a property.
-Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.
+Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened. The number
+     of each kind of event that has to happen: faults, elections, messages that are late or lost. Only counted, never
+     estimated; what does not occur is left out.
 
 A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
 the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
 that made the record unavailable; for any other failure, it is the set of actions in the trace.
+
+A fault is what a budget of the model counts. An election is a change of the leader epoch at the controller. A message
+is lost in an action of its own; those that a crash takes along are not counted.
 """
 
 from __future__ import annotations
@@ -17,10 +22,10 @@ from dataclasses import dataclass
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.attribution import Loss, find_loss
-from isrcheck.traces.explaining.isr_changes import PendingChange
+from isrcheck.traces.explaining.presentation import actions_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
+from isrcheck.traces.kafka.failures import Loss, find_loss
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ class Cause:
 def cause_of(trace: Trace) -> Cause:
     """Return the cause of the failure at the end of a trace."""
     loss = find_loss(trace)
-    happened = _took_part(trace) if loss is None else _lost(trace, loss)
+    # Without a loss, the actions that occur in the trace, in the order of the model.
+    steps = sorted(trace.steps, key=lambda step: step.action_index)
+    happened = tuple(dict.fromkeys(step.action for step in steps)) if loss is None else _lost(trace, loss)
     return Cause(broken_part(trace), tuple(faults_in(trace.instance, trace.states[-1]).items()), happened)
 
 
@@ -68,11 +75,6 @@ def _sources(reason: Reason) -> Iterator[str]:
         yield from _sources(deeper)
 
 
-def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions that occur in the trace, in the order of the model."""
-    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
-
-
 def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
     if loss.removed is not None:
         found = f"removed by {trace.steps[loss.removed - 1].action}"
@@ -80,18 +82,13 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
         found = f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"
     else:
         found = "never there"
-    uncounted = () if loss.uncounted is None else _not_counted(trace, loss.uncounted)
-    return (
-        found,
-        *uncounted,
-        f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once",
-    )
-
-
-def _not_counted(trace: Trace, change: PendingChange) -> tuple[str, ...]:
-    if change.dropped is None:
-        return ("pending change not counted",)
-    return (f"pending change dropped by {trace.steps[change.dropped - 1].action}",)
+    happened = [found]
+    if loss.uncounted is not None:
+        dropped = loss.uncounted.dropped
+        how = "not counted" if dropped is None else f"dropped by {trace.steps[dropped - 1].action}"
+        happened.append(f"pending change {how}")
+    lost = f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
+    return (*happened, lost)
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
@@ -109,3 +106,13 @@ def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
     values = dict(instance.configuration.items())
     spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}
+
+
+def rarity(trace: Trace) -> Mapping[str, int]:
+    """Return how often each kind of event occurs in a trace."""
+    counted = dict(faults_in(trace.instance, trace.states[-1]))
+    if (room := actions_of(trace.instance)) is not None:
+        counted |= room.rare_events(trace)
+        lossy = {action for action, view in room.ACTIONS.items() if view.loses_message}
+        counted["lost messages"] = sum(step.action in lossy for step in trace.steps)
+    return {name: count for name, count in counted.items() if count}

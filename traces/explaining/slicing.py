@@ -1,7 +1,8 @@
-"""Slices a trace: finds a shorter trace with the same failure and the same cause.
+"""Slices a trace: finds a shorter trace with the same failure and the same cause; and minimises a failing path.
 
-In:  a certified trace that ends when a property fails or is reached.
-Out: a `Slice`: the certified trace of the remaining steps, and which of the removed steps lie outside the causal cone.
+In:  a certified trace that ends when a property fails or is reached; or a path that ends where a property fails.
+Out: a `Slice`: the certified trace of the remaining steps, and which of the removed steps lie outside the causal cone;
+     lines about it. `needed_steps`: the steps of a path of which none can be removed.
 
 First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
 changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone are removed
@@ -13,7 +14,7 @@ candidate has to end with the same verdict for the same cause, without an earlie
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -26,11 +27,12 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Propert
 from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.attribution import find_loss
 from isrcheck.traces.format.certify import behaviour, judgements
-from isrcheck.traces.format.itf import MOST_TEXT
-from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.format.files import MOST_TEXT
+from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace, heading
 from isrcheck.traces.format.why_false import Reason, why_broken
+from isrcheck.traces.kafka.failures import find_loss
+from isrcheck.traces.lanes.table import Row, grid
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
 """The verdicts of traces that can be sliced: those that the steps bring about."""
@@ -250,3 +252,61 @@ def _cause(trace: Trace) -> object:
 def _outline(reason: Reason) -> object:
     names = tuple(binding.name for binding in reason.bindings)
     return reason.source, reason.truth, names, reason.conditions, tuple(map(_outline, reason.deeper))
+
+
+# -------------------------------------------------------------------------------------------------------------- as text
+
+
+def tell(trace: Trace, found: Slice) -> list[str]:
+    """Return lines with the removed steps and the reasons, and with the remaining steps."""
+    why = f"{trace.property_name} {trace.verdict}"
+    if not found.left_out:
+        if found.is_minimal:
+            return [f"none of the {trace.length} steps can be removed, nor any two of them; nothing is written"]
+        return [f"no removable step among {trace.length} was found before the time limit; nothing is written"]
+    width = len(str(trace.length))
+    lines = [heading(trace.instance), "", f"removed from {trace.length} steps:"]
+    rows: list[Row] = [[("",), ("",), ("",)]]
+    for number in found.left_out:
+        because = "outside the causal cone" if number in found.outside else "not needed for the failure"
+        rows.append([(str(number).rjust(width),), (trace.spell_row(number),), (because,)])
+    lines += grid(rows)[1:]
+    lines += ["", f"remaining: {found.trace.length} steps, which end in {why} for the same cause; certified"]
+    if not found.is_minimal:
+        lines.append("the time limit ended the slicing: more steps may be removable; slice the result again")
+    return lines
+
+
+# ----------------------------------------------------------------------------------------------------- any failing path
+
+Judge = Callable[[list[Cells], list[Step]], bool]
+"""Decides whether a shorter path, given as its states and the steps between them, ends in the same failure."""
+
+
+def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
+    """Return the steps that the failure needs; `is_it` decides whether a path still ends in it. The last step is tried
+    first, so that the consequences of a step are tried before the step itself. Removing a step also removes the steps
+    that only it made possible: without a crash there is no restart."""
+    kept = list(steps)
+    position = len(kept) - 1
+    while position >= 0:
+        states, fewer = take_steps(instance, initial, kept[:position] + kept[position + 1 :])
+        if is_it(states, fewer):
+            kept = fewer
+            position = len(kept)
+        position -= 1
+    return kept
+
+
+def take_steps(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tuple[list[Cells], list[Step]]:
+    """Take the steps that are possible; return the states along the path, the initial one first, and these steps."""
+    states, taken = [initial], []
+    for step in steps:
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError:  # a step that causes an error has no successor
+            after = None
+        if after is not None:
+            states.append(after)
+            taken.append(step)
+    return states, taken

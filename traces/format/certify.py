@@ -1,25 +1,35 @@
 """Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
 In:  a Trace from any source; or the path that an engine found.
-Out: nothing, or a FalseTraceError that names the wrong step and the difference; `from_steps`: a certified Trace.
+Out: nothing, or a FalseTraceError that names the wrong step and the difference; `from_steps`: a certified Trace;
+     `lines` and `back`: sentences about a lasso; `continuations`: what can follow a state.
 
-Who has the trace from a file adds that the file was edited (traces/format/folder.py); who has it from an engine, that
+Who has the trace from a file adds that the file was edited (traces/format/files.py); who has it from an engine, that
 the engine is wrong (NotCertifiedError).
+
+A lasso is a path whose end is repeated for ever, which violates a property of endless behaviours (liveness). A loop
+without steps means that the behaviour stays in its last state. A step that leaves the state as it is counts as no step,
+and neither does a step that causes an error.
+
+An `always_possible` property is violated once no path leads to a state in which it is true; no step changes that. An
+error in a step has no successor, and a property that cannot be evaluated counts as true, as in the search of the
+checker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from isrcheck.models import run
-from isrcheck.models.language.declarations import INDUCTIVE, Kind
+from isrcheck.models.fair_groups import FairGroup, groups_of
+from isrcheck.models.language.declarations import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import IN_RANGE, Instance, Property, Step
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import path_of
-from isrcheck.traces.format.lasso import certify_lasso, is_live
-from isrcheck.traces.format.possibility import continuations, stuck_positions
-from isrcheck.traces.format.spelling import spell_cell, spelled_at
 from isrcheck.traces.format.trace import (
     HOLDS,
     NOT_INDUCTIVE,
@@ -29,7 +39,12 @@ from isrcheck.traces.format.trace import (
     VIOLATED,
     FalseTraceError,
     Trace,
+    error_in,
+    path_of,
+    possible_steps,
     property_of,
+    spell_cell,
+    spelled_at,
 )
 from isrcheck.traces.format.why_false import false_guard
 
@@ -223,29 +238,28 @@ def from_steps(
     `verdict` it has to end with exactly that verdict. With `loop`, it is a lasso that returns to that position. A path
     that violates `in_range` may end in a step that causes an error.
     """
-    if property_name == IN_RANGE.name:
-        path = path_of(instance, initial_index, step_numbers)
-        erring = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
-        return _certified(erring)
+    with _confirming(command):
+        if property_name == IN_RANGE.name:
+            path = path_of(instance, initial_index, step_numbers)
+            trace = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
+            certify(trace)
+        else:
+            steps = [instance.step(number) for number in step_numbers]
+            trace = behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+    return trace
+
+
+@contextlib.contextmanager
+def _confirming(command: str) -> Iterator[None]:
+    """Say of a path that plain Python refuses that the engine which found it is wrong. Raises NotCertifiedError."""
     try:
-        steps = [instance.step(number) for number in step_numbers]
-        return behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
+        yield
     except ModelError:
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
             f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
         ) from error
-
-
-def _certified(trace: Trace) -> Trace:
-    try:
-        certify(trace)
-    except UsageError as error:
-        raise NotCertifiedError(
-            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {trace.command})"
-        ) from error
-    return trace
 
 
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
@@ -254,18 +268,12 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
     Raises ModelError if the step, or the evaluation of the property after it, causes an error, and NotCertifiedError if
     plain Python disagrees with the engine.
     """
-    try:
+    with _confirming(command):
         after = run.take(instance, before, step)
         if after is None:
             raise UsageError(f"{instance.spell_step(step)} is not enabled: {false_guard(instance, before, step)}")
         trace = Trace(instance, (before, after), (step,), property_name, NOT_INDUCTIVE, command)
         certify(trace)
-    except ModelError:
-        raise
-    except (UsageError, IndexError) as error:
-        raise NotCertifiedError(
-            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
-        ) from error
     return trace
 
 
@@ -307,3 +315,212 @@ def behaviour(
     trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command, loop=loop)
     certify(trace)
     return trace
+
+
+# --------------------------------------------------------------------------------------------------------------- lassos
+
+
+def is_live(prop: Property | None) -> bool:
+    """Whether a property is one of endless behaviours, which no path without a loop breaks."""
+    return prop is not None and prop.kind in LIVENESS
+
+
+def certify_lasso(trace: Trace) -> None:
+    """Certify that a trace, whose steps are certified, is a lasso that breaks its property as its verdict says. Raises
+    FalseTraceError, ModelError."""
+    prop, loop = trace.prop, trace.loop
+    if prop is None or not is_live(prop) or loop is None:
+        what = "a loop, but no property of endless behaviours" if loop is not None else "no loop"
+        raise FalseTraceError(f"it has {what}")
+    if trace.verdict not in (VIOLATED, PERMITTED):
+        raise FalseTraceError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}")
+    if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
+        raise FalseTraceError(f"its last state is not state {loop}, to which its loop returns")
+    instance = trace.instance
+    _certify_property(trace, prop, loop)
+    for group in groups_of(instance, prop):
+        if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
+            raise FalseTraceError(
+                f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken"
+            )
+    fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
+    verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED
+    if verdict != trace.verdict:
+        raise FalseTraceError(f"{prop.name} is {verdict} by its loop, but the trace says {trace.verdict}")
+
+
+def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
+    """Raise FalseTraceError if the property is true where the lasso says it is false."""
+    instance = trace.instance
+    first = _first_false(trace, prop, loop)
+    if first is None:
+        raise FalseTraceError(f"{prop.name}: its premise is true in no state after which the property stays false")
+    if prop.kind is Kind.EVENTUALLY_ALWAYS:
+        if all(run.holds(instance, prop, cells) for cells in trace.states[loop:]):
+            raise FalseTraceError(f"{prop.name} is true in every state of the loop")
+        return
+    # If it is asked for within the loop, the whole loop comes after that.
+    for position in range(min(first, loop), len(trace.states)):
+        if run.holds(instance, prop, trace.states[position]):
+            raise FalseTraceError(f"{prop.name} is true at {trace.spell_position(position)}")
+
+
+def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
+    """The position from which on the property has to be false; None if there is none.
+
+    For `leads_to`, it is the last one in which the premise is true, so that no more than necessary is asked.
+    """
+    if prop.kind is Kind.EVENTUALLY:
+        return 0
+    if prop.kind is not Kind.LEADS_TO:
+        return loop
+    return next(
+        (at for at in reversed(range(len(trace.states))) if is_asked(trace.instance, prop, trace.states[at])), None
+    )
+
+
+def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
+    """Whether the premise of a `leads_to` property is true in a state. Raises ModelError."""
+    return prop.premise is not None and run.asks(instance, prop, prop.premise, cells)
+
+
+def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
+    """The number of the first step of the loop that belongs to the group and changes the state."""
+    return next(
+        (
+            at
+            for at in range(loop + 1, len(trace.states))
+            if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]
+        ),
+        None,
+    )
+
+
+def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
+    """The first position of the loop at which no step of the group leads to another state."""
+    for at in range(loop, max(loop + 1, len(trace.steps))):
+        cells = trace.states[at]
+        if not any(
+            step.number in group.steps and after != cells for step, after in possible_steps(trace.instance, cells)
+        ):
+            return at
+    return None
+
+
+def lasso_lines(trace: Trace) -> list[str]:
+    """Sentences about a lasso: what is repeated, what stays false, and how the loop is fair. None for other traces."""
+    prop, loop = trace.prop, trace.loop
+    if prop is None or loop is None:
+        return []
+    repeated = trace.length - loop
+    if not repeated:
+        goes = f"After step {loop}, the behaviour stays where it is for ever" if loop else "The behaviour never moves"
+    elif repeated == 1:
+        goes = f"Step {trace.length} is repeated for ever"
+    else:
+        goes = f"Steps {loop + 1} to {trace.length} are repeated for ever"
+    return [f"{goes}{_what_fails(trace, prop)}.", *_fairness(trace, prop, loop)]
+
+
+def _what_fails(trace: Trace, prop: Property) -> str:
+    match prop.kind:
+        case Kind.EVENTUALLY:
+            return f", and {prop.name} never becomes true"
+        case Kind.LEADS_TO:
+            asked = _first_false(trace, prop, trace.loop or 0)
+            since = "the initial state" if not asked else f"step {asked}"
+            premise = prop.premise.name if prop.premise is not None else ""
+            return f"; {premise} is true at {since}, and {prop.name} does not become true after it"
+        case Kind.ALWAYS_EVENTUALLY:
+            return f", and {prop.name} does not become true again"
+    return f", and {prop.name} is false again and again"
+
+
+def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
+    """How the loop is fair to each group of steps."""
+    groups = groups_of(trace.instance, prop)
+    if not groups:
+        yield "No step has to be taken: the property and the actions declare no fairness."
+    disabled: dict[int | None, list[FairGroup]] = {}
+    taken: list[FairGroup] = []
+    for group in groups:
+        at = _taken_at(trace, loop, group)
+        if at is not None:
+            taken.append(group)
+            yield f"Fair to {group.name}: taken in step {at}."
+        else:
+            disabled.setdefault(_disabled_at(trace, loop, group), []).append(group)
+    for position, those in disabled.items():
+        where = f"at step {position}" if position else "in the initial state"
+        yield f"Fair to {'; to '.join(_names(those, taken, groups))}: not possible {where}."
+
+
+def _names(those: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
+    """The names of some of the groups; one name for all those of the same actions of which no step is taken."""
+    for (what, each), found in groupby(those, lambda group: (group.what, group.each)):
+        alike = list(found)
+        told, every = (sum((one.what, one.each) == (what, each) for one in some) for some in (taken, groups))
+        if len(alike) > 1 and len(alike) + told == every:
+            yield f"{what} for each {'other ' if told else ''}{' and '.join(each)}"
+        else:
+            yield from (group.name for group in alike)
+
+
+# ---------------------------------------------------------------------------------------------- what can follow a state
+
+
+MOST_STATES = 1000
+"""The most states that are searched from one state: plain Python needs up to two seconds for them."""
+
+
+@dataclass(frozen=True)
+class Continuations:
+    """The states that can follow a state, itself included, as far as they were searched: up to the first in which the
+    property is true. `is_possible` is None if the limit ended the search."""
+
+    is_possible: bool | None
+    states: frozenset[Cells]
+
+
+def continuations(
+    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset()
+) -> Continuations:
+    """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
+    `known`."""
+    seen, waiting = {cells}, deque([cells])
+    while waiting:
+        here = waiting.popleft()
+        if here in known:
+            continue
+        is_erring = run.is_within(instance, here) and error_in(instance, prop, (here,), (), 0) is not None
+        if is_erring or (run.is_within(instance, here) and run.holds(instance, prop, here)):
+            return Continuations(True, frozenset(seen))
+        for _, after in possible_steps(instance, here):
+            if after not in seen:
+                if len(seen) == MOST_STATES:
+                    return Continuations(None, frozenset(seen))
+                seen.add(after)
+                waiting.append(after)
+    return Continuations(False, frozenset(seen) | known)
+
+
+def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:
+    """Whether it is certain that no path leads from each state of a path to a state in which `prop` is true."""
+    stuck: frozenset[Cells] = frozenset()
+    for position in reversed(range(len(states))):
+        found = continuations(instance, prop, states[position], stuck)
+        if found.is_possible is not False:
+            return [False] * (position + 1) + [True] * (len(states) - position - 1)
+        stuck = found.states
+    return [True] * len(states)
+
+
+def continuation_text(instance: Instance, prop: Property, cells: Cells) -> str:
+    """A sentence about the end of a trace that violates an `always_possible` property."""
+    found = continuations(instance, prop, cells)
+    claim = f"From here, no path leads to a state in which {prop.name} is true"
+    if found.is_possible is None:
+        return f"{claim}, says the checker; not certified here: more than {MOST_STATES:,} states can follow."
+    others = len(found.states) - 1
+    follow = "no other state" if not others else f"{others:,} other {'state' if others == 1 else 'states'}"
+    return f"{claim}: {follow} can follow."

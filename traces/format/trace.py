@@ -1,19 +1,27 @@
-"""A trace: one path of a model, and the verdict on a property at its end.
+"""A trace: one path of a model, the verdict on a property at its end, an error at its end, and its states as text.
 
-In:  built by certify.py (from the path that an engine found) or by itf.py (from a file).
-Out: the value that all other modules of this package read.
+In:  built by certify.py (from the path that an engine found) or by files.py (from a file).
+Out: the value that all other modules of this package read. Errors are those of the reference semantics, models/run.py.
+     A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers are numbered after the
+     records and are not printed as letters.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
+from pathlib import PurePath
 from typing import Any
 
-from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
-from isrcheck.models.messages import UsageError, nearest
-from isrcheck.models.run import Cells
-from isrcheck.traces.format.erring import Error, error_at_end
+from isrcheck.models import run
+from isrcheck.models.language.declarations import NONE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step, spell
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
+from isrcheck.models.messages import ModelError, UsageError, escaped, nearest
+from isrcheck.models.run import Cells, State
 
 VIOLATED = "VIOLATED"
 PERMITTED = "PERMITTED"
@@ -35,6 +43,12 @@ def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
     """Return the arguments of a step by the names of the action's parameters."""
     ranges = instance.argument_ranges[step.action_index]
     return {one.parameter.name: one.argument(number) for one, number in zip(ranges, step.ordinals, strict=True)}
+
+
+def spelled_arguments(instance: Instance, step: Step) -> dict[str, str]:
+    """Return the arguments of a step as text, by the names of the action's parameters."""
+    ranges = instance.argument_ranges[step.action_index]
+    return {one.parameter.name: one.spell(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +127,383 @@ def property_of(instance: Instance, name: str) -> Property:
             return prop
     known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
     raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")
+
+
+def back(trace: Trace) -> str:
+    """What follows the last step of a lasso, in a few words."""
+    loop = trace.loop
+    assert loop is not None
+    if loop == trace.length:
+        return "stays here for ever"
+    return f"back to step {loop}"
+
+
+# --------------------------------------------------------------------------------------------------- what a trace is of
+
+
+def label(instance: Instance) -> str:
+    """Return the name of a model and its protocol, as the command line spells it."""
+    return "/".join(part for part in (instance.model.name, instance.protocol.name) if part)
+
+
+def spell_configuration(instance: Instance) -> dict[str, str]:
+    """Return the configuration as the command line spells it, in the order of its declaration."""
+    return {name: spell(instance.model.entries[name], value) for name, value in instance.configuration.items()}
+
+
+def heading(instance: Instance) -> str:
+    """Return the name of the model, and the entries of its configuration that differ from the defaults."""
+    entries = instance.model.entries
+    defaults = {name: entry.default for name, entry in entries.items()} | dict(instance.protocol.switches)
+    changed = [
+        f"{name}={spell(entries[name], value)}"
+        for name, value in instance.configuration.items()
+        if value != defaults[name]
+    ]
+    changed += [f"{action} of {origin}" for action, origin in instance.swaps.items()]
+    return f"{label(instance)}, {' '.join(changed) or 'default configuration'}"
+
+
+def says(documentation: str) -> str:
+    """Return a colon and the first paragraph of a docstring, on one line; nothing without a docstring."""
+    first = documentation.strip().split("\n\n")[0].replace("\n", " ")
+    return f": {' '.join(first.split())}" if first else ""
+
+
+# ----------------------------------------------------------------------------------------- errors at the end of a trace
+
+
+class NoErrorError(AssertionError):
+    """An engine reports an error of the model, but plain Python (models/run.py) finds none."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """The source of an error: the step after the last state, or otherwise the property that cannot be evaluated."""
+
+    step: Step | None
+    property_name: str | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Path:
+    """The states along a path, and the steps between them; `erring` is a last step that causes an error, or None."""
+
+    states: tuple[Cells, ...]
+    steps: tuple[Step, ...]
+    erring: Step | None
+
+
+def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
+    """Return the path from initial state number `initial`, computed in plain Python. Raises NoErrorError if a step is
+    not enabled, or causes an error before the last step."""
+    states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
+    for position, step in enumerate(steps, 1):
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError as error:
+            if position == len(steps):
+                return Path(tuple(states), tuple(steps[:-1]), step)
+            raise NoErrorError(f"step {position} of {len(steps)} already causes an error: {error}") from None
+        if after is None:
+            raise NoErrorError(f"step {position} ({instance.spell_step(step)}) is not enabled")
+        states.append(after)
+    return Path(tuple(states), tuple(steps), None)
+
+
+def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
+    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if there is none."""
+    path = path_of(instance, initial, numbers)
+    found = error_at_end(instance, path.states, path.steps, path.erring)
+    if found is None:
+        raise NoErrorError("the engine reports a value or an index out of range, but plain Python finds no error")
+    return found
+
+
+def error_at_end(
+    instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
+) -> Error | None:
+    """Return the error of the step `erring`, or, without such a step, the first error of a property that occurs at the
+    end of the path and not before. None if there is no such error."""
+    if erring is None:
+        return next(errors_in_properties(instance, states, steps), None)
+    message = error_in_step(instance, states[-1], erring)
+    return None if message is None else Error(erring, None, escaped(message))
+
+
+def without_folders(instance: Instance, message: str) -> str:
+    """Return an error message of models/run.py with the name of the model's file in place of its path."""
+    for source in map(escaped, instance.model.sources):
+        if message.startswith(f"{source}:"):
+            return f"{PurePath(source).name}{message[len(source) :]}"
+    return message
+
+
+def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
+    """Return the error that occurs when a step is taken, or None."""
+    try:
+        run.take(instance, cells, step)
+    except ModelError as error:
+        return str(error)
+    return None
+
+
+def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
+    """Return every enabled step with its successor state, in order, except steps that cause an error."""
+    for step in instance.steps:
+        try:
+            after = run.take(instance, cells, step)
+        except ModelError:
+            continue
+        if after is not None:
+            yield step, after
+
+
+def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
+    """Return the properties that cannot be evaluated at the end of a path, but could at every earlier position.
+
+    Properties of transitions come first, as in a search.
+    """
+    last = len(states) - 1
+    for prop in sorted((*instance.properties, DEADLOCK), key=lambda prop: not prop.of_steps):
+        message = error_in(instance, prop, states, steps, last)
+        if message is not None and not any(error_in(instance, prop, states, steps, i) for i in range(last)):
+            yield Error(None, prop.name, escaped(message))
+
+
+def error_in(
+    instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
+) -> str | None:
+    """Return the error that occurs when a property is evaluated in a state or on the step to the state; or None."""
+    try:
+        if not prop.of_steps:
+            truth = run.holds(instance, prop, states[position])
+        elif position:
+            truth = run.holds_step(instance, prop, states[position - 1], steps[position - 1], states[position])
+        else:
+            return None
+        if not truth and prop.kind is not Kind.SOMETIMES:
+            run.is_permitted(instance, prop, states[position])
+            if prop.premise is not None:
+                run.asks(instance, prop, prop.premise, states[position])
+    except ModelError as error:
+        return str(error)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------- states as text
+
+
+ENTRIES = ("exposed_record", "log_record", "response_record")
+"""The fields of Kafka's model that hold log entries."""
+
+
+def spell_cell(instance: Instance, position: int) -> str:
+    """Return the name of a cell with its indices, such as log_record[1][0]."""
+    layout = _layout_at(instance, position)
+    index = list(layout.indices())[position - layout.offset]
+    return spell_place(layout, index)
+
+
+def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
+    """Return the name of a field with its first indices."""
+    domains = zip(layout.field.over, index, strict=False)
+    indices = [f"[{spell_element(one) if domain.letters else int(one)}]" for domain, one in domains]
+    if layout.field.outer is None:
+        return layout.name + "".join(indices)
+    record, _, part = layout.name.partition(".")
+    outer = layout.field.outer
+    return f"{record}{''.join(indices[:outer])}.{part}{''.join(indices[outer:])}"
+
+
+def spell_cell_value(instance: Instance, position: int, value: int) -> str:
+    """Return the value of a cell as text; a number outside the cell's range is printed as a number."""
+    layout = _layout_at(instance, position)
+    return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
+
+
+def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
+    """Return the values of the cells at these positions of a state as text, by name; a set or a queue is one value."""
+    found = {}
+    for at in positions:
+        layout = _layout_at(instance, at)
+        if layout.field.contents is None:
+            found[spell_cell(instance, at)] = spell_cell_value(instance, at, cells[at])
+        else:
+            index = list(layout.indices())[at - layout.offset][:-1]
+            found[spell_place(layout, index)] = spell_part(instance, layout, cells, index)
+    return found
+
+
+def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
+    """Return the cells, sets and queues that differ between two states: name, old value, new value."""
+    positions = [cell for cell, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    new_values = spelled_at(instance, after, positions)
+    return [(name, old, new_values[name]) for name, old in spelled_at(instance, before, positions).items()]
+
+
+def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
+    """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
+    if len(index) == len(layout.sizes):
+        at = layout.position(index)
+        return spell_value(instance, layout, cells[at])
+    if layout.field.contents is not None and len(index) + 1 == len(layout.sizes):
+        at = layout.position((*index, 0))
+        return spell_contents(layout, cells[at : at + layout.sizes[-1]])
+    parts = [spell_part(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
+    if layout.field.values.is_flag and len(index) + 1 == len(layout.sizes):
+        letters = layout.field.over[-1].letters
+        members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
+        return "{" + ",".join(members) + "}"
+    return "[" + " ".join(parts) + "]"
+
+
+def spell_contents(layout: FieldLayout, cells: Sequence[int]) -> str:
+    """Return a set or a queue with these cells as text."""
+    contents = layout.field.contents
+    assert contents is not None
+    elements = contents.elements(cells)
+    if contents.filler is not None:
+        return contents.text.format(", ".join(map(layout.spell, elements)))
+    return contents.text.format(", ".join(spelled_value(contents.element, one) for one in elements))
+
+
+def _layout_at(instance: Instance, position: int) -> FieldLayout:
+    return next(layout for layout in reversed([*instance.layouts.values()]) if layout.offset <= position)
+
+
+def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
+    """Return the value of a cell of this field as text."""
+    if layout.name in ENTRIES and instance.model.entries.keys() >= {"records", "transactions"}:
+        transaction = value - instance.configuration.records
+        if transaction >= 0:
+            return f"marker{transaction}" if instance.configuration.transactions > 1 else "marker"
+    return layout.spell(value)
+
+
+# ------------------------------------------------------------------------------------------------------ Kafka's entries
+
+
+def spell_entry(s: State, entry: int, epoch: int) -> str:
+    """Return an entry of a log: `a0` for record a of epoch 0, `C0` for a commit marker, `1A0` for the abort marker of
+    transaction 1.
+
+    A `?` replaces a missing entry or epoch below the log end, which occurs only in unreachable states.
+    """
+    written = "?" if epoch == NONE else str(epoch)
+    if entry == NONE:
+        return "?"
+    if entry < s.records:
+        return f"{spell_element(entry)}{written}"
+    transaction = entry - s.records
+    return f"{transaction if s.transactions > 1 else ''}{_decision(s, transaction)[0].upper()}{written}"
+
+
+def name_entry(s: State, entry: int) -> str:
+    """Return an entry as part of a sentence: `record a`, `the commit marker of transaction 1`."""
+    if entry < s.records:
+        return f"record {spell_element(entry)}"
+    transaction = entry - s.records
+    of = f" of {name_transaction(s, transaction)}" if s.transactions > 1 else ""
+    return f"the {_decision(s, transaction)} marker{of}"
+
+
+def name_transaction(s: State, transaction: int) -> str:
+    """Return a transaction as part of a sentence, with its number if there are several."""
+    return f"transaction {transaction}" if s.transactions > 1 else "transaction"
+
+
+def _decision(s: State, transaction: int) -> str:
+    from isrcheck.models.kafka.state.values import TransactionState  # here, for other models do without Kafka's
+
+    return "commit" if s.transaction_state[transaction] == TransactionState.COMMITTED else "abort"
+
+
+# --------------------------------------------------------------------------------------------- a trace as users read it
+
+
+@dataclass(frozen=True, eq=False)
+class ReadableTrace:
+    """A path of a model (an initial state and steps), and the verdict on a property at its end, or on its `loop`.
+
+    `certified` is the same trace as the engines use it: its states are rows of cells.
+    """
+
+    certified: Trace
+
+    @property
+    def instance(self) -> Instance:
+        """The model with its configuration."""
+        return self.certified.instance
+
+    @property
+    def property_name(self) -> str | None:
+        """The name of the property that the trace is about; None for a plain behaviour."""
+        return self.certified.property_name
+
+    @property
+    def verdict(self) -> str | None:
+        """VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH or NOT INDUCTIVE; None for a plain behaviour."""
+        return self.certified.verdict
+
+    @property
+    def model(self) -> str:
+        """The name of the model, with its protocol."""
+        return label(self.certified.instance)
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """Every configuration entry, spelled as on the command line."""
+        return spell_configuration(self.certified.instance)
+
+    @property
+    def command(self) -> str:
+        """The command that finds the trace; empty if there is none."""
+        return self.certified.command
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps, each as one line: the action and its arguments."""
+        return tuple(self.certified.instance.spell_step(step) for step in self.certified.every_step)
+
+    @property
+    def states(self) -> tuple[Mapping[str, Any], ...]:
+        """The states, the initial one first; each maps a field to a number, a truth value, a set, or nested lists."""
+        layouts = self.certified.instance.layouts.values()
+        return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
+
+    @property
+    def loop(self) -> int | None:
+        """Of a lasso, the position in `states` of the state to which its last step returns, and from which the rest is
+        repeated for ever; the last position if the behaviour stays there. None for a trace that just ends.
+        """
+        return self.certified.loop
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return self.certified.length
+
+    def __repr__(self) -> str:
+        goes_on = "" if self.loop is None else f", {back(self.certified)}"
+        return f"<Trace of {self.model}: {self.property_name or 'a behaviour'}, {len(self)} steps{goes_on}>"
+
+
+def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
+    """The value of a field in a state: nested lists for the field's indices; sets of numbers."""
+    part = cells[layout.offset : layout.offset + layout.count]
+    contents = layout.field.contents
+    if contents is not None:
+        size = layout.sizes[-1]
+        rows = [part[start : start + size] for start in range(0, len(part), size)]
+        return _nested([contents.value(row) for row in rows], layout.sizes[:-1])
+    values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
+    return _nested(values, layout.sizes)
+
+
+def _nested(values: list[Any], sizes: Sequence[int]) -> Any:
+    """Values in a row as lists of these sizes, which may be 0; the only value if there are no sizes."""
+    if not sizes:
+        return values[0]
+    each = prod(sizes[1:])
+    return [_nested(values[start * each : (start + 1) * each], sizes[1:]) for start in range(sizes[0])]

@@ -1,7 +1,8 @@
 """A trace of Kafka's replication as a table: one column for the controller, one per broker, one for the clients.
 
 In:  a trace of Kafka's model.
-Out: titles and rows for table.py, and a legend of the signs that a reader may not know.
+Out: titles and rows for table.py, a legend of the signs that a reader may not know; and the same items as notes, in
+     words, for the lanes of a page (scene.py).
 
 A broker is printed as `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: is down) in leader epoch 1,
 and holds record a of epoch 0 below its high watermark and record b of epoch 1 above it. `:` marks the last stable
@@ -12,29 +13,79 @@ does not follow from the log or from leadership (`{1@-}`: the entry is missing).
 view, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log: epoch 1
 ends at offset 2. Messages in flight between brokers are shown only with --full.
 
-The clients' column shows what the step changed for them (clients.py): records that are sent in a transaction or sent
-again, transactions that are decided, records that become readable (and for whom, if not for all readers), and
-acknowledgements.
+Since 2.8, a leader's view of the ISR is `(isr 01+2>)` while its request that broker 2 may join is under way to the
+controller, `(isr 01+2<)` while the answer is under way, `(isr 01+2!)` if that says that a member is ineligible, and
+`(isr 01+2?)` if nothing is under way and the leader waits for metadata. A request or an answer to a change that the
+leader has dropped is `p1>012` (ISR 012, asked for in partition epoch 1) or `p2<012` (accepted, in partition epoch 2).
+`2'` says that what the leader knows of broker 2 comes from an earlier process. A broker that is behind the controller
+shows the partition epoch that it knows, `p1`, and how far it has read the metadata log, `m0`, if an answer told it more
+than that.
 
-The items that the generations since 2.8 add are those of partition_state.py.
+The clients' column shows what the step changed for them: records that are sent in a transaction or sent again,
+transactions that are decided, records that become readable (and for whom, if not for all readers), and
+acknowledgements. A record that is only sent has no phrase, because the leader's log shows it.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
-from isrcheck.models.kafka.state.values import Truncation
+from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state.fields import Configuration
+from isrcheck.models.kafka.state.values import (
+    AlterPartition,
+    BrokerEpoch,
+    Controller,
+    Fetch,
+    HighWatermarkWait,
+    IsrChannel,
+    Stop,
+    TransactionState,
+    Truncation,
+)
 from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
+from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import spell_entry
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka import clients, partition_state
-from isrcheck.traces.kafka.model import end_offset_for, epoch_for, is_answered, last_stable_offset, latest_epoch
-from isrcheck.traces.kafka.partition_state import alters_partitions, spell_flags
+from isrcheck.traces.format.trace import Trace, name_entry, name_transaction, spell_entry
+from isrcheck.traces.kafka import model
+from isrcheck.traces.kafka.model import Flags
+from isrcheck.traces.lanes.scene import Item, declares, notes, numbered, signs
 from isrcheck.traces.lanes.table import StepRow
+
+ALWAYS_SHOWN = frozenset(
+    {
+        "controller_epoch",
+        "delete_records_left",
+        "deleted_before",
+        "leader_epoch",
+        "log_start_offset",
+        "read_committed_record",
+        "response_log_start_offset",
+        "transaction_of",
+        "transaction_state",
+    }
+)
+"""The fields that are shown although they have no cells, or cells of one value, under some configurations."""
+
+
+def is_kafka(instance: Instance) -> bool:
+    """Whether the model has all the fields and entries of Kafka's model."""
+    return declares(instance, fields.State, Configuration)
+
+
+def shown_fields(instance: Instance) -> list[FieldLayout]:
+    """Return the fields of a model that a reader is shown: all but those that a generation of Kafka does not have."""
+    layouts = instance.layouts.values()
+    if not is_kafka(instance):
+        return [*layouts]
+    return [one for one in layouts if one.name in ALWAYS_SHOWN or (one.count > 0 and one.low < one.high)]
+
+
+# ---------------------------------------------------------------------------------------------------------------- signs
 
 BASICS = (
     ("L1", "leads in leader epoch 1"),
@@ -46,7 +97,7 @@ BASICS = (
 )
 """The signs that every reader needs: an example and its meaning."""
 
-LEGEND = {
+SIGNS = {
     "t": ("t1", "follows in epoch 1, Truncating"),
     ":": (":", "last stable offset"),
     "C": ("C0", "commit marker (1C0: of transaction 1)"),
@@ -59,6 +110,61 @@ LEGEND = {
 }
 """The signs that are explained below a table only if it contains them."""
 
+SIGNS_SINCE_2_8 = {
+    r"\bp\d+(?![<>!\d])": ("p1", "partition epoch 1: of the record; of what a broker knows, if that is older"),
+    r"^m\d": ("m0", "has read metadata up to partition epoch 0, and knows more by an answer to AlterPartition"),
+    r"^elr": ("elr 2", "eligible leader replicas"),
+    r"^last": ("last 0", "last known leader"),
+    r"^fenced": ("fenced 2", "fenced brokers"),
+    r"^stopping": ("stopping 2", "brokers in controlled shutdown"),
+    r"^replicas": ("replicas 01", "the assigned replicas, if not all brokers are"),
+    r"^adding": ("adding 2", "replicas that a reassignment in progress adds"),
+    r"^removing": ("removing 2", "replicas that a reassignment in progress removes"),
+    r"^unregistered": ("unregistered 2", "brokers that are unregistered"),
+    r"^min": ("min 1", "min.insync.replicas, once it was changed; of what a broker knows, if that is older"),
+    r"^\(replicas": ("(replicas 01)", "the replicas in a leader's view, if the controller's differ"),
+    r"^\(adding": ("(adding 2)", "the replicas that are being added in a leader's view, if the controller's differ"),
+    r"^n\d": ("n1", "runs, and knows of no leader in epoch 1"),
+    r"^clean$": ("clean", "was shut down in order"),
+    r"^cut$": ("cut", "lost a part of its log when it stopped"),
+    r"[+-]\d+'?>": (
+        "(isr 01+2>)",
+        "a leader's ISR and its pending change, AlterPartition under way: 2 joins (-2: leaves)",
+    ),
+    r"[+-]\d+'?<": ("(isr 01+2<)", "a pending change that is accepted, the answer under way"),
+    r"[+-]\d+'?!": ("(isr 01+2!)", "a pending change that is refused, as 2 is ineligible, the answer under way"),
+    r"[+-]\d+'?\?": ("(isr 01+2?)", "a pending change that waits for newer metadata"),
+    r"^p\d+>": ("p1>012", "AlterPartition under way of a change that the leader has dropped: ISR 012, asked for in p1"),
+    r"^p\d+<": ("p2<012", "an answer under way to a change that the leader has dropped: ISR 012 in p2"),
+    r"^p\d+!": ("p1!012", "an answer under way to a change that the leader has dropped: a member of 012 is ineligible"),
+    r"\d'": ("2'", "an earlier process of broker 2, by what the leader knows"),
+    r"\bsays e\d": ("0 says e1 until 2", "broker 0's diverging response under way: in its log, epoch 1 ends at 2"),
+    r"^flushed": ("flushed 1", "up to where the log is flushed, if a part of it is: a loss of power keeps that"),
+    r"^waits": ("waits 2", "HW_WAIT: broker 2 is caught up, so the high watermark waits for it, too"),
+    r"^late": ("late 2@1", "a fetch from offset 1 under way, of an earlier process of broker 2"),
+}
+"""The signs that are explained below a table only if it contains them, by a pattern that finds them in an item."""
+
+CONTROLLER = {
+    "last": "last known leader",
+    "elr": "ELR",
+    "fenced": "fenced:",
+    "stopping": "shutting down:",
+    "replicas": "replicas",
+    "adding": "adding:",
+    "removing": "removing:",
+    "unregistered": "unregistered:",
+    "min": "min.insync.replicas",
+}
+"""What a KRaft controller knows besides leader, epochs and ISR, by its sign."""
+
+STAGES = {
+    AlterPartition.NONE: Item("?", "waits for newer metadata"),
+    AlterPartition.REQUESTED: Item(">", "request under way"),
+    AlterPartition.ACCEPTED: Item("<", "accepted, answer under way"),
+    AlterPartition.INELIGIBLE: Item("!", "INELIGIBLE_REPLICA, answer under way"),
+}
+"""A change of the ISR, by the stage of its request."""
 
 NEWS = 16
 """The width of the clients' column in a narrow table, which is that of `read_uncommitted`."""
@@ -71,9 +177,12 @@ MOST_STACKED = 4
 """The largest value of `stacked` in `rows`, which gives the narrowest table."""
 
 
+# ------------------------------------------------------------------------------------------------------------ the table
+
+
 def titles(instance: Instance) -> list[str]:
     """Return the titles of the columns after the step."""
-    return ["controller", *(f"broker {r}" for r in range(instance.configuration.replicas)), "clients"]
+    return ["controller", *numbered("broker", instance.configuration.replicas), "clients"]
 
 
 def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
@@ -92,7 +201,7 @@ def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
         shown = [() if known and lane == known[i] else lane for i, lane in enumerate(lanes)]
         if before is not None:
             shown = [shown[0], *(_told(before, s, r, lane) for r, lane in enumerate(shown[1:]))]
-        news = clients.news(before, s)
+        news = news_of_clients(before, s)
         if stacked < 2:
             news = [", ".join(news)] if news else []
         if stacked > 3:
@@ -134,13 +243,11 @@ def legend(trace: Trace) -> list[str]:
     # Lower-case letters in a log are records.
     signs = {sign for log, *_ in lanes for sign in log[3:] if not sign.islower()}
     signs |= {part[0] for lane in lanes for part in lane}
-    meanings = [meaning for sign, meaning in LEGEND.items() if sign in signs]
+    meanings = [meaning for sign, meaning in SIGNS.items() if sign in signs]
     if states and alters_partitions(states[0]):
         items = {item for s in states for item in _controller(s)} | {item for lane in lanes for item in lane}
         meanings += [
-            meaning
-            for pattern, meaning in partition_state.LEGEND.items()
-            if any(re.search(pattern, item) for item in items)
+            meaning for pattern, meaning in SIGNS_SINCE_2_8.items() if any(re.search(pattern, item) for item in items)
         ]
     return spell_legend(meanings)
 
@@ -151,14 +258,74 @@ def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
     return [f"  {example:<{width}}  {meaning}" for example, meaning in meanings]
 
 
+# ------------------------------------------------------------------------------------------------- what is known of all
+
+
+def alters_partitions(s: State) -> bool:
+    """Whether changes of the ISR are requests to the controller, as since 2.8."""
+    return bool(s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
+
+
+def has_kraft(s: State) -> bool:
+    """Whether the controller is a KRaft quorum, as since 3.3."""
+    return bool(s.CONTROLLER == Controller.KRAFT)
+
+
+def spell_members(
+    s: State, is_member: Callable[[int], bool], is_earlier: Callable[[int], bool] = lambda _: False
+) -> str:
+    """Return a set of brokers: their numbers, with a prime after those whose earlier process is meant; `-` if empty."""
+    return "".join(f"{r}'" if is_earlier(r) else str(r) for r in range(s.replicas) if is_member(r)) or "-"
+
+
+def spell_flags(s: State, flags: Flags) -> str:
+    """Return the brokers of a field of truth values: their numbers; `-` if there are none."""
+    return spell_members(s, lambda r: bool(flags[r]))
+
+
+# ------------------------------------------------------------------------------------------------------- the controller
+
+
 def _controller(s: State) -> tuple[str, ...]:
     leader = "no leader" if s.controller_leader == NONE else f"leader {s.controller_leader}"
     isr = f"isr {spell_flags(s, s.controller_isr)}"
     if not alters_partitions(s):
         return f"e{s.controller_epoch} {leader}", isr
     epochs = f"e{s.controller_epoch} p{s.controller_partition_epoch}"
-    known = partition_state.known_by_controller(s)
+    known = known_by_controller(s)
     return f"{epochs} {leader}", isr, *(f"{sign} {members}" for sign, members in known.items())
+
+
+def controller_notes(s: State) -> list[str]:
+    """Return what a KRaft controller knows besides leader, epochs and ISR."""
+    return [f"{CONTROLLER[sign]} {members}" for sign, members in known_by_controller(s).items()]
+
+
+def known_by_controller(s: State) -> dict[str, str]:
+    """Return what a KRaft controller knows besides leader, epochs and ISR: sets of brokers, by their sign."""
+    if not has_kraft(s):
+        return {}
+    sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
+    found = {} if s.last_known_leader == NONE else {"last": str(s.last_known_leader)}
+    for sign, flags in sets.items():
+        if any(flags[r] for r in range(s.replicas)):
+            found[sign] = spell_flags(s, flags)
+    if s.reassignments > 0:
+        if not all(s.is_assigned[r] for r in range(s.replicas)):
+            found["replicas"] = spell_flags(s, s.is_assigned)
+        for sign, flags in {"adding": s.is_adding, "removing": s.is_removing}.items():
+            if any(flags[r] for r in range(s.replicas)):
+                found[sign] = spell_flags(s, flags)
+    if s.unregistrations > 0 and any(s.is_unregistered[r] for r in range(s.replicas)):
+        found["unregistered"] = spell_flags(s, s.is_unregistered)
+    if changes_made(s) > 0:
+        found["min"] = str(s.changed_min_isr[changes_made(s) - 1])
+    return found
+
+
+def changes_made(s: State) -> int:
+    """How many changes of min.insync.replicas the metadata log has."""
+    return sum(1 for change in range(s.min_isr_changes) if s.changed_min_isr[change] > 0) if has_kraft(s) else 0
 
 
 # ----------------------------------------------------------------------------------------------------------- one broker
@@ -170,16 +337,23 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
     if alters_partitions(s):
-        lane += partition_state.broker_items(s, r)
+        lane += signs(_stop(s, r), _progress(s, r), _isr_changes(s, r), _under_way(s, r))
     elif s.leader[r] == r and (believed := spell_flags(s, s.isr[r])) != spell_flags(s, s.controller_isr):
         lane.append(f"(isr {believed})")
     return tuple(lane)
 
 
+def broker_notes(s: State, r: int) -> list[str]:
+    """Return what is worth saying of a broker since 2.8 besides its log, its ISR and its followers' offsets."""
+    if not alters_partitions(s):
+        return []
+    return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))
+
+
 def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
     """The lane of a follower that was Truncating, extended by its leader's answer in this step.
 
-    Since 2.8 the answer is a response, which partition_state.py shows while it is under way.
+    Since 2.8 the answer is a response, which the lane shows while it is under way.
     """
     if alters_partitions(s):
         return lane
@@ -192,16 +366,16 @@ def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, 
 
 def epoch_answer(s: State, r: int) -> str:
     """Return the leader's answer to a follower that asks where its latest epoch ends; "" if its log is empty."""
-    leader, epoch = s.leader[r], latest_epoch(s, r)
+    leader, epoch = s.leader[r], model.latest_epoch(s, r)
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
             return ""
-        is_told = is_answered(s, leader, epoch)
-        return f"no epoch until {end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
-    if not is_answered(s, leader, epoch):
+        is_told = model.is_answered(s, leader, epoch)
+        return f"no epoch until {model.end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
+    if not model.is_answered(s, leader, epoch):
         return f"e{epoch} unknown"
-    known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(s, leader, epoch)
-    return f"e{known} until {end_offset_for(s, leader, epoch)}"
+    known = epoch if s.TRUNC == Truncation.KIP101 else model.epoch_for(s, leader, epoch)
+    return f"e{known} until {model.end_offset_for(s, leader, epoch)}"
 
 
 def _role(s: State, r: int) -> str:
@@ -218,7 +392,7 @@ def _log(s: State, r: int) -> str:
     """The entries from the first offset on. A sign replaces the space before the first entry that is not stable, and
     before the first entry that is not known to be committed."""
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
-    stable = last_stable_offset(s, r)
+    stable = model.last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
     entries += ["-"] * (high_watermark - end)
     parts = [" ".join(entries[:stable]), " ".join(entries[stable:high_watermark]), " ".join(entries[high_watermark:])]
@@ -247,3 +421,237 @@ def epoch_cache_news(s: State, r: int) -> list[str]:
         if start != expected:
             found.append(f"{epoch}@{'-' if start == NONE else start}")
     return found
+
+
+# ------------------------------------------------------------------------------------------------ one broker, since 2.8
+
+
+def _stop(s: State, r: int) -> Iterator[Item]:
+    """How a broker that is down has stopped, if it did not crash."""
+    if not s.is_up[r] and has_kraft(s) and s.stopped_by[r] != Stop.CRASH:
+        is_clean = s.stopped_by[r] == Stop.SHUTDOWN
+        yield Item("clean", "shut down in order") if is_clean else Item("cut", "lost a part of its log")
+
+
+def _progress(s: State, r: int) -> Iterator[Item]:
+    """How far a running broker is behind the controller; with ZooKeeper, this matters for leaders only."""
+    if not s.is_up[r]:
+        return
+    known = s.partition_epoch[r]
+    if (has_kraft(s) or s.leader[r] == r) and known != s.controller_partition_epoch:
+        yield Item(f"p{known}", f"knows partition epoch {known}")
+    # An answer can tell a broker more of the partition than it has read in the metadata log.
+    if has_kraft(s) and s.metadata_position[r] != known:
+        yield Item(f"m{s.metadata_position[r]}", f"metadata read to {s.metadata_position[r]}")
+
+
+def _isr_changes(s: State, r: int) -> Iterator[Item]:
+    """The ISR and the replicas in a leader's view, and its requests to change the ISR."""
+    if s.leader[r] == r and (view := _isr_view(s, r)) != spell_flags(s, s.controller_isr):
+        yield Item(f"(isr {view})")
+    if is_pending(s, r):
+        yield Item(note=f"proposes ISR {spell_flags(s, s.proposed_isr[r])}")
+        yield Item(note=STAGES[_stage_of_pending(s, r)].note)
+    if has_kraft(s) and s.reassignments > 0 and s.leader[r] == r:
+        views = {"replicas": (s.knows_assigned[r], s.is_assigned), "adding": (s.knows_adding[r], s.is_adding)}
+        for sign, (own, flags) in views.items():
+            if any(own[other] != flags[other] for other in range(s.replicas)):
+                yield Item(f"({sign} {spell_flags(s, own)})", f"knows {CONTROLLER[sign]} {spell_flags(s, own)}")
+    if s.is_up[r] and (made := changes_made(s)) > 0 and s.min_isr_changes_read[r] != made:
+        minimum = model.known_min_insync_replicas(s, r)
+        yield Item(f"min {minimum}", f"knows min.insync.replicas {minimum}")
+    # A request can outlive its sender, and the change that it is about.
+    stage = AlterPartition(s.alter_partition[r])
+    if stage != AlterPartition.NONE and not (is_pending(s, r) and _stage_of_pending(s, r) == stage):
+        epoch, isr = s.requested_partition_epoch[r] + (stage == AlterPartition.ACCEPTED), requested_isr(s, r)
+        yield Item(f"p{epoch}{STAGES[stage].sign}{isr}", f"dropped: ISR {isr}")
+        yield Item(note=STAGES[stage].note)
+
+
+def _processes(s: State, r: int) -> Iterator[Item]:
+    """The brokers of which a leader knows an earlier process."""
+    if has_kraft(s):
+        earlier = spell_members(s, lambda follower: bool(s.remote_broker_epoch[r][follower] == BrokerEpoch.EARLIER))
+        if earlier != "-":
+            yield Item(note=f"earlier process known: {earlier}")
+
+
+def _under_way(s: State, r: int) -> Iterator[Item]:
+    """What is flushed, what the high watermark waits for (HW_WAIT), and the messages under way."""
+    if has_kraft(s) and s.is_up[r] and 0 < s.flushed_offset[r] < s.log_end_offset[r]:
+        yield Item(f"flushed {s.flushed_offset[r]}", f"flushed to {s.flushed_offset[r]}")
+    if s.HW_WAIT != HighWatermarkWait.OFF and s.leader[r] == r:
+        waits = [bool(s.is_caught_up[r][other]) and not model.is_counted(s, r, other) for other in range(s.replicas)]
+        if any(waits):
+            yield Item(f"waits {spell_flags(s, waits)}", f"HW waits for {spell_flags(s, waits)}")
+    if has_kraft(s) and s.late_fetches > 0:
+        for follower in range(s.replicas):
+            if (offset := s.late_fetch_offset[r][follower]) != NONE:
+                yield Item(f"late {follower}@{offset}", f"late fetch of {follower} from {offset}")
+    for leader in range(s.replicas):
+        if s.fetch[r][leader] == Fetch.DIVERGING:
+            told = f"{leader} says {spell_divergence(s, r, leader)}"
+            yield Item(told, told)
+
+
+def is_pending(s: State, leader: int) -> bool:
+    """Whether the leader waits for the answer to a proposed change of the ISR."""
+    return any(s.proposed_isr[leader][r] for r in range(s.replicas))
+
+
+def _isr_view(s: State, leader: int) -> str:
+    """The ISR as the leader has it committed, and its pending change: `01+2>` if it has asked for broker 2 to join."""
+
+    def is_earlier(r: int) -> bool:
+        return has_kraft(s) and bool(s.remote_broker_epoch[leader][r] == BrokerEpoch.EARLIER)
+
+    committed, proposed = s.isr[leader], s.proposed_isr[leader]
+    text = spell_members(s, lambda r: bool(committed[r]), is_earlier)
+    if not is_pending(s, leader):
+        return text
+    if any(proposed[r] and not committed[r] for r in range(s.replicas)):
+        text += "+" + spell_members(s, lambda r: bool(proposed[r] and not committed[r]), is_earlier)
+    if any(committed[r] and not proposed[r] for r in range(s.replicas)):
+        text += "-" + spell_members(s, lambda r: bool(committed[r] and not proposed[r]), is_earlier)
+    return text + STAGES[_stage_of_pending(s, leader)].sign
+
+
+def _stage_of_pending(s: State, leader: int) -> AlterPartition:
+    """The stage of the request for the pending change; another request, of an earlier change, does not count."""
+    is_same = all(s.requested_isr[leader][r] == s.proposed_isr[leader][r] for r in range(s.replicas))
+    return AlterPartition(s.alter_partition[leader]) if is_same else AlterPartition.NONE
+
+
+def requested_isr(s: State, leader: int) -> str:
+    """The ISR that a leader's AlterPartition request names."""
+
+    def is_earlier(r: int) -> bool:
+        return has_kraft(s) and bool(s.requested_broker_epoch[leader][r] == BrokerEpoch.EARLIER)
+
+    return spell_members(s, lambda r: bool(s.requested_isr[leader][r]), is_earlier)
+
+
+def spell_divergence(s: State, follower: int, leader: int) -> str:
+    """What a diverging response says: `e1 until 2` if epoch 1 ends at offset 2 in the leader's log."""
+    return f"e{s.diverging_epoch[follower][leader]} until {s.diverging_end_offset[follower][leader]}"
+
+
+# ---------------------------------------------------------------------------------------------------------- the clients
+
+
+def news_of_clients(before: State | None, s: State) -> list[str]:
+    """Return what clients did and learned in this step; for the first state, what they know."""
+    learned = [_read(before, s), *(_news(before, s, known) for known in (_skipped, _contradictions))]
+    acknowledged = _news(before, s, _acknowledged)
+    if before is None:
+        return [*chain(*learned), *acknowledged]
+    return [*_sent(before, s), *_decided(before, s), *chain(*learned), *_consumed(before, s), *acknowledged]
+
+
+def _news(before: State | None, s: State, known: Callable[[State], list[str]]) -> list[str]:
+    """The phrases that are true now, and were not true before."""
+    earlier = [] if before is None else known(before)
+    return [phrase for phrase in known(s) if phrase not in earlier]
+
+
+def _sent(before: State, s: State) -> list[str]:
+    """Phrases for records that were sent in a transaction or sent again."""
+    found = [
+        f"sends {spell_element(record)} in {name_transaction(s, s.transaction_of[record])}"
+        for record in range(s.records)
+        if s.transaction_of[record] != before.transaction_of[record]
+    ]
+    if s.retries_left < before.retries_left:
+        ends = [(r, before.log_end_offset[r]) for r in range(s.replicas)]
+        grown = [f"sends {spell_element(s.log_record[r][end])} again" for r, end in ends if end < s.log_end_offset[r]]
+        found += grown or ["a resend is recognised"]
+    elif s.enable_idempotence:
+        found += _numbered(before, s)
+    return found
+
+
+def _numbered(before: State, s: State) -> list[str]:
+    """Phrases for records that an idempotent producer sends in vain, and for those that it numbers anew."""
+    if s.producer_epoch > before.producer_epoch:
+        records = [spell_element(one) for one in range(s.records) if s.has_sequence[one]]
+        keeps_epoch = s.delete_records > 0 and any(
+            s.had_sequence[before.producer_epoch][one] for one in range(s.records)
+        )
+        what = "numbers from 0" if keeps_epoch else f"producer epoch {s.producer_epoch}"
+        return [f"{what}{': ' if records else ''}{' '.join(records)}"]
+    is_appended = any(s.log_end_offset[r] > before.log_end_offset[r] for r in range(s.replicas))
+    if s.next_record > before.next_record and not is_appended:
+        return [f"{spell_element(before.next_record)} is not appended"]
+    return []
+
+
+def _decided(before: State, s: State) -> list[str]:
+    return [
+        f"{name_transaction(s, t)} {TransactionState(s.transaction_state[t]).name.lower()}"
+        for t in range(s.transactions)
+        if s.transaction_state[t] != before.transaction_state[t]
+    ]
+
+
+def _read(before: State | None, s: State) -> list[str]:
+    """Phrases for records that became readable, and by which readers if the two isolation levels differ."""
+    found = []
+    for offset in range(s.log_size):
+        is_new = s.exposed_record[offset] != NONE and (before is None or before.exposed_record[offset] == NONE)
+        is_stable = s.read_committed_record[offset] != NONE and (
+            before is None or before.read_committed_record[offset] == NONE
+        )
+        record = s.exposed_record[offset] if is_new else s.read_committed_record[offset]
+        if not (is_new or is_stable) or record >= s.records:
+            continue
+        who = "" if s.transactions == 0 or (is_new and is_stable) else f"read_{'un' if is_new else ''}committed "
+        again = " again" if any(s.exposed_record[earlier] == record for earlier in range(offset)) else ""
+        found.append(f"{who}reads {spell_element(record)}{again}")
+    return found
+
+
+def _skipped(s: State) -> list[str]:
+    """Phrases for aborted records that read_committed readers skip: those below the last stable offset of a broker."""
+    return [
+        f"read_committed skips {spell_element(s.log_record[r][offset])}"
+        for r in range(s.replicas)
+        for offset in range(min(model.last_stable_offset(s, r), s.log_end_offset[r]))
+        if model.is_in_transaction(s, s.log_record[r][offset])
+        if s.transaction_state[s.transaction_of[s.log_record[r][offset]]] == TransactionState.ABORTED
+    ]
+
+
+def _consumed(before: State, s: State) -> list[str]:
+    """Phrases for the consumers that have moved, or know another end of the log: what each has read, and its lag."""
+    found = []
+    for consumer in range(s.consumers):
+        position = s.position[consumer]
+        if position != before.position[consumer] or s.known_end_offset[consumer] != before.known_end_offset[consumer]:
+            record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
+            was_reset = s.consumed_epoch[consumer] == NONE  # and has read nothing since
+            what = f"read {spell_element(record)}, " if record != NONE and not was_reset else ""
+            lag = s.known_end_offset[consumer] - position
+            found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
+    return found
+
+
+def _contradictions(s: State) -> list[str]:
+    """Phrases for records that are readable at an offset where another record was read first."""
+    pairs = [
+        (s.log_record[r][offset], model.first_read(s, offset))
+        for r in range(s.replicas)
+        if s.leader[r] == r
+        for offset in range(s.log_size)
+        if model.is_read(s, r, offset)
+    ]
+    return [
+        f"reads {_short(s, entry)} instead of {_short(s, first)}" for entry, first in pairs if entry != first != NONE
+    ]
+
+
+def _short(s: State, entry: int) -> str:
+    return spell_element(entry) if entry < s.records else name_entry(s, entry)
+
+
+def _acknowledged(s: State) -> list[str]:
+    return [f"acked {spell_element(record)}" for record in range(s.records) if s.acknowledged[record]]

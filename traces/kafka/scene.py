@@ -1,29 +1,41 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
 In:  a trace of Kafka's model.
-Out: a `Scene`. Notes in a broker's lane show items besides its log, role and pointers: the ISR in a leader's view, the
-     leader's knowledge of its followers, the leader epoch cache if it differs from the log, and what partition_notes.py
-     says of the generations since 2.8.
+Out: lane titles and moments. Notes in a broker's lane show items besides its log, role and pointers: the ISR in a
+     leader's view, the leader's knowledge of its followers, the leader epoch cache if it differs from the log, and what
+     the generations since 2.8 add. For every state, the fate of each record sent by then: words, each with the step
+     since which it is true.
+
+A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
+reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it (with KRaft, a leader
+that lost data while it stopped is judged once it is back). A later leader may restore it, so `lost`, `duplicated` and
+`on no broker` are listed only as long as they are true.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
+from isrcheck.models.kafka.state.values import Fetch, IsolationLevel, TransactionState, Truncation
 from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
-from isrcheck.traces.format.spelling import spell_entry
-from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka.fates import BAD, fates
-from isrcheck.traces.kafka.lanes import epoch_cache_news, stray_offsets
-from isrcheck.traces.kafka.messages import events
-from isrcheck.traces.kafka.model import last_stable_offset
-from isrcheck.traces.kafka.partition_notes import broker_notes, controller_notes
-from isrcheck.traces.kafka.partition_state import alters_partitions, spell_flags
-from isrcheck.traces.kafka.step_context import LaneNumbers
-from isrcheck.traces.lanes.scene import Arrow, Cell, Fate, Lane, Mark, Moment
+from isrcheck.traces.format.trace import Trace, spell_entry
+from isrcheck.traces.kafka import model
+from isrcheck.traces.kafka.actions import ACTIONS, EFFECTS
+from isrcheck.traces.kafka.lanes import (
+    alters_partitions,
+    broker_notes,
+    controller_notes,
+    epoch_cache_news,
+    spell_flags,
+    stray_offsets,
+)
+from isrcheck.traces.lanes import scene
+from isrcheck.traces.lanes.scene import Cell, Fate, Lane, Lanes, Moment, numbered
 
 FETCHES = {
     Fetch.PARKED: "fetch parked at",
@@ -33,45 +45,49 @@ FETCHES = {
 """A follower's outstanding fetch, by its stage."""
 
 
+ROLES = {"leader": "broker", "follower": "broker", "elected": "broker"}
+"""The arguments of actions that are brokers."""
+
+
+def lanes_of(instance: Instance) -> Lanes:
+    """Return the lanes: of a transaction, they are those of its producer and of the coordinator that ends it."""
+    configuration = instance.configuration
+    has_transactions = configuration.transactions > 0
+    groups = {
+        "controller": ["controller"],
+        "broker": numbered("broker", configuration.replicas),
+        "producer": ["producer"],
+        "transaction": numbered("transaction", configuration.transactions),
+        "readers": ["read_uncommitted" if has_transactions else "readers"],
+        "transaction_readers": ["read_committed"] if has_transactions else [],
+    }
+    # A consumer is one of the readers of its isolation level.
+    reads_committed = has_transactions and configuration.isolation_level == IsolationLevel.READ_COMMITTED
+    return Lanes(groups, ROLES | {"consumer": "transaction_readers" if reads_committed else "readers"})
+
+
 def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """Return the titles of the lanes, in the order of messages.LaneNumbers."""
-    configuration = trace.instance.configuration
-    producers = [f"transaction {t}" for t in range(configuration.transactions)]
-    readers = ["read_uncommitted", "read_committed"] if configuration.transactions else ["readers"]
-    brokers = [f"broker {r}" for r in range(configuration.replicas)]
-    return ("controller", *brokers, "producer", *producers, *readers)
+    """Return the titles of the lanes."""
+    return lanes_of(trace.instance).titles
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
     """Return one moment per state, without the values of the variables."""
-    configuration = trace.instance.configuration
-    lanes = LaneNumbers(configuration.replicas, configuration.transactions)
     states = [State(trace.instance, cells) for cells in trace.states]
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
-    offsets = max(1, *ends, *strays)
-    found = []
-    for position, (s, fate) in enumerate(zip(states, fates(states), strict=True)):
-        happened = (
-            []
-            if position == 0
-            else list(events(trace.instance, lanes, states[position - 1], trace.steps[position - 1], s))
-        )
-        found.append(
-            Moment(
-                trace.spell_row(position),
-                _lanes(s, fate, offsets),
-                tuple(one for one in happened if isinstance(one, Arrow)),
-                tuple(one for one in happened if isinstance(one, Mark)),
-                fate,
-            )
-        )
-    return tuple(found)
+    offsets, told = max(1, *ends, *strays), fates(states)
+    lanes = lanes_of(trace.instance)
+    return scene.moments(trace, lanes, ACTIONS, EFFECTS, lambda position, s: _lanes(s, told[position], offsets), told)
 
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
     """The content of all lanes; every log is drawn with the largest number of offsets that the trace uses."""
-    lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer(s, fate)]
+    lanes = [
+        _controller(s),
+        *(_broker(s, r, offsets) for r in range(s.replicas)),
+        _told(Lane("", "client"), s, fate, NONE),
+    ]
     lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
     lanes.append(_readers(s, "exposed_record", offsets))
     if s.transactions:
@@ -95,7 +111,7 @@ def _broker(s: State, r: int, offsets: int) -> Lane:
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     cells = [_cell(s, r, offset) for offset in range(offsets)]
     pointers = [("HW", high_watermark), ("LEO", end)]
-    stable = last_stable_offset(s, r)
+    stable = model.last_stable_offset(s, r)
     if stable != high_watermark:
         pointers.insert(0, ("LSO", stable))
     if start:
@@ -111,14 +127,9 @@ def _cell(s: State, r: int, offset: int) -> Cell:
         return Cell("", kind="missing" if offset < s.high_watermark[r] else "free")
     if offset < s.log_start_offset[r]:
         return Cell("", kind="deleted")
-    record, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
-    return Cell(spell_entry(s, record, epoch), None if epoch == NONE else epoch, _kind(s, record))
-
-
-def _kind(s: State, entry: int) -> str:
-    if entry == NONE:
-        return "missing"
-    return "record" if entry < s.records else "marker"
+    entry, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
+    kind = "missing" if entry == NONE else "record" if entry < s.records else "marker"
+    return Cell(spell_entry(s, entry, epoch), None if epoch == NONE else epoch, kind)
 
 
 def _role(s: State, r: int) -> tuple[str, str]:
@@ -170,11 +181,6 @@ def _notes(s: State, r: int) -> list[str]:
 # -------------------------------------------------------------------------------------------------------------- clients
 
 
-def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
-    """The lane of the producer outside transactions, with the fate of its records."""
-    return _told(Lane("", "client"), s, fate, NONE)
-
-
 def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
     """The lane of a transaction's producer, and of the coordinator that ends the transaction."""
     state = TransactionState(s.transaction_state[transaction])
@@ -208,3 +214,99 @@ def _readers(s: State, name: str, offsets: int) -> Lane:
             text = spell_element(entry) if is_record else spell_entry(s, entry, 0)[:-1]
             cells.append(Cell(text, kind="record" if is_record else "marker"))
     return Lane("first read", "client", tuple(cells))
+
+
+# ------------------------------------------------------------------------------------------------- the fates of records
+
+RecordCondition = Callable[[State, int], bool]
+
+
+def _is_committed(s: State, record: int) -> bool:
+    return any(
+        s.leader[r] == r and s.log_record[r][offset] == record
+        for r in range(s.replicas)
+        for offset in range(min(s.log_size, s.high_watermark[r]))
+    )
+
+
+def _is_exposed(s: State, record: int) -> bool:
+    return any(
+        model.first_read(s, offset) == record
+        or any(
+            s.leader[r] == r and s.log_record[r][offset] == record and model.is_read(s, r, offset)
+            for r in range(s.replicas)
+        )
+        for offset in range(s.log_size)
+    )
+
+
+def _is_missing(s: State, record: int) -> bool:
+    leader = s.controller_leader
+    is_held = leader == NONE or not model.is_judged(s, leader) or model.holds_record(s, leader, record)
+    return not is_held and not model.was_deleted(s, record)
+
+
+def _is_duplicated(s: State, record: int) -> bool:
+    leader = s.controller_leader
+    return bool(leader != NONE) and sum(s.log_record[leader][o] == record for o in range(s.log_size)) > 1
+
+
+def _is_nowhere(s: State, record: int) -> bool:
+    return not any(model.holds_record(s, r, record) for r in range(s.replicas))
+
+
+LASTING: Mapping[str, RecordCondition] = {
+    "acked": lambda s, record: bool(s.acknowledged[record]),
+    "committed": _is_committed,
+    "exposed": _is_exposed,
+    "deleted": model.was_deleted,
+}
+PASSING: Mapping[str, RecordCondition] = {
+    "duplicated": _is_duplicated,
+    "lost": _is_missing,
+    "on no broker": _is_nowhere,
+}
+PROMISES = ("acked", "exposed")
+"""The words for records whose absence is a loss."""
+
+BAD = ("duplicated", "lost")
+"""The words that describe a failure."""
+
+
+def _is_known(s: State, record: int) -> bool:
+    """Whether the record was sent or occurs in the state, as records that were not sent can in unreachable states."""
+    return bool(
+        record < s.next_record or s.acknowledged[record] or _is_exposed(s, record) or not _is_nowhere(s, record)
+    )
+
+
+def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
+    """Return, for each state, the fates of the records that were sent or that occur in the state."""
+    found = []
+    since: dict[tuple[str, int], int] = {}
+    for position, s in enumerate(states):
+        known = [record for record in range(s.records) if _is_known(s, record)]
+        for record in known:
+            if record < s.next_record:
+                since.setdefault(("sent", record), position)
+                since.pop(("never sent", record), None)
+            else:
+                since.setdefault(("never sent", record), position)
+            for word, is_true in LASTING.items():
+                if (word, record) not in since and is_true(s, record):
+                    since[word, record] = position
+            is_promised = any((word, record) in since for word in PROMISES)
+            for word, is_true in PASSING.items():
+                if is_true(s, record) and (word != "lost" or is_promised):
+                    since.setdefault((word, record), position)
+                else:
+                    since.pop((word, record), None)
+        found.append(tuple(_fate(since, record) for record in known))
+    return found
+
+
+def _fate(since: Mapping[tuple[str, int], int], record: int) -> Fate:
+    words = [
+        (word, since[word, record]) for word in ("never sent", "sent", *LASTING, *PASSING) if (word, record) in since
+    ]
+    return Fate(spell_element(record), tuple(words))

@@ -16,9 +16,11 @@ from isrcheck.models.language.declarations import Domain
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import FieldLayout, spell_element
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_part
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, spell_part
 from isrcheck.traces.lanes.table import StepRow
+
+MOST_STACKED = 0
+"""The table has one layout."""
 
 
 def lane_domain(instance: Instance) -> type[Domain] | None:
@@ -30,14 +32,11 @@ def lane_domain(instance: Instance) -> type[Domain] | None:
 def titles(instance: Instance) -> list[str]:
     """Return the titles of the columns after the step."""
     domain = lane_domain(instance)
-    return ([] if domain is None else [f"{_words(domain)} {name}" for name in _elements(instance, domain)]) + (
-        ["global"] if _shared(instance, domain) else []
-    )
-
-
-def _words(domain: type[Domain]) -> str:
-    """The words in the name of a domain: ResourceManager becomes `resource manager`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", domain.__name__).lower()
+    shared = ["global"] if _shared(instance, domain) else []
+    if domain is None:
+        return shared
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", domain.__name__).lower()  # ResourceManager becomes `resource manager`
+    return [*(f"{words} {name}" for name in _elements(instance, domain)), *shared]
 
 
 def _elements(instance: Instance, domain: type[Domain]) -> list[str]:
@@ -56,7 +55,7 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
     return [layout for layout in instance.layouts.values() if layout not in lanes]
 
 
-def rows(trace: Trace) -> list[StepRow]:
+def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty."""
     instance = trace.instance
     domain = lane_domain(instance)
@@ -79,6 +78,11 @@ def rows(trace: Trace) -> list[StepRow]:
         found.append(StepRow(position, step, tuple(columns)))
         before = cells
     return found
+
+
+def legend(_trace: Trace) -> list[str]:
+    """Return the meanings of signs; these lanes have none."""
+    return []
 
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:

@@ -1,12 +1,26 @@
-"""A trace as plain data for drawing: lanes, their content, and the messages between them.
+"""A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
 
-In:  built from a trace (kafka/scene.py, drawing/generic_scene.py) or a file of another tool (drawing/generic_scene.py).
-Out: plain values, which drawing.py, page.py and sequence.py only read. All text in them is plain text, never markup.
+In:  built from a trace (kafka/scene.py, drawing/generic_scene.py) or a file of another tool (drawing/generic_scene.py);
+     the table of a model, which says for each action its words and its messages.
+Out: plain values, which drawing.py, page.py and sequence.py only read; steps in plain words. All text in them is plain
+     text, never markup.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from types import MappingProxyType
+from typing import Any
+
+from isrcheck.models.language.declarations import Entry, Field
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.run import State
+from isrcheck.traces.format.trace import Trace, arguments_of, spelled_arguments
 
 REQUEST, RESPONSE, LOST = "request", "response", "lost"
 """The kinds of arrows: a message that arrives in this step, a message that arrives later, a lost message."""
@@ -109,3 +123,225 @@ class Scene:
     variables: tuple[str, ...]
     moments: tuple[Moment, ...]
     loop: int | None = None
+
+
+# ------------------------------------------------------------------------------------------------- lanes, and one step
+
+
+class Lanes:
+    """The lanes of a scene, or the columns of a table, in groups: one lane `controller`, a lane `broker` for each."""
+
+    def __init__(self, groups: Mapping[str, Sequence[str]], roles: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.groups = groups
+        """The titles of the lanes of each group, in their order."""
+        self.roles = roles
+        """The group to which an argument of a step belongs: a `leader` is a `broker`. Others are named like a group."""
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of all lanes."""
+        return tuple(title for titles in self.groups.values() for title in titles)
+
+    def number(self, group: str, index: int = 0) -> int:
+        """Return the number of a lane, given by its group and its place there. All share the only lane of a group."""
+        groups = [*self.groups]
+        first = sum(len(self.groups[one]) for one in groups[: groups.index(group)])
+        return first + (index if len(self.groups[group]) > 1 else 0)
+
+
+def declares(instance: Instance, state: type, configuration: type) -> bool:
+    """Whether a model has all the fields of a class of fields, and all the entries of a class of entries."""
+    fields, entries = _declared(state, configuration)
+    return instance.layouts.keys() >= fields and instance.model.entries.keys() >= entries
+
+
+@cache
+def _declared(state: type, configuration: type) -> tuple[frozenset[str], frozenset[str]]:
+    return (
+        frozenset(name for name, one in vars(state).items() if isinstance(one, Field)),
+        frozenset(name for name, one in vars(configuration).items() if isinstance(one, Entry)),
+    )
+
+
+def numbered(name: str, count: int) -> list[str]:
+    """Return the titles of several lanes: `broker 0`, `broker 1`."""
+    return [f"{name} {number}" for number in range(count)]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A part of a lane, if it is worth showing: as a sign in a table, and as a note on a page ("": in one of them)."""
+
+    sign: str = ""
+    note: str = ""
+
+
+def signs(*items: Iterable[Item]) -> list[str]:
+    """Return the signs of items."""
+    return [item.sign for some in items for item in some if item.sign]
+
+
+def notes(*items: Iterable[Item]) -> list[str]:
+    """Return the notes of items."""
+    return [item.note for some in items for item in some if item.note]
+
+
+class UnknownArgumentError(AttributeError):
+    """Raised if an action with a known name has other arguments than its table expects."""
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """One step as the functions see it that find its messages: its arguments are attributes."""
+
+    lanes: Lanes
+    before: State
+    after: State
+    arguments: Mapping[str, Any]
+    """The arguments by the names of the action's parameters."""
+    spelled: Mapping[str, str]
+    """The same, as text."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.arguments:
+            raise UnknownArgumentError(name)
+        return self.arguments[name]
+
+    def lane(self, who: str | int) -> int:
+        """Return the number of a lane: of an argument, such as `leader`, or of a participant that stands alone."""
+        if isinstance(who, int):
+            return who
+        if who in self.arguments:
+            return self.lanes.number(self.lanes.roles.get(who, who), self.arguments[who])
+        if who not in self.lanes.groups:
+            raise UnknownArgumentError(who)
+        return self.lanes.number(who)
+
+    def arrow(self, source: str | int, target: str | int, text: str, kind: str = REQUEST) -> Arrow:
+        """Return a message from one lane to another."""
+        return Arrow(self.lane(source), self.lane(target), text, kind)
+
+    def mark(self, who: str | int, text: str, kind: str = NOTE) -> Mark:
+        """Return an event in a lane."""
+        return Mark(self.lane(who), text, kind)
+
+
+# ------------------------------------------------------------------------------------------------ how actions are shown
+
+Events = Iterator[Arrow | Mark]
+MessageFinder = Callable[[StepContext], Events]
+"""Finds the messages of one action, and its events at lanes, in the order in which they occur."""
+
+Text = str | Callable[[StepContext], str]
+"""The text of a message: with the arguments of the step in braces, or found from the states."""
+
+
+@dataclass(frozen=True)
+class ActionView:
+    """All that is shown of an action: its words, its messages, and its part in failures."""
+
+    words: str | Callable[..., str]
+    """A clause that says who does what to whom, with the arguments in braces; or a function of the state before the
+    step and the arguments by their names."""
+    messages: MessageFinder | None = None
+    """What is drawn; effects that can be seen by comparing states are found for every action."""
+    removal: str = ""
+    """How a broker loses its copy of a record by this action, as the predicate of a sentence."""
+    sends: tuple[str, ...] = ()
+    """If it sends a message that can arrive late: the arguments that identify the message."""
+    delivers: tuple[str, ...] = ()
+    """If such a message arrives: the arguments that identify it."""
+    loses_message: bool = False
+    """Whether a message is lost, and no budget of the model counts that."""
+
+
+def sent(source: str, target: str, text: Text, kind: str = REQUEST) -> MessageFinder:
+    """Return the finder of one message between two lanes."""
+
+    def find(context: StepContext) -> Events:
+        yield context.arrow(source, target, _spelled(text, context), kind)
+
+    return find
+
+
+def befalls(who: str, text: Text, kind: str = NOTE) -> MessageFinder:
+    """Return the finder of one event in a lane."""
+
+    def find(context: StepContext) -> Events:
+        yield context.mark(who, _spelled(text, context), kind)
+
+    return find
+
+
+def in_turn(*finders: MessageFinder) -> MessageFinder:
+    """Return the finder of what several finders find."""
+
+    def find(context: StepContext) -> Events:
+        for finder in finders:
+            yield from finder(context)
+
+    return find
+
+
+def _spelled(text: Text, context: StepContext) -> str:
+    return text.format(**context.spelled) if isinstance(text, str) else text(context)
+
+
+def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step, s: State) -> str | None:
+    """Return a step in words; `s` is the state before it. None if the table lacks the action, or knows it with other
+    parameters."""
+    if (view := actions.get(step.action)) is None:
+        return None
+    spelled = spelled_arguments(instance, step)
+    if isinstance(view.words, str):
+        return view.words.format(**spelled) if takes(view.words) <= spelled.keys() else None
+    return view.words(s, **arguments_of(instance, step)) if takes(view.words) == spelled.keys() else None
+
+
+@cache
+def takes(words: str | Callable[..., object]) -> frozenset[str]:
+    """Return the names that words need: those in the braces of a text; of a function, all parameters but the first."""
+    if isinstance(words, str):
+        return frozenset(name for _, name, _, _ in Formatter().parse(words) if name is not None)
+    return frozenset([*inspect.signature(words).parameters][1:])
+
+
+def listed(items: Iterable[str]) -> str:
+    """Return items as a part of a sentence: `a`, `a and b`, `a, b and c`; `nothing` if there are none."""
+    *others, last = [*items] or ["nothing"]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def moments(
+    trace: Trace,
+    lanes: Lanes,
+    actions: Mapping[str, ActionView],
+    effects: Sequence[MessageFinder],
+    draw: Callable[[int, State], tuple[Lane, ...]],
+    fates: Sequence[tuple[Fate, ...]] | None = None,
+) -> tuple[Moment, ...]:
+    """Return one moment per state, without the values of the variables. `draw` returns the lanes after a step, given by
+    its number and the state; `effects` find events of any action."""
+    states = [State(trace.instance, cells) for cells in trace.states]
+    found = []
+    for position, s in enumerate(states):
+        happened: list[Arrow | Mark] = []
+        if position:
+            step = trace.steps[position - 1]
+            arguments, spelled = arguments_of(trace.instance, step), spelled_arguments(trace.instance, step)
+            context = StepContext(lanes, states[position - 1], s, arguments, spelled)
+            view = actions.get(step.action)
+            if view is not None and view.messages is not None:
+                with suppress(UnknownArgumentError):
+                    happened += view.messages(context)
+            happened += (event for effect in effects for event in effect(context))
+        found.append(
+            Moment(
+                trace.spell_row(position),
+                draw(position, s),
+                tuple(one for one in happened if isinstance(one, Arrow)),
+                tuple(one for one in happened if isinstance(one, Mark)),
+                fates[position] if fates is not None else (),
+            )
+        )
+    return tuple(found)

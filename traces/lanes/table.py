@@ -1,16 +1,19 @@
-"""Prints rows of text in columns that are as narrow as their contents.
+"""Text for a terminal: rows in columns that are as narrow as their contents, lines of a given width, and colours.
 
-In:  titles, and rows whose cells are lists of lines.
-Out: lines. Columns are two spaces apart; lines have no trailing spaces.
+In:  titles, and rows whose cells are lists of lines; a text and a width; the environment.
+Out: lines. Columns are two spaces apart; lines have no trailing spaces. Text that is already laid out gets colours for
+     leaders, the epochs of entries, unchanged cells and verdicts; so colours do not widen anything.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+
+from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED
 
 UNCHANGED = "·"
 GAP = "  "
@@ -24,7 +27,7 @@ TITLE = 32
 LEAST_STEP = 12
 """The narrowest column of a step, in characters."""
 
-Cells = list[tuple[str, ...]]
+Row = list[tuple[str, ...]]
 """One row: the lines of text in each column."""
 
 
@@ -50,16 +53,13 @@ def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, 
     numbers = max((len(str(row.number)) for row in rows), default=1)
     steps = max([LEAST_STEP, *(len(row.step) - narrower for row in rows)])
     titled = TITLE // 2 if narrower else TITLE
-    heading: Cells = [("#".rjust(numbers),), ("step",), *(_title(title, titled) for title in titles)]
-    texts: list[Cells] = [
+    wraps = (textwrap.wrap(title, titled, break_long_words=False, break_on_hyphens=False) for title in titles)
+    heading: Row = [("#".rjust(numbers),), ("step",), *map(tuple, wraps)]
+    texts: list[Row] = [
         [(str(row.number).rjust(numbers),), _step(row.step, steps), *(cell or (UNCHANGED,) for cell in row.cells)]
         for row in rows
     ]
     return grid([heading, *texts], [str, str, *(paint for _ in titles)])
-
-
-def _title(text: str, width: int) -> tuple[str, ...]:
-    return tuple(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _step(text: str, width: int) -> tuple[str, ...]:
     return tuple(line.rstrip() for line in lines)
 
 
-def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
+def grid(rows: Sequence[Row], paints: Sequence[Paint] = ()) -> list[str]:
     """Return rows in columns; `paints` colours each column, except in the first row, the heading."""
     widths = [max(len(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
     found = []
@@ -136,3 +136,98 @@ def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
         text = line.lstrip(" ")
         found += wrapped(text, line[: len(line) - len(text)], width) or [""]
     return found
+
+
+PIECE = 10_000
+"""The length of a piece, in characters; lines about the built-in models are shorter.
+
+`textwrap` copies the rest of a word for every line that it takes from the word. A value of another tool can be one word
+of several megabytes, so a long text is wrapped in pieces.
+"""
+
+
+def lines_of(text: str, width: int, indent: str = "", *, break_on_hyphens: bool = True) -> list[str]:
+    """Return the lines of a text, all but the first indented; an empty list for white space."""
+    return [
+        line
+        for at in range(0, len(text), PIECE)
+        for line in textwrap.wrap(
+            text[at : at + PIECE],
+            width,
+            initial_indent=indent if at else "",
+            subsequent_indent=indent,
+            break_on_hyphens=break_on_hyphens,
+        )
+    ]
+
+
+# -------------------------------------------------------------------------------------------------------------- colours
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+WHEN = (AUTO, ALWAYS, NEVER)
+
+BOLD, FAINT = 1, 2
+RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = range(31, 37)
+EPOCHS = (CYAN, MAGENTA, YELLOW, GREEN, BLUE, RED)
+"""The colours of leader epochs 0, 1, 2, ..., repeated from the start after the last."""
+
+VERDICTS = {VIOLATED: RED, PERMITTED: YELLOW, NOT_INDUCTIVE: YELLOW, REACHED: GREEN, HOLDS: GREEN}
+
+OF_AN_EPOCH = re.compile(r"(?<![\w.])([a-zL]|\d*[AC])(\d+)(?!\w)")
+"""The words in a Kafka lane that end with a leader epoch: an entry, a role, the controller."""
+
+
+def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> bool:
+    """Whether to use colours: `auto` reads NO_COLOR, FORCE_COLOR and TERM, in this order, then requires a terminal."""
+    if when != AUTO:
+        return when == ALWAYS
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return is_terminal and environment.get("TERM") != "dumb"
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Colours text, or returns it unchanged."""
+
+    is_coloured: bool = False
+
+    def paint(self, text: str, *codes: int) -> str:
+        """Return text in the given colours."""
+        if not self.is_coloured or not text:
+            return text
+        return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
+
+    def changed(self, text: str) -> str:
+        """Return text that a step changed; the sign for unchanged cells is dimmed."""
+        return self.paint(text, FAINT) if text == UNCHANGED else self.paint(text, BOLD)
+
+    def lane(self, text: str) -> str:
+        """Return the text of a Kafka lane with each epoch in its colour, and leaders in bold."""
+        return self.paint(text, FAINT) if text == UNCHANGED else OF_AN_EPOCH.sub(self._of_an_epoch, text)
+
+    def _of_an_epoch(self, found: re.Match[str]) -> str:
+        colour = EPOCHS[int(found[2]) % len(EPOCHS)]
+        return self.paint(found[0], BOLD, colour) if found[1] == "L" else self.paint(found[0], colour)
+
+    def verdict(self, verdict: str, text: str) -> str:
+        """Return text in the colour of a verdict: red for a failure, yellow for a permitted failure."""
+        return self.paint(text, BOLD, VERDICTS[verdict])
+
+
+@dataclass(frozen=True)
+class Look:
+    """The width of a view, and whether it has colours.
+
+    `fits` is true if the width is that of a terminal, so nothing may be wider. Otherwise a table may be wider.
+    """
+
+    width: int = WIDTH
+    ink: Ink = Ink()
+    fits: bool = False
+
+
+PLAIN = Look()
+"""The look of output that does not go to a terminal."""

@@ -12,12 +12,8 @@ from functools import cached_property
 
 from isrcheck.models.language.model import spell
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.spelling import spelled_at
-from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.lanes.heading import heading
-from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
-from isrcheck.traces.terminal.colour import PLAIN, Look
+from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spelled_at
+from isrcheck.traces.lanes.table import PLAIN, Look, Paint, Row, fitted, grid, widest, wrapped
 from isrcheck.traces.terminal.show import full_states
 
 NAMES = ("A", "B")
@@ -162,7 +158,7 @@ def _parting(found: Difference, position: int, look: Look) -> list[str]:
         lines = [f"they part at step {position}:"]
     longest = max(trace.length for trace in traces)
     width = len(str(longest))
-    rows: list[Cells] = [[("#".rjust(width),), *((name,) for name in NAMES)]]
+    rows: list[Row] = [[("#".rjust(width),), *((name,) for name in NAMES)]]
     rows += [
         [(str(i).rjust(width),), *((trace.spell_row(i) if i <= trace.length else ABSENT,) for trace in traces)]
         for i in range(position, longest + 1)
@@ -184,12 +180,12 @@ def _differing(what: str, cells: list[tuple[str, str, str]], look: Look) -> list
 
 def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
     """One line per difference: its name, and the two values."""
-    rows: list[Cells] = [[("",), *((name,) for name in NAMES)]] if pairs else []
+    rows: list[Row] = [[("",), *((name,) for name in NAMES)]] if pairs else []
     rows += [[(name,), (one,), (two,)] for name, one, two in pairs]
     return _columns(rows, look)
 
 
-def _columns(rows: list[Cells], look: Look) -> list[str]:
+def _columns(rows: list[Row], look: Look) -> list[str]:
     """Lines in three columns; if they do not fit, the last two columns are below the first, each with its name."""
     if not rows:
         return []

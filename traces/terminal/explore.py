@@ -20,12 +20,12 @@ from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option as Entry
 
 from isrcheck.models.messages import UsageError, escaped_lines
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
-from isrcheck.traces.kafka.model import shown_fields
+from isrcheck.traces.explaining.presentation import lanes_of
+from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace, label
+from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.show import lane_rows, lane_titles, step_table
+from isrcheck.traces.lanes.table import Look
+from isrcheck.traces.terminal.show import step_table
 from isrcheck.traces.terminal.walk import Option, Walk, turn_text
 
 MOST_GUARDS = 500
@@ -154,8 +154,9 @@ class Explorer(App[None]):
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
-        lanes = zip(lane_titles(trace.instance), lane_rows(trace)[0].cells, strict=True)
-        told = [f"{title}: {', '.join(lines)}" for title, lines in lanes if lines]
+        lanes = lanes_of(trace.instance)
+        columns = zip(lanes.titles(trace.instance), lanes.rows(trace)[0].cells, strict=True)
+        told = [f"{title}: {', '.join(lines)}" for title, lines in columns if lines]
         return plain(f"{option.text}: {'; '.join(told)}")
 
     def show_preview(self, option: Option) -> None:

@@ -1,31 +1,47 @@
 """Prints a trace: its headline; one line per step, one column per broker; why the property fails, and by which steps.
 
-In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state.
-Out: lines for a terminal or a pipe.
+In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state; the
+     number of a state, which is shown in full with the changes of its step and the properties that are false.
+Out: lines for a terminal or a pipe; a `StateExpression` for an expression of the modelling language from the command
+     line (never from a trace).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
 
-from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Instance
-from isrcheck.traces.explaining import attribution
-from isrcheck.traces.explaining.evaluate import StateExpression
-from isrcheck.traces.explaining.headline import headline
-from isrcheck.traces.format import lasso
-from isrcheck.traces.format.possibility import continuation_text
-from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
-from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.kafka import lanes
-from isrcheck.traces.kafka.model import is_kafka, shown_fields
+from isrcheck.models.language.declarations import LIVENESS, NONE, Kind
+from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.ir import nodes as ir
+from isrcheck.models.language.ir.nodes import visit
+from isrcheck.models.language.model import IN_RANGE, Instance
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import FieldLayout
+from isrcheck.models.messages import ModelError, UsageError
+from isrcheck.models.run import Cells, State
+from isrcheck.traces.explaining.presentation import actions_of, headline, lanes_of
+from isrcheck.traces.format.certify import continuation_text, judge, lasso_lines
+from isrcheck.traces.format.trace import (
+    HOLDS,
+    NOT_INDUCTIVE,
+    PERMITTED,
+    REACHED,
+    VIOLATED,
+    Trace,
+    back,
+    changed_cells,
+    heading,
+    says,
+    spell_value,
+)
+from isrcheck.traces.format.why_false import spell_expression, why_broken, why_false
+from isrcheck.traces.kafka import failures
+from isrcheck.traces.kafka.lanes import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.lanes.heading import heading, says
-from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
-from isrcheck.traces.terminal.colour import PLAIN, Look
-from isrcheck.traces.transactions import columns as columns_of_transactions
-from isrcheck.traces.transactions.columns import is_transactions
+from isrcheck.traces.lanes.table import PLAIN, Look, StepRow, blocks, fitted, lay_out, widest, wrapped
 
 
 def view(
@@ -40,35 +56,38 @@ def view(
     if full and trace.erring is not None:
         shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
     if full and trace.loop is not None:
-        shown += wrapped(lasso.back(trace), "  ", look.width)
+        shown += wrapped(back(trace), "  ", look.width)
     shown += [] if full else legend(trace, look)
     lines = [*told(trace), heading(trace.instance)]
     top = [line for one in lines for line in wrapped(one, width=look.width)]
-    return [*top, "", *shown, "", *_ending(trace, look)]
+    ending = why(trace, look) if trace.prop is not None else []
+    # The command is meant to be copied, so its line is never broken.
+    ending += [f"reproduce: {trace.command}"] if trace.command else []
+    return [*top, "", *shown, "", *ending]
 
 
 def told(trace: Trace) -> list[str]:
     """Return the headline of a trace that breaks a property of Kafka's models; nothing for any other trace, whose
     headline would only repeat the property and the last step."""
-    has_words = is_kafka(trace.instance) or is_transactions(trace.instance)
+    has_words = actions_of(trace.instance) is not None
     return [headline(trace)] if has_words and trace.verdict in (VIOLATED, PERMITTED) else []
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
     """Return the lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
-    titles_of_values = [expression.title for expression in expressions]
-    titles = [*lane_titles(trace.instance), *titles_of_values]
+    lanes = lanes_of(trace.instance)
+    titles = [*lanes.titles(trace.instance), *(expression.title for expression in expressions)]
     paint = look.ink.lane if is_kafka(trace.instance) else look.ink.changed
     values = _values(trace, expressions)
     # Try narrower layouts: first with more lines per lane, then with steps broken into lines.
-    for stacked in range(lanes.MOST_STACKED + 1 if is_kafka(trace.instance) else 1):
-        rows = [*map(_with_values, lane_rows(trace, stacked), values), *last_row(trace, titles)]
+    for stacked in range(lanes.MOST_STACKED + 1):
+        rows = [*map(_with_values, lanes.rows(trace, stacked), values), *last_row(trace, titles)]
         excess = widest(lay_out(titles, rows)) - look.width
         if excess <= 0:
             break
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
-        rows = [*map(_with_values, lane_rows(trace), values), *last_row(trace, titles)]
+        rows = [*map(_with_values, lanes.rows(trace), values), *last_row(trace, titles)]
         return blocks(titles, rows, look.width, paint)
     return lay_out(titles, rows, paint, narrower)
 
@@ -78,7 +97,7 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
     no state follows."""
     nothing: tuple[tuple[str, ...], ...] = tuple(() for _ in titles)
     if trace.loop is not None:
-        return [StepRow("", lasso.back(trace), nothing)]
+        return [StepRow("", back(trace), nothing)]
     if trace.erring is None:
         return []
     return [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
@@ -86,28 +105,8 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
 
 def legend(trace: Trace, look: Look) -> list[str]:
     """Return the meanings of the signs in the lanes of this trace, after an empty line."""
-    signs = []
-    if is_kafka(trace.instance):
-        signs = lanes.legend(trace)
-    elif is_transactions(trace.instance):
-        signs = columns_of_transactions.legend()
+    signs = lanes_of(trace.instance).legend(trace)
     return ["", *fitted(signs, look.width)] if signs else []
-
-
-def lane_titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
-    if is_transactions(instance):
-        return columns_of_transactions.titles(instance)
-    return lanes.titles(instance) if is_kafka(instance) else generic_lanes.titles(instance)
-
-
-def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
-    """Return one row per state; unchanged columns are empty. The higher `stacked`, the narrower Kafka's columns."""
-    if is_transactions(trace.instance):
-        from isrcheck.traces.transactions import lanes as lanes_of_transactions  # here, for others do without the model
-
-        return lanes_of_transactions.rows(trace)
-    return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
@@ -149,7 +148,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {lasso.back(trace)}" if trace.loop is not None else ""
+    at += f", {back(trace)}" if trace.loop is not None else ""
     verdict = f"{trace.verdict}{at}: {prop.name}"
     # The coloured part is on the first line, even in a narrow terminal.
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
@@ -161,15 +160,162 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
         found += fitted(why_broken(trace).lines(), look.width)
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
-    for line in lasso.lines(trace):
+    for line in lasso_lines(trace):
         found += wrapped(line, "  ", look.width)
     if trace.verdict == NOT_INDUCTIVE:
         note = "The first state may be unreachable: the proof does not exclude it."
         found += wrapped(note, width=look.width)
-    return found + fitted(attribution.lines(trace), look.width)
+    return found + fitted(failures.lines(trace), look.width)
 
 
-def _ending(trace: Trace, look: Look) -> list[str]:
-    found = why(trace, look) if trace.prop is not None else []
-    # The command is meant to be copied, so its line is never broken.
-    return [*found, f"reproduce: {trace.command}"] if trace.command else found
+# ---------------------------------------------------------------------------------------------------- one state in full
+
+
+def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
+    """Return the lines of one state. Raises UsageError if the trace has no state of this number."""
+    position = number if number >= 0 else number + trace.length + 1
+    if not 0 <= position <= trace.length:
+        raise UsageError(
+            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
+        )
+    step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
+    found = fitted([heading(trace.instance), "", step, ""], look.width)
+    if position == trace.length and trace.erring is not None and trace.error is not None:
+        told = f"the step causes an error, so no state follows it: {trace.error.message}"
+        state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
+        return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
+    if position == trace.length and trace.loop is not None:
+        found += [*wrapped(back(trace), width=look.width), ""]
+    if position:
+        found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
+    state = (f"  {line}" for line in full_state(trace, position, expressions))
+    return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
+
+
+def _changed(trace: Trace, position: int, look: Look) -> list[str]:
+    cells = changed_cells(trace.instance, trace.states[position - 1], trace.states[position])
+    if not cells:
+        return wrapped("nothing", "  ", look.width)
+    width = max(len(name) for name, _, _ in cells)
+    found = []
+    for name, old, new in cells:
+        *lines, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
+        # Only the new value is coloured.
+        end = len(last) - len(new) if last.endswith(new) else len(last)
+        found += [*lines, last[:end] + look.ink.changed(last[end:])]
+    return found
+
+
+def _judged(trace: Trace, position: int, look: Look) -> list[str]:
+    """Lines about the properties that are false here, each with the reason, and those that are reached."""
+    instance = trace.instance
+    properties = list(instance.properties)
+    if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
+        properties.append(trace.prop)  # a lemma, or the implicit property `deadlock`
+    first = max(0, position - 1)
+    states, steps = trace.states[first : position + 1], trace.steps[first:position]
+    before = states[0] if position else None
+    step = steps[0] if steps else None
+    broken: list[str] = []
+    reached: list[str] = []
+    for prop in properties:
+        try:
+            verdict = judge(instance, prop, states, steps, len(states) - 1)
+            if verdict == REACHED:
+                reached.append(prop.name)
+            elif verdict is not None:
+                reason = why_false(instance, prop, before, step, states[-1])
+                lines = [f"  {line}" for line in reason.lines()]
+                # The first line says that the property is false.
+                name, *others = fitted([f"  {prop.name} ({verdict})"], look.width)
+                broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
+        except ModelError as error:
+            broken += fitted([f"  {prop.name} cannot be evaluated here: {error}"], look.width)
+    count = sum(1 for prop in properties if prop.kind not in (Kind.SOMETIMES, *LIVENESS))
+    title = "false here:" if broken else f"false here: none of {count} properties"
+    ending = [f"reached here: {', '.join(reached)}"] if reached else []
+    return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]
+
+
+# ---------------------------------------------------------------------------------------------- expressions of the user
+
+
+@dataclass(frozen=True)
+class StateExpression:
+    """An expression that can be evaluated in the states of an instance; if all its values come from one field, `layout`
+    is that field."""
+
+    instance: Instance
+    text: str
+    title: str
+    function: Function
+    layout: FieldLayout | None
+
+    def value_in(self, cells: Cells, where: str) -> str:
+        """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
+        an index may be out of range."""
+        try:
+            value: Any = self.instance.python(self.function)(State(self.instance, cells))
+        except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
+            column = _column(self, error.__traceback__)
+            raise UsageError(f"--eval `{self.text}`, column {column}: at {where}: {error}") from None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if self.layout is not None and self.layout.low <= value <= self.layout.high:
+            return spell_value(self.instance, self.layout, value)
+        return str(value)
+
+
+def parse_expression(instance: Instance, text: str) -> StateExpression:
+    """Parse an expression that a user typed. Raises UsageError."""
+    try:
+        function = read_expression(instance, text)
+    except UsageError as error:
+        raise UsageError(f"--eval {error}") from None
+    (returned,) = function.routine.body
+    assert isinstance(returned, ir.Return)
+    title = spell_expression(returned.value)
+    return StateExpression(instance, text.strip(), title, function, _layout(instance, returned.value))
+
+
+def _column(expression: StateExpression, trace: TracebackType | None) -> int:
+    """The column of the expression at which its evaluation failed."""
+    column = 1
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == expression.function.python.__code__.co_filename:
+            _, _, start, _ = list(code.co_positions())[trace.tb_lasti // 2]
+            column = len(expression.text.encode()[: start or 0].decode(errors="ignore")) + 1
+        trace = trace.tb_next
+    return column
+
+
+def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
+    """The field from which all values of the expression come; None if there are several fields."""
+    match expression:
+        case ir.Cell(_, field):
+            return instance.layouts.get(field)
+        case ir.Choose(options, otherwise):
+            return _common(instance, [*(option.value for option in options), otherwise])
+        case ir.Extremum(_, parts):
+            return _common(instance, parts)
+        case ir.Call(routine):
+            return _common(instance, [node.value for node in visit(routine.body) if isinstance(node, ir.Return)])
+    return None
+
+
+def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
+    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
+    layouts = [
+        _layout(instance, one) for one in expressions if not (isinstance(one, ir.Constant) and one.value == NONE)
+    ]
+    known = [layout for layout in layouts if layout is not None]
+    if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
+        return None
+    return max(known, key=lambda layout: layout.high)
+
+
+def _kind(layout: FieldLayout) -> tuple[object, ...]:
+    """The form in which the values of a field are printed."""
+    values = layout.field.values
+    return values.names, values.is_flag, values.letters, values.none

@@ -1,7 +1,8 @@
 """A walk through the states of a model: the possible next steps, their changes, and which properties are false.
 
-In:  an instance, or a trace to continue; the decisions of a user.
-Out: the options in every state, the verdicts on the properties, and the walk as a certified trace.
+In:  the arguments of `trace explore`: a model and its configuration, or a trace to continue; the decisions of a user.
+Out: the options in every state, the verdicts on the properties, and the walk as a certified trace, with the command
+     that repeats it.
 
 There is no screen here: explore.py shows a walk in the terminal, traces/browser in a browser. Plain Python
 (models/run.py) computes every answer, one state at a time.
@@ -20,10 +21,9 @@ from isrcheck.models.language.declarations import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages import ModelError, UsageError, escaped
 from isrcheck.models.run import Cells
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import NotCertifiedError, judge
-from isrcheck.traces.format.spelling import changed_cells
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace, changed_cells
 from isrcheck.traces.format.why_false import false_guard, why_false
 
 BROKEN = (VIOLATED, PERMITTED)
@@ -340,7 +340,7 @@ class Walk:
             raise UsageError("there is nothing to save yet; choose an initial state")
         trace = self.finding
         try:
-            return folder.write(trace, out)
+            return files.write(trace, out)
         except NotCertifiedError as error:
             raise UsageError(f"the walk is not a trace of {trace.property_name or 'the model'}: {error}") from None
 
@@ -365,3 +365,6 @@ def turn_text(status: PropertyStatus) -> str:
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
     """Return the cells in which two states differ, with both values."""
     return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]
+
+
+# -------------------------------------------------------------------------------------------------------- trace explore

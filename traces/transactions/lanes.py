@@ -1,40 +1,42 @@
-"""A trace of Kafka's transactions as a table: columns for the coordinator, each producer and each partition.
+"""A trace of Kafka's transactions in lanes for the coordinator, each producer and each partition: a table and a scene.
 
 In:  a trace of the model `transactions`.
-Out: rows for table.py; columns.py has their titles, and the legend of their signs.
+Out: titles and rows for table.py, and a legend of the signs; lane titles and moments for drawing.
 
-A column is one line of text, which is printed when it changes. What is as at the start, such as a marker that was not
-sent, is left out.
+A column of the table is one line of text, which is printed when it changes. What is as at the start, such as a marker
+that was not sent, is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 
 from isrcheck.models.language.declarations import NONE
+from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import log as readers
+from isrcheck.models.transactions import state as fields
 from isrcheck.models.transactions.values import Entry, LateAnswer, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes import scene
+from isrcheck.traces.lanes.scene import Cell, Item, Lane, Lanes, Moment, declares, notes, numbered, signs
 from isrcheck.traces.lanes.table import StepRow
+from isrcheck.traces.transactions.actions import ACTIONS, name_of
 
 last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 holds: Callable[[State, int, int], bool] = readers.holds
 
-
-def rows(trace: Trace) -> list[StepRow]:
-    """Return one row per state; unchanged columns are empty."""
-    found: list[StepRow] = []
-    before: list[str] = []
-    for position in range(len(trace.states)):
-        lanes = _lanes(State(trace.instance, trace.states[position]))
-        told = [() if before and text == before[number] else (text,) for number, text in enumerate(lanes)]
-        found.append(StepRow(position, trace.spell_row(position), tuple(told)))
-        before = lanes
-    return found
-
+LEGEND = (
+    ("e1", "producer epoch 1"),
+    ("c1", "coordinator epoch 1"),
+    ("a", "the record of transaction a"),
+    ("C, A", "commit marker, abort marker"),
+    ("|", "high watermark"),
+    (":", "last stable offset, if it is below"),
+    ("->", "is being appended to the coordinator's log"),
+)
 
 ANSWERS = {
     LateAnswer.NONE: "",
@@ -43,53 +45,149 @@ ANSWERS = {
 }
 """What becomes of an answer to a marker of an earlier coordinator epoch."""
 
+MOST_STACKED = 0
+"""The table has one layout."""
 
-def _lanes(s: State) -> list[str]:
-    return [
-        _coordinator(s),
-        *(_producer(s, i) for i in range(s.producers)),
-        *(_partition(s, p) for p in range(s.partitions)),
+
+def is_transactions(instance: Instance) -> bool:
+    """Whether the model has all the fields and entries that these lanes show."""
+    return declares(instance, fields.State, fields.Configuration)
+
+
+def lanes_of(instance: Instance) -> Lanes:
+    """Return the lanes, which are the columns of the table as well."""
+    configuration = instance.configuration
+    return Lanes(
+        {
+            "coordinator": ["coordinator"],
+            "producer": numbered("producer", configuration.producers),
+            "partition": numbered("partition", configuration.partitions),
+        }
+    )
+
+
+def titles(instance: Instance) -> list[str]:
+    """Return the titles of the columns after the step."""
+    return [*lanes_of(instance).titles]
+
+
+def lane_titles(trace: Trace) -> tuple[str, ...]:
+    """Return the titles of the lanes."""
+    return lanes_of(trace.instance).titles
+
+
+def rows(trace: Trace, _stacked: int = 0) -> list[StepRow]:
+    """Return one row per state; unchanged columns are empty."""
+    found: list[StepRow] = []
+    before: list[str] = []
+    for position, cells in enumerate(trace.states):
+        columns = _columns(State(trace.instance, cells))
+        told = [() if before and text == before[number] else (text,) for number, text in enumerate(columns)]
+        found.append(StepRow(position, trace.spell_row(position), tuple(told)))
+        before = columns
+    return found
+
+
+def legend(_trace: Trace) -> list[str]:
+    """Return the meanings of the signs, for the lines below the table."""
+    return [f"{sign:<4}  {meaning}" for sign, meaning in LEGEND]
+
+
+def moments(trace: Trace) -> tuple[Moment, ...]:
+    """Return one moment per state, without the values of the variables."""
+    states = [State(trace.instance, cells) for cells in trace.states]
+    offsets = max(1, *(s.log_end_offset[p] for s in states for p in range(s.partitions)))
+    return scene.moments(trace, lanes_of(trace.instance), ACTIONS, (), lambda _, s: _lanes(s, offsets))
+
+
+def _columns(s: State) -> list[str]:
+    coordinator = f"c{s.coordinator_epoch} e{s.producer_epoch} {name_of(TransactionState(s.transaction_state))}"
+    lines = [
+        [coordinator, *signs(_of_coordinator(s))],
+        *([f"e{s.epoch[i]}" if s.epoch[i] != NONE else "", _doing(s, i)] for i in range(s.producers)),
+        *([_log(s, p), *signs(_of_partition(s, p))] for p in range(s.partitions)),
     ]
+    return ["  ".join(item for item in line if item) for line in lines]
 
 
-def _coordinator(s: State) -> str:
-    partitions = "".join(str(p) for p in range(s.partitions) if s.in_transaction[p])
-    decided = [f"{spell_element(t)} {words_of(Outcome(s.outcome[t]))}" for t in range(s.transactions) if s.outcome[t]]
-    pending = []
+def _lanes(s: State, offsets: int) -> tuple[Lane, ...]:
+    epochs = f"coordinator epoch {s.coordinator_epoch}", f"producer epoch {s.producer_epoch}"
+    state = name_of(TransactionState(s.transaction_state))
+    return (
+        Lane(state, "controller", notes=(*epochs, *notes(_of_coordinator(s)))),
+        *(_producer(s, i) for i in range(s.producers)),
+        *(_partition(s, p, offsets) for p in range(s.partitions)),
+    )
+
+
+def _of_coordinator(s: State) -> Iterator[Item]:
+    if in_transaction := [str(p) for p in range(s.partitions) if s.in_transaction[p]]:
+        yield Item("".join(in_transaction), f"partitions {' '.join(in_transaction)}")
     if s.pending_state != TransactionState.NOTHING:
+        state = name_of(TransactionState(s.pending_state))
         epoch = f" e{s.pending_epoch}" if s.pending_epoch != s.producer_epoch else ""
         added = f" +{s.pending_partition}" if s.pending_partition != NONE else ""
-        pending = [f"-> {name_of(TransactionState(s.pending_state))}{epoch}{added}"]
-    state = name_of(TransactionState(s.transaction_state))
+        yield Item(f"-> {state}{epoch}{added}", f"writes {state}")
+    for t in range(s.transactions):
+        if s.outcome[t]:
+            outcome = words_of(Outcome(s.outcome[t]))
+            yield Item(f"{spell_element(t)} {outcome}", f"{spell_element(t)}: {outcome}")
     late = late_request("EndTxn", s.late_end_txn, s.late_end_txn_epoch)
-    answers = [ANSWERS[LateAnswer(s.late_answer[0])]] if s.late_answers > 0 else []
-    return _joined(
-        f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided, late, *answers
-    )
+    yield Item(late, late)
+    if s.late_answers > 0:
+        yield Item(ANSWERS[LateAnswer(s.late_answer[0])])
 
 
-def _producer(s: State, i: int) -> str:
-    latest = [t for t in range(s.transactions) if s.begun_by[t] == i]
+def _doing(s: State, i: int) -> str:
+    latest = _latest(s, i)
     doing = words_of(Phase(s.phase[i]))
-    if s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING):
-        doing += f" {spell_element(latest[-1])} (input {s.processed_input[latest[-1]]})" if latest else ""
-    epoch = f"e{s.epoch[i]}" if s.epoch[i] != NONE else ""
-    return _joined(epoch, doing)
+    return doing if latest is None else f"{doing} {spell_element(latest)} (input {s.processed_input[latest]})"
 
 
-def _partition(s: State, p: int) -> str:
-    sent = [spell_element(t) for t in range(s.transactions) if s.was_sent[p][t] and not holds(s, p, t)]
-    marker = Marker(s.marker[p])
-    return _joined(
-        _log(s, p),
-        f"knows e{s.known_epoch[p]}" if s.known_epoch[p] != NONE else "",
-        f"c{s.known_coordinator_epoch[p]}" if s.known_coordinator_epoch[p] != NONE else "",
-        f"{','.join(sent)} under way" if sent else "",
-        f"{spell_element(s.verified[p])} verified" if s.verified[p] != NONE else "",
-        f"marker {words_of(marker)}" if marker != Marker.NOT_SENT else "",
-        late_request("marker", s.late_marker[p], s.late_marker_epoch[p])
-        + (f" c{s.late_marker_coordinator_epoch[p]}" if s.late_marker[p] else ""),
-    )
+def _latest(s: State, i: int) -> int | None:
+    """The transaction that a producer has begun last, as long as it is not decided."""
+    begun = [t for t in range(s.transactions) if s.begun_by[t] == i]
+    is_in_one = s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING)
+    return begun[-1] if begun and is_in_one else None
+
+
+def _producer(s: State, i: int) -> Lane:
+    told, latest = [f"epoch {s.epoch[i]}"] if s.epoch[i] != NONE else [], _latest(s, i)
+    if latest is not None:
+        told.append(f"transaction {spell_element(latest)}, input {s.processed_input[latest]}")
+    return Lane(words_of(Phase(s.phase[i])), "down" if s.phase[i] == Phase.STOPPED else "client", notes=tuple(told))
+
+
+def _of_partition(s: State, p: int) -> Iterator[Item]:
+    if (epoch := s.known_epoch[p]) != NONE:
+        yield Item(f"knows e{epoch}", f"knows producer epoch {epoch}")
+    if (epoch := s.known_coordinator_epoch[p]) != NONE:
+        yield Item(f"c{epoch}", f"knows coordinator epoch {epoch}")
+    if sent := [spell_element(t) for t in range(s.transactions) if s.was_sent[p][t] and not holds(s, p, t)]:
+        yield Item(f"{','.join(sent)} under way", f"under way: {' '.join(sent)}")
+    if s.verified[p] != NONE:
+        yield Item(f"{spell_element(s.verified[p])} verified", f"verified: {spell_element(s.verified[p])}")
+    if s.marker[p] != Marker.NOT_SENT:
+        marker = f"marker {words_of(Marker(s.marker[p]))}"
+        yield Item(marker, marker)
+    if late := late_request("marker", s.late_marker[p], s.late_marker_epoch[p]):
+        yield Item(f"{late} c{s.late_marker_coordinator_epoch[p]}", late)
+
+
+def _partition(s: State, p: int, offsets: int) -> Lane:
+    stable, pointers = last_stable_offset(s, p), [("HW", s.high_watermark[p]), ("LEO", s.log_end_offset[p])]
+    if stable != s.high_watermark[p]:
+        pointers.insert(0, ("LSO", stable))
+    cells = tuple(_cell(Entry(s.log_record[p][offset])) for offset in range(offsets))
+    return Lane("", "", cells, tuple(pointers), tuple(notes(_of_partition(s, p))))
+
+
+def _cell(entry: Entry) -> Cell:
+    if entry == Entry.EMPTY:
+        return Cell("", kind="free")
+    if entry < Entry.A:
+        return Cell(entry.name.lower(), kind="marker")
+    return Cell(spell_element(entry - Entry.A))
 
 
 def _log(s: State, p: int) -> str:
@@ -105,20 +203,11 @@ def _log(s: State, p: int) -> str:
     return text
 
 
-def late_request(what: str, asked: int, epoch: int) -> str:
+def late_request(what: str, request: int, epoch: int) -> str:
     """Return a late copy of a request as text; nothing if there is none."""
-    return f"late {words_of(Request(asked))} {what} e{epoch}" if asked != Request.NOTHING else ""
-
-
-def name_of(value: IntEnum) -> str:
-    """Return the name of a state as Kafka writes it, such as PrepareCommit."""
-    return "".join(word.capitalize() for word in value.name.split("_"))
+    return f"late {words_of(Request(request))} {what} e{epoch}" if request != Request.NOTHING else ""
 
 
 def words_of(value: IntEnum) -> str:
     """Return the name of a value in words, such as `in transaction`."""
     return value.name.lower().replace("_", " ")
-
-
-def _joined(*items: str) -> str:
-    return "  ".join(item for item in items if item)

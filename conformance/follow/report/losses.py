@@ -12,8 +12,8 @@ from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault, Line, Read
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.conformance.follow.search.promises import PROMISE, Failure
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.trace import VIOLATED
+from isrcheck.traces.kafka import failures as attribution
 
 HARMLESS = (FaultKind.START, FaultKind.THAW)
 """Faults that no loss rests on: they end other faults."""

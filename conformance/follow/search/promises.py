@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.states import spell_element
-from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+from isrcheck.traces.kafka import failures as attribution
 
 PROMISE = "acked_not_lost"
 """The promise that no acknowledged record is lost."""

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.kernel_results import KernelResults
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words
 from isrcheck.conformance.follow.search.claims import Claims
 from isrcheck.conformance.follow.search.monitor import Monitor

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import batches, broker
 from conformance.tests.audit.running import audit
-from isrcheck.checker.session import progress
+from isrcheck.checker.results import terminal as progress
 from isrcheck.commands.exit_codes import DONE, INTERRUPTED, VIOLATED
 from isrcheck.conformance.audit import audit_command as command
 from isrcheck.conformance.audit import report as audit_partition

@@ -18,17 +18,18 @@ import pytest
 
 from conformance.tests.checker.test_names import HEAD, LOOP_OVER_A_SET
 from conformance.tests.support.engine import COUNTER as PLAIN_COUNTER
-from conformance.tests.support.engine import checking, searched_to, verdict_of
+from conformance.tests.support.engine import checking, searched_to, verdict_of, with_rows
 from conformance.tests.support.programs import ran
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix, published
+from isrcheck.checker.comparisons import matrix_record as matrix
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.compile import kernel as kernels
-from isrcheck.checker.forms import comparison
 from isrcheck.checker.forms import model as one_model
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.verdict import Word, exit_code, overall
-from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.results.exploration import Progress
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import Word, exit_code, overall
+from isrcheck.checker.running import session, trace_writer
 from isrcheck.commands.program import product
 from isrcheck.conformance.fuzz.collisions.captures import CAPTURES, planted
 from isrcheck.models import registry
@@ -477,12 +478,11 @@ def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_js
 
 
 @pytest.fixture
-def five_rows(monkeypatch):
+def five_rows(monkeypatch, tmp_path):
     """The first five rows of the first published table, alone: one size, one kernel."""
-    rows = list(published.rows())[:5]
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
-    monkeypatch.setitem(comparison.COMPARISONS, "check published", (published.COMPARISON,))
-    return rows
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(5))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
+    return table.rows
 
 
 def test_the_published_table_is_shown_beside_tlcs(check, check_json, five_rows):
@@ -499,7 +499,7 @@ def test_the_published_table_is_shown_beside_tlcs(check, check_json, five_rows):
 
 
 def test_a_differing_published_figure_exits_10_and_is_marked(check, check_json, five_rows):
-    five_rows[4].tlc["distinct"] = "94"
+    five_rows[4].tlc["distinct"] = five_rows[4].expected["distinct"] = "94"
     code, text, _ = check("published")
     assert code == 10
     assert "93 != 94" in text
@@ -762,7 +762,7 @@ def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
 
 
 def permitted():
-    from isrcheck.checker.outcome.verdict import Verdict
+    from isrcheck.checker.results.verdict import Verdict
 
     prop = registry.load("kafka")[0].properties[0]
     return Verdict(prop, Word.PERMITTED, 2)
@@ -795,15 +795,16 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    explore, rows = session.SearchSession.explore, list(published.rows())[:3]
+def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch, tmp_path):
+    table = with_rows(PUBLISHED_MODELS, tmp_path, range(3))
+    explore, rows = session.SearchSession.explore, table.rows
 
     def interrupted(self, *arguments, subject, **more):
         if subject == rows[2].title:
             raise KeyboardInterrupt
         return explore(self, *arguments, subject=subject, **more)
 
-    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setitem(published.TABLES, "check published", (table,))
     monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130

@@ -16,13 +16,12 @@ import pytest
 
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import BmcResult, Exploration
+from isrcheck.checker.results.proofs import Phase
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program, loaded

@@ -77,7 +77,7 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
     """Progress on stderr shows that the search is running; in this test it is printed at once."""
-    script = "from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0"
+    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0"
     words = words_of("check kafka --protocol 0.10", *form, script=script)
     with subprocess.Popen(
         words, cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -24,7 +24,7 @@ from isrcheck.checker.resources import cache
 from isrcheck.commands.program import interrupts, version
 from isrcheck.conformance.cli import main as conform
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format.folder import write as write_trace
+from isrcheck.traces.format.files import write as write_trace
 
 VERSION = f"isrcheck {version()}\n"
 COMMANDS = {
@@ -161,7 +161,7 @@ def test_an_interrupt_while_a_class_is_made_is_one_line(tmp_path: Path) -> None:
 def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> None:
     script = (
         f"import sys; from {PACKAGES[name]}.__main__ import main; code = main()\n"
-        "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.itf'}\n"
+        "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.files'}\n"
         "sys.exit(code or ' '.join(late & set(sys.modules)) or None)"
     )
     told = subprocess.run([sys.executable, "-c", script, "--version"], cwd=tmp_path, env=HERE, capture_output=True)

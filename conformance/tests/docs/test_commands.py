@@ -17,7 +17,7 @@ from conformance.tests.docs.console import Console, agrees
 from conformance.tests.docs.markdown import PAGES, Block, Exchange, blocks, exchanges
 from conformance.tests.docs.rewriting import brought_up_to_date, write
 from conformance.tests.support.places import PROJECT
-from isrcheck.checker.analyses import matrix_proofs
+from isrcheck.checker.comparisons import matrix as matrix_proofs
 
 KINDS = {"exhaustive", "recorded", "example"}
 MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {

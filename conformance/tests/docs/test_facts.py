@@ -9,7 +9,7 @@ import pytest
 
 from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 

@@ -400,7 +400,7 @@ def test_text_from_a_log_is_escaped_for_the_terminal(conform, log):
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
     """Interrupt a command after its first progress, which it reports after one second; return its later output."""
-    script = "from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1"
+    script = "from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 1"
     with subprocess.Popen(
         words_of("conform", *words, script=script),
         env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -344,7 +344,7 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
         ),
         (
             *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 3, "3.1", 158),
-            "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"
+            "controller_unfences_broker 2: models/kafka/actions/kraft.py: its guard `s.is_up[broker]`"
             " is false (s.is_up[2] = false)",
         ),
         (

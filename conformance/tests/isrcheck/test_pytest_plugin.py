@@ -13,7 +13,7 @@ from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck import pytest_plugin
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.results.verdict import Word
 
 MODEL = (
     COUNTER.replace("between, field, require", "between, bound, field, require, setting, sometimes").replace(

@@ -7,8 +7,8 @@ import pytest
 from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.golden import read_step
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import run
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.clients import last_stable_offset

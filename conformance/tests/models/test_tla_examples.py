@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from isrcheck.checker.analyses import tla_examples
-from isrcheck.checker.analyses.tla_examples import SUCCESS
+from isrcheck.checker.comparisons.published import SUCCESS, TLA_EXAMPLES
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
@@ -14,7 +13,7 @@ from isrcheck.models.language.declarations import LIVENESS, Fairness
 from isrcheck.models.run import State, successors
 from isrcheck.traces.format.certify import from_steps
 
-ROWS = list(tla_examples.rows())
+ROWS = TLA_EXAMPLES.rows
 
 
 def test_every_example_has_a_row():
@@ -29,7 +28,7 @@ def test_every_example_has_a_row():
 def test_figures_equal_those_of_tlc(row):
     exploration = explore(row.instance(), Limits(memory=1 << 30), count_all=True)
     assert exploration.exhausted
-    assert tla_examples.figures_of(exploration) == row.expected
+    assert TLA_EXAMPLES.figures_of(exploration) == row.expected
     assert bool(row.why) == (row.expected != row.tlc)
 
 

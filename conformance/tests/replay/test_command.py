@@ -16,7 +16,7 @@ from isrcheck.conformance.cluster.log.storage import FileStorage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour
-from isrcheck.traces.format.folder import read, write
+from isrcheck.traces.format.files import read, write
 
 EXAMPLE = CONFORMANCE / "examples" / "own_broker.py"
 TWO_REPLICAS = "--set replicas=2 --set elections=0 --set bounces=0 --set crashes=0"

@@ -27,15 +27,15 @@ from conformance.tests.support.replay import (
     refusal_of,
     walk_of,
 )
-from isrcheck.checker.analyses import matrix as matrix_module
-from isrcheck.checker.analyses.matrix import recorded
 from isrcheck.checker.cli import main as check
+from isrcheck.checker.comparisons import matrix_record as matrix_module
+from isrcheck.checker.comparisons.matrix_record import recorded
 from isrcheck.checker.proofs.prove import Proofs
-from isrcheck.checker.session import session
+from isrcheck.checker.running import session
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models.kafka.state.values import Controller
-from isrcheck.traces.format.folder import files, read
+from isrcheck.traces.format.files import files, read
 
 STEPS = 30
 TAKES_IT_FIRST = ("2.8", "3.3")

@@ -4,9 +4,10 @@ import json
 import re
 from dataclasses import replace
 
-from isrcheck.checker.outcome.verdict import Word
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.proofs import proof_cache
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.results.verdict import Word
+from isrcheck.checker.running.session import SearchSession
 from isrcheck.models import registry
 
 COUNTER = '''\
@@ -263,10 +264,18 @@ def proving(main, tmp_path, monkeypatch, capsys):
     check = checking(main, capsys)
 
     def run(text, *words):
-        (tmp_path / "model.py").write_text(text + ENDS if "@terminal" not in text else text)
+        write_model(tmp_path / "model.py", text + ENDS if "@terminal" not in text else text)
         return check("model.py", "--prove", *words)
 
     return run
+
+
+def with_rows(table, folder, numbers):
+    """A table of recorded figures (checker/comparisons/published.py) that has only the rows with these numbers."""
+    header, *lines = [one for one in table.file.read_text(encoding="utf-8").splitlines() if not one.startswith("#")]
+    path = folder / table.file.name
+    path.write_text("\n".join([header, *(lines[number] for number in numbers)]), encoding="utf-8")
+    return replace(table, file=path)
 
 
 def interrupt_search_after(monkeypatch, count, *, raises):
@@ -307,8 +316,7 @@ def proofs_of(check, text, *words):
 
 def instance_of(tmp_path, text, **values):
     """An instance of the model with this text."""
-    (tmp_path / "model.py").write_text(text)
-    return registry.load_file(tmp_path / "model.py").instance(None, values)
+    return registry.load_file(write_model(tmp_path / "model.py", text)).instance(None, values)
 
 
 def joined(text):

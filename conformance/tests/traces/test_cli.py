@@ -15,11 +15,11 @@ from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, we
 from isrcheck.commands.program import MOST_MESSAGE
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
-from isrcheck.traces.format.itf import spell_configuration
-from isrcheck.traces.format.trace import PERMITTED
-from isrcheck.traces.kafka import partition_state
-from isrcheck.traces.kafka.lanes import BASICS, LEGEND
+from isrcheck.traces.format import files as folder
+from isrcheck.traces.format.trace import PERMITTED, spell_configuration
+from isrcheck.traces.kafka import lanes as partition_state
+from isrcheck.traces.kafka.lanes import BASICS
+from isrcheck.traces.kafka.lanes import SIGNS as LEGEND
 from isrcheck.traces.terminal.show import view
 
 

@@ -14,7 +14,7 @@ from isrcheck.conformance.wire.script.played import ClientError, Played, Reading
 from isrcheck.conformance.wire.script.player import Player
 from isrcheck.conformance.wire.script.report import code_of, lines_of
 from isrcheck.conformance.wire.script.stage import Stage
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 
 LOST = "Record a is lost: its producer was told after step {} that it is {}, and a new consumer does not read it."
 PERMITTED = "The configuration of the trace permits this."
@@ -358,7 +358,7 @@ def test_what_no_client_does_is_undecided(protocol, values, steps, why):
 def test_the_classic_loss_under_real_clients(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     check(["kafka", "--protocol", "0.10", "--bound", "6", "--engine", "local"])
-    (path,) = (one for one in folder.files(tmp_path / "counterexamples") if "acked_not_lost" in one.name)
+    (path,) = (one for one in files.files(tmp_path / "counterexamples") if "acked_not_lost" in one.name)
     capfd.readouterr()
     assert conform(["serve", "--trace", str(path)]) == DONE
     out, errors = capfd.readouterr()
@@ -383,7 +383,7 @@ def test_the_classic_loss_under_real_clients(tmp_path, monkeypatch, capfd):
 
 
 def test_a_trace_without_a_producer_has_nothing_to_replay(tmp_path, capfd):
-    path = folder.write(trace_of(["leader_handles_fetch 0 from 1"]), tmp_path)
+    path = files.write(trace_of(["leader_handles_fetch 0 from 1"]), tmp_path)
     assert conform(["serve", "--trace", str(path)]) == NOTHING
     assert (
         capfd.readouterr().out
@@ -393,7 +393,7 @@ def test_a_trace_without_a_producer_has_nothing_to_replay(tmp_path, capfd):
 
 def test_a_client_that_does_something_else_is_undecided(tmp_path, capfd):
     steps = [IN_TRANSACTIONS[0], "coordinator_commits 0"]
-    path = folder.write(trace_of(steps, **PAIR, transactions=1), tmp_path)
+    path = files.write(trace_of(steps, **PAIR, transactions=1), tmp_path)
     assert conform(["serve", "--trace", str(path)]) == UNDECIDED
     out, errors = capfd.readouterr()
     assert errors == ""

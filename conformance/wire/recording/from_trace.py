@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from isrcheck.models.language.model import Step
-from isrcheck.traces.format.itf import label
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, label
 
 KAFKA = "kafka"
 FIRST_WITH_KRAFT = 3

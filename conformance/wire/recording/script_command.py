@@ -13,7 +13,7 @@ from isrcheck.commands.exit_codes import DONE, NOTHING
 from isrcheck.commands.program import say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files as folder
 
 MOST_BROKER = 1_000_000
 

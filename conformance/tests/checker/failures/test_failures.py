@@ -12,9 +12,9 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
-from isrcheck.checker.failures import choose
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
+from isrcheck.checker.answers.questions import is_in
+from isrcheck.checker.cluster.releases import version_of_binaries
+from isrcheck.checker.failures import run as choose
 from isrcheck.models.kafka.failures import catalogue
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
 from isrcheck.models.messages import UsageError
@@ -32,15 +32,8 @@ SLOW |= {"raised_minimum_overtakes_the_leader", "reported_directory_empties_the_
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def run(words: str) -> tuple[int, str, str]:
-        code = cli.main(["failures", *words.split()])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+def search(check):
+    return lambda words: check("failures", *words.split())
 
 
 @pytest.fixture
@@ -152,8 +145,8 @@ def test_which_releases_have_a_failure(name, releases, others):
         *(recorded(name) for name in sorted(SLOW)),
     ],
 )
-def test_a_failure_is_found_and_ends_as_its_file_says(check, name):
-    code, out, err = check(f"{name} --memory 8G --json")
+def test_a_failure_is_found_and_ends_as_its_file_says(search, name):
+    code, out, err = search(f"{name} --memory 8G --json")
     (found,) = json.loads(out)["failures"]
     assert (code, err.replace("compiling", ""), found["differs"]) == (0, err.replace("compiling", ""), [])
     failure = FAILURES[name]
@@ -167,8 +160,8 @@ def test_a_failure_is_found_and_ends_as_its_file_says(check, name):
         assert told["verdict"] in {"HOLDS", "NO VIOLATION TO DEPTH", "PERMITTED"}
 
 
-def test_a_failure_is_told_in_full(check):
-    code, out, _ = check("KIP-101")
+def test_a_failure_is_told_in_full(search):
+    code, out, _ = search("KIP-101")
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == "8.1  A follower truncates to its high watermark"
@@ -178,42 +171,42 @@ def test_a_failure_is_told_in_full(check):
     assert lines[-1] == "as recorded: 1 failure searched with 2 changes that end them, 0 not expressed"
 
 
-def test_a_line_for_each_failure_of_a_release(check, altered):
+def test_a_line_for_each_failure_of_a_release(search, altered):
     altered(FAILURES["zombie_leader"])
-    code, out, _ = check("--kafka-version 2.1")
+    code, out, _ = search("--kafka-version 2.1")
     assert code == 0
     assert re.search(r"^8\.18 +zombie_leader +all +acked_not_lost PERMITTED at step 2 +1 setting$", out, re.MULTILINE)
 
 
-def test_another_depth_than_recorded_is_reported(check, altered):
+def test_another_depth_than_recorded_is_reported(search, altered):
     one = FAILURES["truncation_to_high_watermark"]
     altered(replace(one, history=replace(one.history, steps=(*one.history.steps, "one more"))))
-    code, out, _ = check("8.1")
+    code, out, _ = search("8.1")
     assert code == 10
     assert "acked_not_lost is VIOLATED at step 6; the library says VIOLATED at step 7" in out
     assert out.splitlines()[-1].startswith("NOT AS RECORDED: 1 failure; ")
 
 
-def test_a_failure_that_is_not_found_is_reported(check, altered):
+def test_a_failure_that_is_not_found_is_reported(search, altered):
     one = FAILURES["truncation_to_high_watermark"]
     altered(replace(one, history=replace(one.history, steps=one.history.steps[:5])))
-    code, out, _ = check("8.1")
+    code, out, _ = search("8.1")
     assert code == 10
     assert "acked_not_lost does not fail; the library says VIOLATED at step 5" in out
 
 
-def test_a_change_that_does_not_end_the_failure_is_reported(check, altered):
+def test_a_change_that_does_not_end_the_failure_is_reported(search, altered):
     one = FAILURES["truncation_to_high_watermark"]
     altered(replace(one, changes=(replace(one.changes[0], change="protocol=0.8"),)))
-    code, out, _ = check("8.1")
+    code, out, _ = search("8.1")
     assert code == 10
     assert "acked_not_lost still fails with protocol=0.8" in out
 
 
-def test_a_change_searched_less_far_than_recorded_is_undecided(check, altered):
+def test_a_change_searched_less_far_than_recorded_is_undecided(search, altered):
     one = FAILURES["acks_0"]
     altered(replace(one, changes=(replace(one.changes[0], explored=None),)))
-    code, out, _ = check("9.1 --seconds 1e-9")
+    code, out, _ = search("9.1 --seconds 1e-9")
     assert code == 3
     assert out.splitlines()[-1].startswith("UNDECIDED: a limit ended the search; ")
 
@@ -221,8 +214,8 @@ def test_a_change_searched_less_far_than_recorded_is_undecided(check, altered):
 # --------------------------------------------------------------------------------------------------------------- pages
 
 
-def test_pages_tell_what_happens_and_load_nothing(check, tmp_path):
-    code, _, _ = check("8.18 8.7c --page shown")
+def test_pages_tell_what_happens_and_load_nothing(search, tmp_path):
+    code, _, _ = search("8.18 8.7c --page shown")
     assert code == 0
     assert sorted(path.name for path in (tmp_path / "shown").iterdir()) == [
         "index.html",
@@ -239,10 +232,10 @@ def test_pages_tell_what_happens_and_load_nothing(check, tmp_path):
     assert FAILURES["zombie_leader"].story[:60] in shown
 
 
-def test_a_folder_with_files_is_not_written_to(check, tmp_path):
+def test_a_folder_with_files_is_not_written_to(search, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine", encoding="utf-8")
-    code, out, err = check("8.18 --page mine")
+    code, out, err = search("8.18 --page mine")
     assert (code, out) == (2, "")
     assert err == "check: mine: has files, which are not overwritten; give a new folder with --page DIR\n"
     assert (tmp_path / "mine" / "index.html").read_text(encoding="utf-8") == "mine"
@@ -265,13 +258,13 @@ def test_a_folder_with_files_is_not_written_to(check, tmp_path):
         ("8.1 --report DIR", "--report does not go with failures; use --page DIR"),
     ],
 )
-def test_bad_input_is_one_line_with_the_cure(check, words, says):
-    code, out, err = check(words)
+def test_bad_input_is_one_line_with_the_cure(search, words, says):
+    code, out, err = search(words)
     assert (code, out) == (2, "")
     assert err.startswith(f"check: {says}")
     assert err.count("\n") == 1
 
 
-def test_the_option_for_pages_goes_with_failures_only(check, capsys):
+def test_the_option_for_pages_goes_with_failures_only(search, capsys):
     assert cli.main(["kafka", "--page", "x"]) == 2
     assert capsys.readouterr().err.startswith("check: --page goes with failures, as in: check failures --page x")

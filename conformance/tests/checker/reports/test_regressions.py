@@ -14,7 +14,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.report import HOSTILE, NAME
 from isrcheck.checker import cli
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.recheck import Recheck, recheck
+from isrcheck.traces.format.files import Recheck, recheck
 
 FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
 

@@ -10,39 +10,32 @@ import numpy as np
 import pytest
 
 from conformance.tests.sampling import exhaustive
-from conformance.tests.support.engine import checking
 from conformance.tests.support.report import cases_of, run_of
-from isrcheck.checker import cli
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
+from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.simulation import walks
 from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
 from isrcheck.models import registry, run
-from isrcheck.traces.format import recheck
+from isrcheck.traces.format import files
 
 WALK = '''"""A walker on a line, who sometimes jumps."""
 
-from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes, terminal
-
-
 class Length(Domain, size=4):
     pass
-
 
 class State:
     place = field(values=between(0, 30))
     jumps = field(values=between(0, 9))
 
-
 @action
 def goes(s):
     require(s.place < 30)
     s.place += 1
-
 
 @action
 def jumps(s, length: Length):
@@ -50,21 +43,17 @@ def jumps(s, length: Length):
     s.place += length
     s.jumps += 1
 
-
 @action
 def flies(s):
     require(s.place > 30)
-
 
 @always
 def stays_near(s):
     return s.place < 12
 
-
 @always_step
 def is_slow(before, after):
     return after.place - before.place < {step}
-
 
 @sometimes
 def arrives(s):
@@ -81,9 +70,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def write(text: str = WALK, step: int = 9):
-        path = tmp_path / "walk.py"
-        path.write_text(text.format(step=step), encoding="utf-8")
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(tmp_path / "walk.py", text.format(step=step))).instance()
 
     return write
 
@@ -174,18 +161,18 @@ def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
     assert abs(equal.taken[0] - equal.taken[1]) < 150
 
 
-def test_weights_are_reported_and_repeat_the_walks(walk, capsys) -> None:
+def test_weights_are_reported_and_repeat_the_walks(walk, check) -> None:
     walk()
     line = "walk.py --simulate 30 --depth 3 --weight jumps=5 --weight goes=1 --weight jumps=5"
     words = line.split()
-    code, out, _ = checking(cli.main, capsys)(*words)
+    code, out, _ = check(*words)
     assert code == 3
     assert "\nweights        jumps=5; 1 for the other actions\n" in out
-    _, out, _ = checking(cli.main, capsys)(*words, "--json")
+    _, out, _ = check(*words, "--json")
     found = json.loads(out)
     assert found["weights"] == {"jumps": 5}
     assert found["command"] == "check walk.py --simulate 30 --depth 3 --seed 0 --weight jumps=5"
-    _, again, _ = checking(cli.main, capsys)(*found["command"].split()[1:], "--threads", "2", "--json")
+    _, again, _ = check(*found["command"].split()[1:], "--threads", "2", "--json")
     assert {**json.loads(again), "seconds": 0} == {**found, "seconds": 0}
 
 
@@ -205,24 +192,24 @@ def test_what_was_covered_is_reported(walk) -> None:
     assert (place.declared, place.seen, place.missing[-1]) == (31, 31 - len(place.missing), 30)
 
 
-def test_covered_values_are_printed_and_in_the_object(walk, capsys) -> None:
+def test_covered_values_are_printed_and_in_the_object(walk, check) -> None:
     walk(WALK.replace("values=between(0, 9)", "values=between(0, 300)"))
     words = ["walk.py", "--simulate", "200", "--depth", "40"]
-    _, out, _ = checking(cli.main, capsys)(*words)
+    _, out, _ = check(*words)
     assert re.search(
         r"^field  values  seen  never seen\njumps     301     6  6 7 8 9 10 11 12 13 and 287 more$", out, re.MULTILINE
     )
     assert "\nevery declared value was seen: place\n" in out
-    _, out, _ = checking(cli.main, capsys)(*words, "--json")
+    _, out, _ = check(*words, "--json")
     fields = json.loads(out)["fields"]
     assert fields["place"] == {"declared": 31, "seen": 31, "never_seen": []}
     assert (fields["jumps"]["seen"], fields["jumps"]["never_seen"]) == (6, [str(one) for one in range(6, 106)])
 
 
-def test_a_report_has_what_the_walks_found(walk, capsys) -> None:
+def test_a_report_has_what_the_walks_found(walk, check) -> None:
     walk()
     words = ["walk.py", "--simulate", "50", "--depth", "20", "--seed", "7", "--report", "DIR"]
-    assert checking(cli.main, capsys)(*words)[0] == 12
+    assert check(*words)[0] == 12
     suite = "walk, simulated"
     assert cases_of(Path("DIR"))[suite, "stays_near"] == ("failure", "VIOLATED at step 4")
     assert cases_of(Path("DIR"))[suite, "the search itself"] == ("passed", "")
@@ -230,7 +217,7 @@ def test_a_report_has_what_the_walks_found(walk, capsys) -> None:
     assert [one["ruleId"] for one in run_of(Path("DIR"))["results"] if one["kind"] == "fail"] == ["walk/stays_near"]
     assert list(Path("DIR").glob("traces/walk_stays_near_*.html"))
     words[4] = "3"
-    assert checking(cli.main, capsys)(*words)[0] == 3
+    assert check(*words)[0] == 3
     outcome, says = cases_of(Path("DIR"))[suite, "the search itself"]
     assert (outcome, says) == ("error", "UNDECIDED: simulation: 50 walks of at most 3 steps found no violation")
 
@@ -264,9 +251,9 @@ def test_a_violation_is_shortened_to_the_known_length(walk) -> None:
     assert shortened(instance, kernel, prop, EntryKind.FOUND, found, Limits()) == StepPath(0, (4, 4, 4, 4))
 
 
-def test_without_a_violation_it_is_undecided(walk, capsys) -> None:
+def test_without_a_violation_it_is_undecided(walk, check) -> None:
     walk()
-    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "30", "--depth", "3", "--seed", "5")
+    code, out, _ = check("walk.py", "--simulate", "30", "--depth", "3", "--seed", "5")
     assert code == 3
     assert out.splitlines()[-1] == "UNDECIDED: simulation: 30 walks of at most 3 steps found no violation"
     assert "stays_near         UNDECIDED (no walk violated it)\n" in out
@@ -276,20 +263,20 @@ def test_without_a_violation_it_is_undecided(walk, capsys) -> None:
     assert "simulation     30 walks of at most 3 steps, seed 5, from 1 initial state\n" in out
 
 
-def test_a_violation_is_certified_and_written(walk, capsys) -> None:
+def test_a_violation_is_certified_and_written(walk, check) -> None:
     walk()
-    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "50", "--depth", "20", "--seed", "7")
+    code, out, _ = check("walk.py", "--simulate", "50", "--depth", "20", "--seed", "7")
     assert code == 12
     assert out.splitlines()[-1].startswith("VIOLATED: stays_near at step 4")
     assert out.splitlines()[-1].endswith(": found by simulation; not known to be shortest")
     (file,) = Path("counterexamples").glob("walk_stays_near_*.itf.json")
-    assert recheck.recheck(file, Path("walk.py")).is_possible
+    assert files.recheck(file, Path("walk.py")).is_possible
     assert "check walk.py --simulate 50 --depth 20 --seed 7" in file.read_text()
 
 
-def test_the_object_has_the_same_figures(walk, capsys) -> None:
+def test_the_object_has_the_same_figures(walk, check) -> None:
     walk()
-    _, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "30", "--depth", "3", "--json")
+    _, out, _ = check("walk.py", "--simulate", "30", "--depth", "3", "--json")
     found = json.loads(out)
     assert [found[key] for key in ("asked", "walks", "depth", "seed", "steps", "verdict")] == [
         30,
@@ -302,17 +289,17 @@ def test_the_object_has_the_same_figures(walk, capsys) -> None:
     assert found["command"] == "check walk.py --simulate 30 --depth 3 --seed 0"
 
 
-def test_a_time_limit_ends_the_walks(walk, capsys) -> None:
+def test_a_time_limit_ends_the_walks(walk, check) -> None:
     walk()
     kernel_of(walk())
-    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "9", "--depth", "3", "--seconds", "1e-9")
+    code, out, _ = check("walk.py", "--simulate", "9", "--depth", "3", "--seconds", "1e-9")
     assert code == 3
     assert "UNDECIDED" in out.splitlines()[-1]
 
 
 def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     text = WALK.replace("require(s.place < 30)", "require(s.place < 31)").replace("return s.place < 12", "return True")
-    far = "\n\nfrom isrcheck.language import constraint\n\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
+    far = "\n\nfrom isrcheck.language import constraint\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
     instance = walk(text)
     found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
     assert verdicts(found, instance.properties)[-1].prop.name == "in_range"
@@ -321,72 +308,48 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     assert (found.findings.keys(), found.values["place"].missing[0]) == (set(), 8)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("--simulate 5", "--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100"),
-        ("--simulate -1 --depth 3", "--simulate -1: not a whole number of at least 1"),
-        ("--simulate 5 --depth -3", "--depth -3: not a whole number of at least 1"),
-        ("--simulate 5 --depth 0", "--depth 0: not a whole number of at least 1"),
-        ("--depth 4", "--depth goes with --simulate; add --simulate 1000, or leave --depth out"),
-        (
-            "--simulate 5 --depth 3 --engine z3",
-            "--simulate walks with compiled code; leave --simulate or --engine z3 out",
-        ),
-        (
-            "--simulate 5 --depth 3 --engine spark",
-            "--simulate walks with compiled code; leave --simulate or --engine spark out",
-        ),
-        *(
-            (f"--simulate 5 --depth 3 {words}", f"--simulate does not search; leave --simulate or {option} out")
-            for words in (
-                "--prove",
-                "--no-reduction",
-                "--symmetry",
-                "--bound 4",
-                "--continue",
-                "--disk D",
-                "--resume D",
-            )
-            for option in (words.split()[0],)
-        ),
-        (
-            "--simulate 5 --depth 3 --disk=D --checkpoint-minutes 2",
-            "--simulate does not search; leave --simulate or --disk out",
-        ),
-        (
-            "--simulate 5 --depth 3 --checkpoint-minutes 2",
-            "--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out",
-        ),
-        ("--weight goes=2", "--weight goes with --simulate; add --simulate 1000, or leave --weight out"),
-        ("--simulate 5 --depth 3 --weight goes", "--weight goes: write it as ACTION=N, with N from 1 to 10,000"),
-        ("--simulate 5 --depth 3 --weight goes=0", "--weight goes=0: write it as ACTION=N, with N from 1 to 10,000"),
-        (
-            "--simulate 5 --depth 3 --weight jump=2",
-            "--weight jump=2: walk has no such action; did you mean jumps?",
-        ),
-        (
-            "--simulate 5 --depth 3 --weight jumps=2 --weight jumps=3",
-            "--weight jumps is given twice, as 2 and as 3; keep one of them",
-        ),
-        *(
-            (f"--simulate 5 --depth 3 --seed {seed}", f"--seed {seed}: not a seed; give 0 to 18446744073709551615")
-            for seed in ("-1", "18446744073709551616", "0x10")
-        ),
-    ],
-)
-def test_what_does_not_go_together_is_refused(walk, capsys, words: str, says: str) -> None:
+NO_SEARCH = "--simulate does not search; leave --simulate or {} out"
+COMPILED = "--simulate walks with compiled code; leave --simulate or --engine {} out"
+WALKS = "--simulate 5 --depth 3"
+REFUSED = {
+    "--simulate 5": "--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100",
+    "--simulate -1 --depth 3": "--simulate -1: not a whole number of at least 1",
+    **{f"--simulate 5 --depth {depth}": f"--depth {depth}: not a whole number of at least 1" for depth in (-3, 0)},
+    "--depth 4": "--depth goes with --simulate; add --simulate 1000, or leave --depth out",
+    **{f"{WALKS} --engine {engine}": COMPILED.format(engine) for engine in ("z3", "spark")},
+    **{
+        f"{WALKS} {words}": NO_SEARCH.format(words.split()[0])
+        for words in ("--prove", "--no-reduction", "--symmetry", "--bound 4", "--continue", "--disk D", "--resume D")
+    },
+    f"{WALKS} --disk=D --checkpoint-minutes 2": NO_SEARCH.format("--disk"),
+    f"{WALKS} --checkpoint-minutes 2": (
+        "--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out"
+    ),
+    "--weight goes=2": "--weight goes with --simulate; add --simulate 1000, or leave --weight out",
+    **{
+        f"{WALKS} --weight {weight}": f"--weight {weight}: write it as ACTION=N, with N from 1 to 10,000"
+        for weight in ("goes", "goes=0")
+    },
+    f"{WALKS} --weight jump=2": "--weight jump=2: walk has no such action; did you mean jumps?",
+    f"{WALKS} --weight jumps=2 --weight jumps=3": ("--weight jumps is given twice, as 2 and as 3; keep one of them"),
+    **{
+        f"{WALKS} --seed {seed}": f"--seed {seed}: not a seed; give 0 to 18446744073709551615"
+        for seed in ("-1", "18446744073709551616", "0x10")
+    },
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_does_not_go_together_is_refused(walk, check, words: str) -> None:
     walk()
-    code, out, err = checking(cli.main, capsys)("walk.py", *words.split())
-    assert (code, out, err) == (2, "", f"check: {says}\n")
+    assert check("walk.py", *words.split()) == (2, "", f"check: {REFUSED[words]}\n")
 
 
 @pytest.mark.exhaustive
-def test_a_record_is_lost_beyond_the_reach_of_a_search(tmp_path, monkeypatch, capsys) -> None:
+def test_a_record_is_lost_beyond_the_reach_of_a_search(check) -> None:
     """Six records, six elections and six faults: no exhaustive search reaches the end of such bounds."""
-    monkeypatch.chdir(tmp_path)
     large = "--records 6 --log-size 6 --elections 6 --crashes 3 --bounces 3"
     words = ["kafka", "--protocol", "0.10", *large.split(), "--simulate", "1000", "--depth", "60", "--seed", "1"]
-    code, out, _ = checking(cli.main, capsys)(*words, "--seconds", "12")
+    code, out, _ = check(*words, "--seconds", "12")
     assert code == 12
     assert "acked_not_lost" in out.splitlines()[-1]

@@ -17,18 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.records import exploration_of
-from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.sweep import cases as sweep_cases
+from isrcheck.checker.results.exploration import exploration_of
+from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.sweep import results_file
-from isrcheck.checker.sweep import run as sweep_run
+from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
-from isrcheck.checker.sweep.axes import read_sweep
-from isrcheck.checker.sweep.cases import cases_of, search_case
+from isrcheck.checker.sweep import table as sweep_run
+from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
@@ -104,13 +102,10 @@ def may_end(s):
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    """Run `check sweep` in an empty folder that holds door.py; return the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "door.py").write_text(DOOR)
-
-    run = checking(cli.main, capsys)
-    return lambda line: run("sweep", *shlex.split(line))
+def check(check):
+    """Run `check sweep` in a folder that holds door.py."""
+    Path("door.py").write_text(DOOR)
+    return lambda line: check("sweep", *shlex.split(line))
 
 
 @pytest.fixture
@@ -309,7 +304,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
 
 def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     made = []
-    monkeypatch.setattr(sweep_cases, "_KERNELS", sweep_cases.Kernels())
+    monkeypatch.setattr(sweep_cases, "KERNELS", sweep_cases.Kernels())
     from isrcheck.checker.compile import kernel as kernels
 
     kernel_of = kernels.kernel_of
@@ -445,7 +440,7 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
 @pytest.mark.exhaustive
 def test_ctrl_c_keeps_finished_rows(tmp_path):
     script = (
-        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
+        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
     )
     words = [sys.executable, "-P", "-c", script, *shlex.split("sweep --vary replicas=1,3 --protocol 0.10")]

@@ -15,19 +15,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import checking, verdict_of
+from conformance.tests.support.engine import verdict_of
 from conformance.tests.support.places import PROJECT
-from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.verdict import verdicts
+from isrcheck.checker.spark.request import Mode
+from isrcheck.checker.spark.summary import Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
-from isrcheck.checker.tables.edges import MOST_OF_A_LEVEL
-from isrcheck.checker.tables.rows import rows_of
-from isrcheck.checker.tables.write import Tables
+from isrcheck.checker.tables.write import MOST_OF_A_LEVEL, Tables, rows_of
 from isrcheck.conformance.examples import ask_the_tables
 from isrcheck.models import registry
 
@@ -87,13 +85,10 @@ def may_end(s):
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds stairs.py; return the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stairs.py").write_text(STAIRS)
-
-    run = checking(cli.main, capsys)
-    return lambda line: run(*shlex.split(line))
+def check(check):
+    """Run `check` in a folder that holds stairs.py."""
+    Path("stairs.py").write_text(STAIRS)
+    return lambda line: check(*shlex.split(line))
 
 
 def rows(folder, name):
@@ -259,7 +254,7 @@ def spread_run():
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
     spread = SparkSummary(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
-    return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
+    return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", parts=(spread,))
 
 
 def test_overlap_counts_only_if_all_parts_finished(check):
@@ -274,10 +269,10 @@ def test_overlap_counts_only_if_all_parts_finished(check):
     spark = {name: found["runs"][0][name] for name in ("engine", "mode", "cores", "parts", "starts", "start_seconds")}
     assert spark == {"engine": "spark", "mode": "parts", "cores": 2, "parts": 2, "starts": 2, "start_seconds": 1.5}
     assert found["runs"][0]["parts_overlap"]
-    assert run.spread is not None
-    unknown = rows_of(replace(run, spread=replace(run.spread, overlap=None)), [])
+    (spread,) = run.parts
+    unknown = rows_of(replace(run, parts=(replace(spread, overlap=None),)), [])
     assert unknown["overlap"] == []
-    assert rows_of(replace(run, spread=None), [])["runs"][0]["run"] != key
+    assert rows_of(replace(run, parts=()), [])["runs"][0]["run"] != key
 
 
 # ------------------------------------------------------------------------------------------------------------ document

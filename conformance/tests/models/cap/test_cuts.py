@@ -9,12 +9,12 @@ import pytest
 
 from conformance.tests.models.cap.linearizability import is_linearizable
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import Word, verdicts
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.other_tools.client_history import Operation, operations_of
 
@@ -113,7 +113,7 @@ def test_the_model_and_the_independent_checker_agree_on_random_histories(setting
 
 
 def test_a_trace_of_the_model_is_printed_as_a_history(tmp_path, capsys):
-    file = folder.write(path(MODEL.instance("", {}), STALE), tmp_path)
+    file = files.write(path(MODEL.instance("", {}), STALE), tmp_path)
     assert cli.main(["history", str(file)]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [
         {"index": 0, "step": 3, "process": 1, "type": "invoke", "f": "append", "value": 0},
@@ -125,7 +125,7 @@ def test_a_trace_of_the_model_is_printed_as_a_history(tmp_path, capsys):
 
 def test_a_history_is_written_and_not_overwritten(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = str(folder.write(path(MODEL.instance("", {}), STALE), tmp_path))
+    file = str(files.write(path(MODEL.instance("", {}), STALE), tmp_path))
     assert cli.main(["history", file, "--jsonl", "history.jsonl"]) == 0
     assert capsys.readouterr().out == "history.jsonl\n"
     assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 4
@@ -136,7 +136,7 @@ def test_a_history_is_written_and_not_overwritten(tmp_path, capsys, monkeypatch)
 
 def test_a_trace_of_another_model_has_no_history(tmp_path, capsys):
     instance = registry.load("isr_by_lag")[0].instance("", {})
-    file = folder.write(path(instance, ("follower_fetches",)), tmp_path)
+    file = files.write(path(instance, ("follower_fetches",)), tmp_path)
     assert cli.main(["history", str(file)]) == 2
     says = "trace: a trace of isr_by_lag has no reads of clients; give one of the model cap\n"
     assert capsys.readouterr().err == says

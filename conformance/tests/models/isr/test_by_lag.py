@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 

@@ -5,21 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, with_rows
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import other_models, published
-from isrcheck.checker.analyses.comparison import equals_published
+from isrcheck.checker.comparisons import published
+from isrcheck.checker.comparisons.published import OTHER_MODELS, PUBLISHED_MODELS
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.forms import comparison
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.published.others import atomic_commitment
-from isrcheck.models.published.others.kip_966.state import Role
+from isrcheck.models.published.others.kip_966 import Role
 from isrcheck.models.run import State, successors
 
-ROWS = list(other_models.rows())
+ROWS = OTHER_MODELS.rows
 WITHOUT_DEADLOCK = Limits(memory=1 << 30, deadlock=False)
 
 
@@ -46,8 +45,8 @@ def test_every_model_has_a_row_with_its_source():
 def test_figures_equal_those_that_are_reported(row):
     exploration = searched(row.instance(), row.symmetric)
     assert exploration.exhausted
-    assert other_models.figures_of(exploration) == row.expected
-    assert bool(row.why) != equals_published(row, row.expected)
+    assert OTHER_MODELS.figures_of(exploration) == row.expected
+    assert bool(row.why) != row.equals_published(row.expected)
     assert row.tlc["distinct"] == row.expected["distinct"]
 
 
@@ -79,7 +78,7 @@ def test_a_model_without_a_guard_has_other_figures(tmp_path, title, mutant):
     assert source.count(dropped) == 1
     (tmp_path / f"{name}.py").write_text(source.replace(dropped, ""), encoding="utf-8")
     mutated = registry.load_file(tmp_path / f"{name}.py").instance("", row.sizes)
-    figures = other_models.figures_of(searched(mutated, row.symmetric))
+    figures = OTHER_MODELS.figures_of(searched(mutated, row.symmetric))
     assert figures != row.expected
     assert fails in figures["violates"]
 
@@ -140,16 +139,13 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def two_rows(monkeypatch):
-    """A row with a figure that is not published, and one with a reason; and nothing of the first table."""
-    rows = [
-        row_of("raft_mongo servers=3 LEARNS_FROM_SYNC_SOURCE=0"),
-        row_of("atomic_commitment participants=2 FORWARDS=1"),
-    ]
-    monkeypatch.setattr(other_models, "rows", lambda: iter(rows))
-    first_of_kafka = next(iter(published.rows()))
-    monkeypatch.setattr(published, "rows", lambda: iter([first_of_kafka]))
-    return rows
+def two_rows(monkeypatch, tmp_path):
+    """A row with a figure that is not published, and one with a reason; and the first of the first table."""
+    titles = "raft_mongo servers=3 LEARNS_FROM_SYNC_SOURCE=0", "atomic_commitment participants=2 FORWARDS=1"
+    others = with_rows(OTHER_MODELS, tmp_path, [ROWS.index(row_of(title)) for title in titles])
+    tables = with_rows(PUBLISHED_MODELS, tmp_path, [0]), others
+    monkeypatch.setitem(published.TABLES, "check published", tables)
+    return others.rows
 
 
 def test_both_tables_are_shown(check, two_rows):
@@ -175,5 +171,4 @@ def test_a_differing_figure_exits_10_even_if_only_ours_is_recorded(check, two_ro
 
 
 def test_the_form_has_both_tables():
-    tables = comparison.COMPARISONS["check published"]
-    assert tables == (published.COMPARISON, other_models.COMPARISON)
+    assert published.TABLES["check published"] == (PUBLISHED_MODELS, OTHER_MODELS)

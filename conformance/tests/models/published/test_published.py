@@ -2,13 +2,13 @@
 
 import pytest
 
-from isrcheck.checker.analyses import published
+from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.published import MODEL
 from isrcheck.models.registry import PUBLISHED
 
-ROWS = list(published.rows())
+ROWS = PUBLISHED_MODELS.rows
 
 
 def name(row):
@@ -24,7 +24,7 @@ def test_the_whole_table_is_present():
 def test_figures_equal_those_of_tlc(row):
     exploration = explore(row.instance(), Limits(memory=1 << 30), count_all=True)
     assert exploration.exhausted
-    assert published.figures_of(exploration) == row.tlc == row.expected
+    assert PUBLISHED_MODELS.figures_of(exploration) == row.tlc == row.expected
 
 
 def test_the_bound_of_a_violation_is_one_less_than_its_level():
@@ -43,7 +43,7 @@ def test_a_swapped_action_is_a_mutant_between_two_variants():
     mutant = MODEL.instance("kip_320", bounds, {"leader_expands_isr": "kip_279"})
     swapped = explore(mutant, Limits(memory=1 << 30), count_all=True)
     assert (plain.distinct, len(plain.levels)) == (6787, 18)
-    assert published.figures_of(swapped) == {
+    assert PUBLISHED_MODELS.figures_of(swapped) == {
         "distinct": "7717",
         "levels": "18",
         "weak_isr": "-",
@@ -59,7 +59,7 @@ def test_swapping_everything_gives_the_other_variant():
     every = {one.name: "kip_101" for one in MODEL.actions}
     swapped = explore(MODEL.instance("kip_320", bounds, every), Limits(memory=1 << 30), count_all=True)
     row = next(row for row in ROWS if row.leading[0] == "kip_101" and list(row.sizes.values()) == [2, 2, 2, 1])
-    assert published.figures_of(swapped) == row.tlc
+    assert PUBLISHED_MODELS.figures_of(swapped) == row.tlc
 
 
 def test_the_names_of_its_protocols_are_known_without_loading_it() -> None:

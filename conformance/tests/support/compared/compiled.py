@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells

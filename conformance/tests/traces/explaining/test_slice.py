@@ -13,12 +13,11 @@ from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.explaining import slicing
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour, from_any_state, judgements
-from isrcheck.traces.format.itf import configuration_digest
+from isrcheck.traces.format.files import configuration_digest
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.terminal import slice_text
 
 OVERWRITTEN = """\
 from isrcheck.language import Domain, action, always, between, bound, field
@@ -51,11 +50,6 @@ def hand_copies(s):
 def never_three(s):
     return s.other != 3
 """
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 def longer() -> Trace:
@@ -159,11 +153,11 @@ def test_a_slice_that_takes_too_long_is_reported(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(slicing, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
-    assert slice_text.tell(longer(), found)[-1] == (
+    assert slicing.tell(longer(), found)[-1] == (
         "the time limit ended the slicing: more steps may be removable; slice the result again"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
-    assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
+    assert slicing.tell(shortest, slicing.slice_of(shortest, "")) == [
         "no removable step among 6 was found before the time limit; nothing is written"
     ]
 
@@ -187,19 +181,19 @@ NOTHING = "none of the 6 steps can be removed, nor any two of them; nothing is w
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = folder.write(longer(), Path("counterexamples"))
+    path = files.write(longer(), Path("counterexamples"))
     digest = configuration_digest(longer().instance)
     for _ in range(2):  # the second time there is nothing new to write
         assert cli.main(["slice", str(path), "--out", "out"]) == 0
         assert capsys.readouterr() == (SLICED.format(digest=digest), "")
-    (written,) = folder.files(Path("out"))
-    found = folder.read(written)
+    (written,) = files.files(Path("out"))
+    found = files.read(written)
     assert spelled(found) == list(CLASSIC)
     assert found.command == f"check something --bound 8 && trace slice {path}"
     # Without --out it lies beside the trace, under the next free name.
     before = path.read_text()
     assert cli.main(["slice", str(path)]) == 0
-    assert [file.name for file in folder.files(Path("counterexamples"))] == [
+    assert [file.name for file in files.files(Path("counterexamples"))] == [
         f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
         f"kafka_0.10_acked_not_lost_{digest}_2.itf.json",
     ]
@@ -217,11 +211,11 @@ def test_a_users_model_and_a_path_with_spaces(
     own_model(tmp_path)
     model = registry.load_file(Path("parcels.py"))
     given = trace(model.instance(), ["clerk_shelves {a} 0", "clerk_shelves {b} 1"], "either")
-    path = folder.write(given, Path("my traces"))
+    path = files.write(given, Path("my traces"))
     assert cli.main(["slice", str(path), "--model", "parcels.py", "--out", "out"]) == 0
-    (written,) = folder.files(Path("out"))
+    (written,) = files.files(Path("out"))
     assert capsys.readouterr().out.splitlines()[-1] == f"see it: trace show {written} --model parcels.py"
-    assert folder.read(written, model).command == (
+    assert files.read(written, model).command == (
         f"check something --bound 8 && trace slice '{path}' --model parcels.py"
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.golden import read_step
-from conformance.tests.support.trace import CLASSIC, COMMITTED, WEAK_ISR, kafka, own_model, trace, weak_isr
+from conformance.tests.support.trace import CLASSIC, COMMITTED, WEAK_ISR, kafka, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import ModelError, UsageError
@@ -207,11 +207,6 @@ def test_a_goal_is_reached_for_the_first_time() -> None:
         trace(instance, [*all_abort, "manager_aborts"], "all_abort", REACHED)
     with pytest.raises(UsageError, match=r"^all_abort can only be REACHED, but the trace says HOLDS"):
         trace(instance, all_abort[:2], "all_abort", HOLDS)
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 def test_a_disabled_property_is_refused(own: Model) -> None:

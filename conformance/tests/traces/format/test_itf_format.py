@@ -25,7 +25,7 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, TRANSACTION, kafka, own_model, weak_isr
 from conformance.tests.traces.format.test_itf import walk
 from isrcheck.models import registry
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import Trace
 
@@ -184,7 +184,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
 
 @pytest.mark.parametrize("made", TRACES.values(), ids=TRACES)
 def test_a_written_trace_is_itf_and_can_be_viewed(made: Callable[[Path], Trace], tmp_path: Path) -> None:
-    path = folder.write(made(tmp_path), tmp_path / "out")
+    path = files.write(made(tmp_path), tmp_path / "out")
     assert path.name.endswith(".itf.json")
     document = document_of(path.read_text(encoding="utf-8"))
     assert document["#meta"]["format"] == "ITF"

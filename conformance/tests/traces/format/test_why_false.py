@@ -16,7 +16,6 @@ from conformance.tests.support.trace import (
     WITHOUT_MARKER,
     fast_fail_over,
     kafka,
-    own_model,
     trace,
     weak_isr,
 )
@@ -30,33 +29,6 @@ from isrcheck.traces.lanes.table import WIDTH, fitted
 
 def why(found: Trace) -> list[str]:
     return fitted(why_broken(found).lines())
-
-
-def test_a_false_all_names_its_binding_and_explains_helpers() -> None:
-    assert why(weak_isr()) == [
-        "weak_isr is false",
-        "  same_entry(s, a, b, offset) is false for a = 0, b = 1, offset = 0",
-        "    given presumes_leadership(s, a) and s.isr[a][b] and offset < s.high_watermark[a]",
-        "    has_entry(s, b, offset) is false",
-        "      offset < s.log_end_offset[r] is false for r = 1",
-        "        s.log_end_offset[1] = 0",
-    ]
-
-
-def test_a_lost_record_is_named() -> None:
-    assert why(kafka(CLASSIC, "acked_not_lost")) == [
-        "acked_not_lost is false",
-        "  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a",
-        "    given s.acknowledged[record] and s.controller_leader != NONE",
-        "    holds_record(s, s.controller_leader, record) is false",
-        "      s.controller_leader = 1",
-        "      any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1",
-        "        s.log_record[1][0] = none, s.log_record[1][1] = none",
-        "    was_deleted(s, record) is false",
-        "      any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)"
-        " is false",
-        "        s.deleted_before = 0",
-    ]
 
 
 def test_the_member_of_the_isr_that_lacks_a_record_is_named() -> None:
@@ -242,11 +214,6 @@ def test_a_false_any_shows_the_values_read() -> None:
         "  any(s.quorum_isr[r] for r in range(s.replicas) if s.quorum_leader == r) is false",
         "    s.quorum_leader = none",
     ]
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 def test_statements_are_followed_to_the_return_that_counts(own: Model) -> None:

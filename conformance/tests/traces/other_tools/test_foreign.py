@@ -13,11 +13,9 @@ from conformance.tests.support.trace import weak_isr
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
-from isrcheck.traces.other_tools import reading
-from isrcheck.traces.other_tools.reading import EXPECTED, ForeignTrace
-from isrcheck.traces.other_tools.showing import view
-from isrcheck.traces.other_tools.values import QUINT, TLA, spell_itf, spell_tlc
+from isrcheck.traces.format import files
+from isrcheck.traces.other_tools import foreign
+from isrcheck.traces.other_tools.foreign import EXPECTED, QUINT, TLA, ForeignTrace, spell_itf, spell_tlc, view
 
 NONE = {"tag": "None", "value": {"#tup": []}}
 
@@ -108,7 +106,7 @@ def jugs(loop: bool = False) -> dict[str, Any]:
 
 
 def test_quint() -> None:
-    assert view(reading.read(bank())) == [
+    assert view(foreign.read(bank())) == [
         "Quint: bank.qnt (violation), 2 steps",
         "",
         "  #  step                                changes",
@@ -123,11 +121,11 @@ def test_quint() -> None:
 
 def test_quint_is_recognised_by_its_actions_too() -> None:
     nameless = {**bank(), "#meta": {}}
-    assert view(reading.read(nameless)) == ["ITF, 2 steps", *view(reading.read(bank()))[1:]]
+    assert view(foreign.read(nameless)) == ["ITF, 2 steps", *view(foreign.read(bank()))[1:]]
 
 
 def test_apalache() -> None:
-    found = reading.read(cannibals())
+    found = foreign.read(cannibals())
     assert found.variables == ("Missionaries", "bank_of_boat", "who_is_on_bank")
     assert found.actions == (None, None, None)
     assert view(found) == [
@@ -154,23 +152,23 @@ def test_tlc() -> None:
         (None, "FillBigJug", 'Pour(from = "big")'),
         None,
     )
-    assert reading.read(jugs()) == expected
-    assert reading.read({"counterexample": jugs(), "version": 2}) == expected
+    assert foreign.read(jugs()) == expected
+    assert foreign.read({"counterexample": jugs(), "version": 2}) == expected
     # Sets have no order in JSON; the numbers of the states do.
     turned = {key: list(reversed(value)) for key, value in jugs().items()}
-    assert reading.read({**turned, "console": False}) == expected
-    found = reading.read(jugs(loop=True))
+    assert foreign.read({**turned, "console": False}) == expected
+    found = foreign.read(jugs(loop=True))
     assert (found.loop, found.back) == (1, "EmptySmallJug")
     assert view(found)[-1] == "loop: after step 2 it continues with state 1 by EmptySmallJug"
     stutters = jugs()
     stutters["action"].append([stutters["state"][2], {"name": "Stutter"}, stutters["state"][2]])
-    assert (reading.read(stutters).loop, reading.read(stutters).back) == (2, "Stutter")
-    alone = reading.read([state for _, state in jugs()["state"]])
+    assert (foreign.read(stutters).loop, foreign.read(stutters).back) == (2, "Stutter")
+    alone = foreign.read([state for _, state in jugs()["state"]])
     assert (alone.states, alone.actions) == (expected.states, (None, None, None))
 
 
 def test_one_full_state_with_its_former_values() -> None:
-    found = reading.read(jugs())
+    found = foreign.read(jugs())
     assert view(found, step=-1) == view(found, step=2)
     assert view(found, step=2) == [
         "TLC, 2 steps",
@@ -187,7 +185,7 @@ def test_one_full_state_with_its_former_values() -> None:
 
 @pytest.mark.parametrize("width", [1, 20, 33, 80, 200])
 def test_every_width_works_and_no_character_is_lost(width: int) -> None:
-    found = reading.read(bank())
+    found = foreign.read(bank())
     for lines in (view(found, width=width), view(found, full=True, width=width)):
         assert max(map(len, lines)) <= max(width, 46)
         letters = "".join("".join(lines).split())
@@ -249,7 +247,7 @@ def test_values_of_tlc() -> None:
 def test_damaged_values_are_named(value: Any, reason: str) -> None:
     document = {"vars": ["x"], "states": [{"x": 0}, {"x": [value]}]}
     with pytest.raises(UsageError) as caught:
-        reading.read(document)
+        foreign.read(document)
     assert str(caught.value) == f"state 1, x: {reason}; the trace is damaged"
 
 
@@ -259,9 +257,9 @@ def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
     for _ in range(500):
         value = around(value)
     with pytest.raises(UsageError, match="nested more than 100 deep"):
-        reading.read({"vars": ["x"], "states": [{"x": value}]})
+        foreign.read({"vars": ["x"], "states": [{"x": value}]})
     with pytest.raises(UsageError, match="nested more than 100 deep"):
-        reading.read([{"x": value}])
+        foreign.read([{"x": value}])
 
 
 @pytest.mark.parametrize(
@@ -296,7 +294,7 @@ def test_a_file_that_is_no_trace_is_one_line(
 
 def test_additions_of_newer_versions_do_not_hide_the_rest() -> None:
     document = {"version": 9, "states": [{"x": 1, "#new": 2}, {"x": 1, "y": 2}], "more": [1]}
-    found = reading.read(document)
+    found = foreign.read(document)
     assert found.variables == ("x", "#new", "y")
     assert found.states == ({"x": "1", "#new": "2"}, {"x": "1", "y": "2"})
     assert view(found)[2:] == [
@@ -306,7 +304,7 @@ def test_additions_of_newer_versions_do_not_hide_the_rest() -> None:
         "  1  a step     #new = (no value)",
         "                y = 2",
     ]
-    assert reading.read({**jugs(), "action": [["of", "another", "form"], 3]}).actions == (None, None, None)
+    assert foreign.read({**jugs(), "action": [["of", "another", "form"], 3]}).actions == (None, None, None)
 
 
 def test_text_of_a_file_is_escaped_for_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,12 +337,12 @@ def test_trace_show_selects_the_format(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "bank.itf.json"
     path.write_text(json.dumps(bank()))
     assert cli.main(["show", str(path)]) == 0
-    assert capsys.readouterr().out == "\n".join(view(reading.read(bank()))) + "\n"
+    assert capsys.readouterr().out == "\n".join(view(foreign.read(bank()))) + "\n"
     assert complaint(capsys, "show", path, "--model", "mine.py") == (
         f"{path}: --model does not work on a trace of another tool; leave --model out"
     )
-    ours = folder.write(weak_isr(), tmp_path)
-    assert reading.find(ours) is None
+    ours = files.write(weak_isr(), tmp_path)
+    assert foreign.find(ours) is None
     ours.write_text(ours.read_text().replace('"isrcheck": {', '"isrcheck": [], "x": {'))
     assert complaint(capsys, "show", ours).startswith(
         f"{ours}: an ITF trace of another tool: it names no isrcheck model"

@@ -10,9 +10,9 @@ import pytest
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes.table import Ink, Look
 from isrcheck.traces.terminal.diff import Difference, tell
 
 
@@ -251,7 +251,7 @@ def test_if_no_table_fits_the_traces_are_stacked() -> None:
 
 
 def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = (str(folder.write(found, tmp_path)) for found in (classic(), longer()))
+    one, other = (str(files.write(found, tmp_path)) for found in (classic(), longer()))
     assert cli.main(["diff", one, other]) == 1
     assert capsys.readouterr() == (PARTED, "")
     assert cli.main(["diff", one, one]) == 0
@@ -273,7 +273,7 @@ def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFi
         assert err.count("\n") == 1
         return err
 
-    one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
+    one, other = (files.write(found, tmp_path) for found in (classic(), weak_isr()))
     assert complaint(one, other) == (
         "trace: a trace of kafka and a trace of published cannot be compared; give two traces of one model\n"
     )
@@ -281,6 +281,6 @@ def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFi
     assert "none: cannot be read: " in complaint(one, tmp_path / "none")
     (tmp_path / "cut").write_text(one.read_text()[:500])
     assert f"{tmp_path / 'cut'}: not JSON (" in complaint(tmp_path / "cut", one)
-    own = folder.write(trace(registry.load_file(own_model(tmp_path)).instance(), [], None), tmp_path)
+    own = files.write(trace(registry.load_file(own_model(tmp_path)).instance(), [], None), tmp_path)
     assert complaint(own, own).endswith(f"give it: --model {tmp_path / 'parcels.py'}\n")
     assert cli.main(["diff", str(own), str(own), "--model", str(tmp_path / "parcels.py")]) == 0

@@ -27,7 +27,7 @@ from conformance.tests.traces.terminal.test_walk import of_kafka
 from isrcheck.models import registry
 from isrcheck.models.registry import load_file
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.terminal.explore import Explorer, Guards, WholeState, told
 from isrcheck.traces.terminal.show import view
 from isrcheck.traces.terminal.walk import Walk
@@ -322,7 +322,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = folder.write(weak_isr(), tmp_path)
+    path = files.write(weak_isr(), tmp_path)
     assert complaint(capsys) == "name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE"
     assert complaint(capsys, "kafak").startswith("no model kafak; did you mean kafka?")
     assert (
@@ -347,7 +347,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     no_terminal = "explore needs a terminal for input and output; without one use: trace show FILE"
-    path = folder.write(weak_isr(), tmp_path)
+    path = files.write(weak_isr(), tmp_path)
     for words in (["kafka/2.1", "--replicas", "2"], ["--from", path, "--step", "0"], ["published", "--from", path]):
         assert complaint(capsys, *words) == no_terminal
 
@@ -434,7 +434,7 @@ def test_on_a_real_terminal(tmp_path: Path) -> None:
     assert process.wait() == 0
     (path,) = tmp_path.glob("kafka_0.10_behaviour_*.itf.json")
     assert f"saved {path}; see it with: trace show {path}" in seen.decode()
-    found = folder.read(path)
+    found = files.read(path)
     assert found.command == "trace explore kafka/0.10 --replicas 2"
     assert found.length == 1
     assert view(found)[0] == "kafka/0.10, replicas=2"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from conformance.tests.support.trace import CLASSIC, COMMAND, COMMITTED, kafka, own_model, trace
+from conformance.tests.support.trace import CLASSIC, COMMAND, COMMITTED, kafka, trace
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.traces.format.trace import HOLDS
@@ -14,44 +12,6 @@ from isrcheck.traces.kafka.lanes import rows
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, lay_out
 from isrcheck.traces.terminal.show import view
-
-CLASSIC_VIEW = """\
-An acknowledged record is lost: broker 1 cuts it from its log when it restarts, and is elected, although broker 0 still
-    has it
-kafka/0.10, default configuration
-
-  #  step                                controller          broker 0         broker 1  broker 2  clients
-  0  initially                           e0 leader 0 isr 01  L0 |             f0 |      f0 |      ·
-  1  producer_appends at 0               ·                   L0 |a0           ·         ·         ·
-  2  leader_handles_fetch 0 from 1       ·                   ·                ·         ·         ·
-  3  follower_applies_response 1 from 0  ·                   ·                f0 |a0    ·         ·
-  4  leader_handles_fetch 0 from 1       ·                   L0 a0|           ·         ·         reads a, acked a
-  5  broker_bounces 1 checkpoint 0       ·                   ·                f0 |      ·         ·
-  6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
-
-VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer regards as written,
-    unless the record was deleted.
-acked_not_lost is false
-  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a
-    given s.acknowledged[record] and s.controller_leader != NONE
-    holds_record(s, s.controller_leader, record) is false
-      s.controller_leader = 1
-      any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1
-        s.log_record[1][0] = none, s.log_record[1][1] = none
-    was_deleted(s, record) is false
-      any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before) is false
-        s.deleted_before = 0
-record a: acknowledged at step 4 by leader_handles_fetch 0 from 1
-  removed from broker 1 at step 5 by broker_bounces 1 checkpoint 0
-  lost at step 6 by controller_fails_over to 1
-not permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place
-reproduce: check something --bound 8
-"""
-
-
-def test_the_classic_loss() -> None:
-    assert "\n".join(view(kafka(CLASSIC, "acked_not_lost"))) + "\n" == CLASSIC_VIEW
-    assert max(map(len, CLASSIC_VIEW.splitlines())) <= 120
 
 
 def test_a_down_broker_keeps_its_log_and_a_new_epoch_is_shown() -> None:
@@ -77,11 +37,6 @@ def test_a_down_broker_keeps_its_log_and_a_new_epoch_is_shown() -> None:
 def test_a_leader_with_another_isr_shows_it() -> None:
     last = rows(kafka(CLASSIC, "acked_not_lost"))[-1]
     assert last.cells == (("e1 leader 1 isr 1",), ("L0 a0| (isr 01)",), (), (), ())
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
 OWN_VIEW = """\

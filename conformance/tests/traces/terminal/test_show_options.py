@@ -6,23 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace
-from isrcheck.models import registry
+from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, trace
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.explaining.evaluate import parse_expression
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
-from isrcheck.traces.terminal.colour import Ink, Look
-from isrcheck.traces.terminal.one_step import view_step
-from isrcheck.traces.terminal.show import view, why
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
+from isrcheck.traces.lanes.table import Ink, Look
+from isrcheck.traces.terminal.show import parse_expression, view, view_step, why
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +317,7 @@ def test_an_expression_cannot_reach_python(parcels: Trace) -> None:
 
 def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = fast_fail_over("log_matching")
-    path = str(folder.write(found, tmp_path))
+    path = str(files.write(found, tmp_path))
 
     def shown(*arguments: str) -> list[str]:
         assert cli.main(["show", path, *arguments]) == 0
@@ -355,7 +347,7 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_an_expression_in_a_file_is_not_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = folder.write(kafka(COMMITTED, None), tmp_path)
+    path = files.write(kafka(COMMITTED, None), tmp_path)
     path.write_text(path.read_text().replace("check something", "trace show --eval print(1)"))
     assert cli.main(["show", str(path)]) == 0
     assert "print(1)" not in capsys.readouterr().out

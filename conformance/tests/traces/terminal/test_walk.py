@@ -11,7 +11,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import ModelError, UsageError
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Walk, turn_text
 
@@ -235,20 +235,20 @@ def test_the_first_false_guard_of_every_disabled_step() -> None:
 
 def test_a_walk_is_saved_as_a_trace_of_the_property_that_turned_false_last(tmp_path: Path) -> None:
     walk = classic()
-    found = folder.read(walk.save(tmp_path))
+    found = files.read(walk.save(tmp_path))
     assert (found.property_name, found.verdict, found.length) == ("acked_not_lost", VIOLATED, 6)
     walk.back()
-    found = folder.read(walk.save(tmp_path))
+    found = files.read(walk.save(tmp_path))
     assert (found.property_name, found.verdict, found.length) == ("isr_is_complete", VIOLATED, 5)
     walk.back()
-    found = folder.read(walk.save(tmp_path))
+    found = files.read(walk.save(tmp_path))
     assert (found.property_name, found.verdict, found.length, found.command) == (None, None, 4, COMMAND)
 
 
 def test_one_step_after_a_violation_the_walk_is_a_plain_trace(tmp_path: Path) -> None:
     walk = take(classic(), "broker_crashes 2")
     assert walk.turned() is None
-    assert folder.read(walk.save(tmp_path)).property_name is None
+    assert files.read(walk.save(tmp_path)).property_name is None
 
 
 def test_a_permitted_failure_is_saved_as_permitted(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_permitted_failure_is_saved_as_permitted(tmp_path: Path) -> None:
         Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0", "controller_fails_over to 1"
     )
     assert told(walk) == [("acked_not_lost", PERMITTED, 2)]
-    assert folder.read(walk.save(tmp_path)).verdict == PERMITTED
+    assert files.read(walk.save(tmp_path)).verdict == PERMITTED
 
 
 def test_of_several_new_failures_a_violation_is_saved(tmp_path: Path) -> None:

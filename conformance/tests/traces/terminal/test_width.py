@@ -15,11 +15,10 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import HOLDS, VERDICTS, Trace
-from isrcheck.traces.lanes.table import StepRow, fitted, lay_out, wrapped
-from isrcheck.traces.terminal import colour
-from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.lanes import table
+from isrcheck.traces.lanes.table import Ink, Look, StepRow, fitted, lay_out, wrapped
 from isrcheck.traces.terminal.show import view, why
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -213,7 +212,7 @@ def test_the_colours_of_verdicts(histories: list[Trace]) -> None:
     assert why(histories[0], look(200, is_coloured=True))[0].startswith(
         "\x1b[1;31mVIOLATED at step 6: acked_not_lost\x1b[0m: The controller's leader "
     )
-    assert dict(zip(VERDICTS, (31, 33, 32, 32, 33), strict=True)) == colour.VERDICTS
+    assert dict(zip(VERDICTS, (31, 33, 32, 32, 33), strict=True)) == table.VERDICTS
 
 
 def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace]) -> None:
@@ -241,7 +240,7 @@ def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace])
     ],
 )
 def test_when_colours_are_used(when: str, is_terminal: bool, environment: dict[str, str], wanted: bool) -> None:
-    assert colour.is_wanted(when, is_terminal, environment) is wanted
+    assert table.is_wanted(when, is_terminal, environment) is wanted
 
 
 # --------------------------------------------------------------------------------------------------------- the command
@@ -266,7 +265,7 @@ def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
 
 
 def test_on_a_terminal_the_view_fits_and_has_colours(tmp_path: Path) -> None:
-    path = folder.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
+    path = files.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
     shown = on_a_terminal(path, COLUMNS="80", PYTHONIOENCODING="utf-8")
     assert CODES.sub("", shown) == CLASSIC_80
     assert shown.count("\x1b[1;31m") == 1
@@ -279,7 +278,7 @@ def test_in_a_pipe_only_requested_colours_and_widths_are_used(
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     found = kafka(CLASSIC, "acked_not_lost")
-    path = str(folder.write(found, tmp_path))
+    path = str(files.write(found, tmp_path))
     assert cli.main(["show", path]) == 0
     assert capsys.readouterr().out == "\n".join(view(found)) + "\n"
     assert cli.main(["show", path, "--width", "80"]) == 0

@@ -7,7 +7,7 @@ from isrcheck.commands.exit_codes import DONE, NOTHING, USAGE
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.wire.recording.from_trace import Names, script_of
 from isrcheck.conformance.wire.recording.rules import read_script
-from isrcheck.traces.format import folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.certify import behaviour
 
 NODES = (0, 1, 2, 3, "controller")
@@ -71,9 +71,9 @@ def test_a_lost_answer_is_given_up_by_its_client():
 
 def test_the_command_prints_the_script_and_refuses_other_models(capfd, tmp_path):
     trace = trace_of("kafka_acks_1_leader_dies_first")
-    assert conform(["script", str(folder.write(trace, tmp_path))]) == DONE
+    assert conform(["script", str(files.write(trace, tmp_path))]) == DONE
     assert capfd.readouterr() == ("\n".join(script_of(trace)) + "\n", "")
-    other = folder.write(trace_of("transactions_input_is_skipped"), tmp_path)
+    other = files.write(trace_of("transactions_input_is_skipped"), tmp_path)
     assert conform(["script", str(other)]) == NOTHING
     line = f"# {other}: a trace of transactions; scripts are made of traces of kafka\n"
     assert capfd.readouterr() == (line, "")

@@ -1,0 +1,314 @@
+"""The record of the matrix, every generation against every property, and the comparison of a search with it.
+
+In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or to the recorded depth.
+Out: for each cell, whether it agrees with the record.
+
+A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
+its own configuration and judges a list of properties; the unnamed run judges the rest, so each cell has one run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from isrcheck import models
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.instance_facts import configuration_of
+from isrcheck.checker.results.run import Run
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import Verdict, Word
+from isrcheck.models import registry
+from isrcheck.models.language.declarations import WHOLE, Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Model, Property, parse
+from isrcheck.models.messages import UsageError
+
+RECORD = Path(models.__file__).with_name("verdicts.toml")
+EXHAUSTED = "exhausted"
+WIDEST = 120
+"""The width of the printed table: more generations stand below."""
+
+ABSENT = Word.NOT_APPLICABLE.value
+"""A row that has nothing else is not printed."""
+
+KEYS = {"model", "protocol", "name", "properties", "explored", "states", "configuration"}
+KEYS |= {"violated", "permitted", "proved", "causes"}
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A run in models/verdicts.toml."""
+
+    instance: Instance
+    name: str
+    judges: tuple[str, ...]
+    """The properties that it judges."""
+    violated: Mapping[str, int]
+    """The depth at which each violated property fails; `permitted`: the depth of each permitted failure."""
+    permitted: Mapping[str, int]
+    explored: int | None
+    """The depth of the search; None for an exhaustive search."""
+    states: int | None
+    """The number of states of an exhaustive search, if it is recorded."""
+    proved: tuple[str, ...] = ()
+    """The properties that are proved at any depth."""
+    causes: Mapping[str, str] = field(default_factory=dict)
+    """What breaks each violated property: the name of a known failure (models/kafka/failures), or an issue."""
+    digest: str | None = None
+    """The digest of the model when its verdicts were recorded."""
+
+    @property
+    def is_of_another_model(self) -> bool:
+        """Whether the model has changed since its verdicts were recorded."""
+        return self.digest is not None and self.digest != self.instance.model.digest
+
+    @property
+    def column(self) -> str:
+        """The heading of the run's column in the matrix: the model and its generation."""
+        return " ".join(part for part in (self.instance.model.name, self.instance.protocol.name) if part)
+
+    @property
+    def title(self) -> str:
+        """The heading of the run's column, followed by the name of the run if it has one."""
+        return f"{self.column} {self.name}" if self.name else self.column
+
+    @cached_property
+    def differs(self) -> str:
+        """The configuration entries that differ from their defaults, as written on the command line."""
+        usual = configuration_of(self.instance.model.instance(self.instance.protocol.name))
+        own = configuration_of(self.instance)
+        return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
+
+    @property
+    def reach(self) -> str:
+        """The depth of the recorded search, in words."""
+        if self.explored is not None:
+            return f"to depth {self.explored}"
+        return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
+
+    def limits(self, left: Limits, runs_left: int) -> Limits:
+        """Return the limits of this run. `left` are the limits that remain; `runs_left` runs share the time."""
+        depth = self.explored if left.depth is None else left.depth
+        seconds = None if left.seconds is None else left.seconds / runs_left
+        return replace(left, depth=depth, seconds=seconds)
+
+    def only_judged(self, run: Run) -> Run:
+        """Return `run` with only the verdicts on implicit properties and on those that this recorded run judges."""
+        judged = (*self.judges, DEADLOCK.name, IN_RANGE.name)
+        return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
+
+
+class Match(Enum):
+    """How a verdict compares with the recorded one, gravest first."""
+
+    NEW = "not recorded"
+    MISSING = "recorded, but not found"
+    STALE = "recorded of another model"
+    OPEN = "undecided"
+    SAME = "as recorded"
+
+
+Pair = tuple[RecordedRun, Run]
+T = TypeVar("T")
+
+
+# ------------------------------------------------------------------------------------------------------- the record
+
+
+def recorded(path: Path | None = None) -> list[RecordedRun]:
+    """Return the runs that a file records (default: models/verdicts.toml). Raises UsageError if the file is invalid."""
+    path = path or RECORD
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = [(table, *registry.load(table["model"])) for table in content["run"]]
+        listed = [
+            (model.name, table.get("protocol", protocol), name)
+            for table, model, protocol in tables
+            for name in table.get("properties", ())
+        ]
+        digests = {model: str(digest) for model, digest in content.get("digest", {}).items()}
+        runs = [replace(_recorded(*table, listed), digest=digests.get(table[1].name)) for table in tables]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}; correct the file") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise UsageError(f"{path}: the recorded verdicts cannot be read ({error}); restore the file") from None
+    for run in runs:
+        _refuse_doubles(path, run, [other for other in runs if other.column == run.column])
+    return runs
+
+
+def _recorded(
+    run: Mapping[str, Any], model: Model, protocol: str | None, listed: Sequence[tuple[str, str | None, str]]
+) -> RecordedRun:
+    unknown = set(run) - KEYS
+    if unknown:
+        raise UsageError(f"a run has the unknown key {', '.join(sorted(unknown))}")
+    protocol, states = run.get("protocol", protocol), run.get("states")
+    values = {}
+    for name, value in run["configuration"].items():
+        if name not in model.entries:
+            raise UsageError(f"{model.name} has no configuration entry {name}")
+        values[name] = parse(name, model.entries[name], str(value))
+    known = [prop.name for prop in model.properties]
+    others = {name for *where, name in listed if where == [model.name, protocol]}
+    judges = run.get("properties", [name for name in known if name not in others])
+    if ("name" in run) != ("properties" in run) or not judges:
+        raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
+    proved = tuple(run.get("proved", ()))
+    causes = {name: cause for cause, names in run.get("causes", {}).items() for name in names}
+    for name in (*judges, *run["violated"], *run["permitted"], *proved):
+        if name not in known:
+            raise UsageError(f"{model.name} has no property {name}")
+        if name not in judges:
+            raise UsageError(
+                f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
+            )
+    if strangers := causes.keys() - run["violated"].keys():
+        raise UsageError(
+            f"{', '.join(sorted(strangers))} has a cause in a run of {model.name} {protocol}, but no depth"
+        )
+    if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
+        raise UsageError(f"a run of {model.name} {protocol} has a depth or a number of states that is no integer")
+    explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
+    instance = model.instance(protocol, values)
+    depths = run["violated"], run["permitted"]
+    return RecordedRun(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved, causes)
+
+
+def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
+    """Raise UsageError if two of the `runs` of a generation judge the same property, or if their names are invalid."""
+    for name in run.judges:
+        if sum(name in other.judges for other in runs) > 1:
+            raise UsageError(f"{path}: {name} is in two runs of {run.column}; keep {name} in one of them")
+    if sum(not other.name for other in runs) != 1:
+        raise UsageError(f"{path}: {run.column} needs exactly one run without a name; correct the file")
+    if run.name and sum(other.name == run.name for other in runs) > 1:
+        raise UsageError(f"{path}: two runs of {run.column} have the name {run.name}; rename one")
+
+
+# ------------------------------------------------------------------------------------------------------ the comparison
+
+
+def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
+    """Compare one verdict of a run with the recorded run. An unreachable `sometimes` property counts as MISSING."""
+    if verdict.prop.kind is Kind.SOMETIMES:
+        return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
+    name = verdict.prop.name
+    if verdict.word is Word.PROVED and (name in record.violated or name in record.permitted):
+        return Match.MISSING
+    if name in record.proved and verdict.is_unproved:
+        return Match.MISSING
+    found = verdict.depth if verdict.word is Word.VIOLATED else None
+    permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
+    sought = record.violated.get(name), record.permitted.get(name)
+    if verdict.word is Word.NOT_APPLICABLE:
+        return Match.SAME if sought == (None, None) else Match.MISSING
+    bound = run.explored.limits.depth
+    for here, there in zip((found, permitted), sought, strict=True):
+        if here is not None and here != there:
+            return Match.NEW if there is None or here < there else Match.MISSING
+        if here is None and there is not None and could_show(run, verdict, there):
+            return Match.MISSING
+    is_cut = not run.explored.is_complete
+    if is_cut and found is None and (bound is None or run.explored.judged < bound):
+        return Match.OPEN
+    return Match.SAME
+
+
+def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
+    """Whether a search that found no failure must have shown one at this depth. Only a complete search shows that a
+    state is stuck, or a loop."""
+    reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
+    return run.explored.exhausted or reaches
+
+
+def judged(record: RecordedRun, run: Run) -> list[Match | None]:
+    """Compare every verdict of a run with the recorded run; None for a `sometimes` property that is as recorded."""
+    return [
+        None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
+        for verdict in run.verdicts
+        for match in [judge(record, run, verdict)]
+    ]
+
+
+def has_other_states(record: RecordedRun, run: Run) -> bool:
+    """Whether an exhaustive search found a number of states that differs from the recorded one."""
+    exploration = run.explored
+    return record.states is not None and exploration.exhausted and exploration.distinct != record.states
+
+
+def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
+    """Return the gravest result of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
+    matches = {match for record, run in pairs for match in judged(record, run)}
+    if any(has_other_states(record, run) for record, run in pairs):
+        matches.add(Match.MISSING)
+    if any(record.is_of_another_model for record in records):
+        matches.add(Match.STALE)
+    if len(pairs) < len(records):
+        matches.add(Match.OPEN)
+    return next((match for match in Match if match in matches), Match.SAME)
+
+
+# ------------------------------------------------------------------------------------------------------ how it is shown
+
+
+NOT_SEARCHED = "UNDECIDED, not searched"
+NOT_ATTEMPTED = "no proof attempted (use check MODEL --prove)"
+
+CLOSING = {
+    Match.SAME: "as recorded: every cell agrees with models/verdicts.toml",
+    Match.OPEN: "UNDECIDED: a search was cut short before its bound",
+    Match.MISSING: "NOT FOUND: a recorded violation, `sometimes` property or number of states was not found",
+    Match.STALE: "UNEXPECTED: every cell agrees with models/verdicts.toml, but the model has changed since then",
+    Match.NEW: "VIOLATED: a failure was found that is not recorded",
+}
+
+
+def changed_lines(records: Sequence[RecordedRun]) -> list[str]:
+    """Return a line for each model that has changed since its verdicts were recorded."""
+    models = {record.instance.model.name: record for record in records if record.is_of_another_model}
+    return [
+        f"{name} has changed since models/verdicts.toml was recorded (digest {(record.digest or '')[:8]}, now"
+        f" {record.instance.model.digest[:8]}): check every cell, then write {name} = "
+        f'"{record.instance.model.digest}" under [digest] in that file'
+        for name, record in models.items()
+    ]
+
+
+def cell(verdict: Verdict, run: Run) -> str:
+    """Return a verdict as the text of a cell of the matrix."""
+    match verdict.word:
+        case Word.NO_VIOLATION:
+            return f"none to {verdict.depth}"
+        case Word.PROVED:
+            return verdict.text
+        case Word.UNDECIDED:
+            return f"{verdict.word.value}, none to {run.explored.judged}"
+        case _:
+            return verdict.bare
+
+
+def arrange(
+    records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
+) -> tuple[list[str], list[tuple[str, list[T]]]]:
+    """Return the columns, and for each property its row of `cells` (by property and column; else `empty`)."""
+    columns = list(dict.fromkeys(record.column for record in records))
+    order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
+    names = [name for name in (*order, DEADLOCK.name, IN_RANGE.name) if any(name == known for known, _ in cells)]
+    return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
+
+
+def promised(record: RecordedRun) -> list[Property]:
+    """Return the properties that a run judges and that have a row in the matrix: all except `sometimes` properties."""
+    known = {prop.name: prop for prop in record.instance.model.properties}
+    return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
+
+
+def mark_of(match: Match, verdict: Verdict) -> str:
+    """Return the remark on a verdict that differs from the record; empty if it agrees or is undecided."""
+    return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value

@@ -1,0 +1,222 @@
+"""`check compare-schemes`: searches every figure of the table, and compares it with the record.
+
+In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py).
+Out: a `CommandResult`; with --csv, a file like that of the recorded rows (models/quorum/schemes.csv).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+from isrcheck.checker.command.forms import MOST_REPLICAS
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exit_codes import UNDECIDED, UNEXPECTED
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word, verdicts
+from isrcheck.checker.running.comparing import search_rows
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.models.quorum import schemes
+
+RECORD = Path(schemes.__file__).with_name("schemes.csv")
+
+TOLERATED = {"writes": "write_can_be_acknowledged", "reads": "acked_can_be_read", "data": "acked_not_lost"}
+"""The columns of failures, with the properties that must hold."""
+
+ANSWERED = "acknowledged_when_so_many_hold_it"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A scheme with so many replicas. `min_isr` is None for a majority; `lag` says whether followers may be slow.
+
+    `waits_for` is the smallest number of replicas, the leader included, that hold a write when it is acknowledged, if
+    nobody fails: the acknowledgement waits for the fastest that many. The others are the most failures for good after
+    which, whichever brokers failed and whenever: a write can still be acknowledged (`writes`); an acknowledged record
+    has a leader that holds it, or can get one (`reads`); it is on a running broker, and none leads without it (`data`).
+    """
+
+    replicas: int
+    scheme: str
+    min_isr: int | None
+    lag: bool
+    waits_for: int
+    writes: int
+    reads: int
+    data: int
+
+    is_interrupted: ClassVar[bool] = False
+    is_undecided: ClassVar[bool] = False
+
+    @property
+    def has_difference(self) -> bool:
+        """Whether the row is not among the recorded ones."""
+        return self.cells not in recorded()
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The row as text by column, as in the file of recorded rows."""
+        return {one.name: _spelled(getattr(self, one.name)) for one in fields(self)}
+
+
+COLUMNS = tuple(one.name for one in fields(Row))
+
+
+def _spelled(value: int | str | None) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "-" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme with so many replicas, as in a `Row`, whose figures are to be searched."""
+
+    replicas: int
+    scheme: str
+    min_isr: int | None
+    lag: bool
+
+    def searched(self, session: SearchSession, limits: Limits) -> Row:
+        """Search all figures. Raises CutShortError, KeyboardInterrupt."""
+
+        def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
+            """Search until all is decided, at the most the whole state space; return the verdicts on properties."""
+            chosen = {"replicas": self.replicas, "FOLLOWERS_LAG": int(self.lag)} | values
+            chosen |= {} if self.min_isr is None else {"min_isr": self.min_isr}
+            instance = schemes.MODEL.instance(self.scheme, chosen)
+            exploration = session.explore_whole(instance, limits, only=names)
+            return {one.prop.name: one.word for one in verdicts(exploration) if one.prop.name in names}
+
+        tolerated: dict[str, int] = {}
+        # More and more brokers fail, until no property holds.
+        for failures in range(1, self.replicas + 1):
+            left = {column: name for column, name in TOLERATED.items() if column not in tolerated}
+            if not left:
+                break
+            found = words({"failures": failures}, list(left.values()))
+            tolerated |= {column: failures - 1 for column, name in left.items() if found[name] is Word.VIOLATED}
+        assert tolerated.keys() == TOLERATED.keys(), "with every broker failed, nothing can hold"
+        waits_for = next(
+            answers
+            for answers in range(1, self.replicas + 1)
+            if words({"failures": 0, "answers": answers}, [ANSWERED])[ANSWERED] is Word.REACHED
+        )
+        return Row(self.replicas, self.scheme, self.min_isr, self.lag, waits_for, **tolerated)
+
+
+def schemes_to(most: int) -> Iterator[Scheme]:
+    """Yield the schemes for 1 to `most` replicas."""
+    for replicas in range(1, most + 1):
+        for scheme in schemes.MODEL.protocols:
+            sizes: tuple[int | None, ...] = (None,) if scheme == "majority" else tuple(range(1, replicas + 1))
+            yield from (Scheme(replicas, scheme, size, lag) for size in sizes for lag in (False, True))
+
+
+@cache
+def recorded() -> list[dict[str, str]]:
+    """Return the recorded rows as text by column."""
+    with RECORD.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, found: list[Row]) -> None:
+    """Write rows as CSV, one line each. Raises OSError."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.cells for row in found)
+
+
+NAMES = {"majority": "majority", "isr": "ISR", "isr_with_elr": "ISR, ELR"}
+
+ORDINALS = {1: "fastest", 2: "2nd fastest", 3: "3rd fastest"}
+
+HEADER = ("replicas", "scheme", "min ISR", "waits for", "writes", "reads", "data")
+
+MEANING = """\
+waits for: the replica whose answer acknowledges a write, the leader counted; writes, reads, data: how many brokers may
+fail for good, whichever and whenever: a write can still be acknowledged; what was acknowledged can still be read; a
+copy of it is left, and nobody leads without it. a/b: a while all followers are in sync, b if some may be slow"""
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search all rows, print them, and compare them with the recorded ones. Raises OSError for the file."""
+    rows = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
+    comparison = search_rows(rows, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
+    found = [row for _, row in comparison.answers]
+    if options.own["csv"] is not None and not comparison.unanswered:
+        write(options.own["csv"], found)
+    code, verdict = comparison.code(), comparison.verdict()
+    closing = f"{counted(len(found), 'row')}, as recorded in models/quorum/schemes.csv"
+    if code == UNEXPECTED:
+        differing = [row for row in found if row.has_difference]
+        cells = differing[0].cells
+        which = f"{cells['replicas']} replicas, {cells['scheme']}, min ISR {cells['min_isr']}, lag {cells['lag']}"
+        closing = f"{len(differing)} of {counted(len(found), 'row')} not as recorded; the first: {which}"
+    elif code == UNDECIDED:
+        closing = f"{verdict}: {comparison.why}; {counted(len(found), 'row')} until then"
+    text = "\n".join([*table(lines(found), right=frozenset({0, 2, 4, 5, 6})), "", MEANING, "", *needed(found), closing])
+    content = {"rows": [asdict(row) for row in found], "verdict": verdict}
+    return CommandResult(text, content, code, is_interrupted=comparison.is_interrupted)
+
+
+def lines(found: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The table: a line for each two rows that differ only in whether followers may be slow."""
+    slow = {(row.replicas, row.scheme, row.min_isr): row for row in found if row.lag}
+    pairs = [
+        (row, slow[key]) for row in found if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow
+    ]
+    return [HEADER, *(_line(prompt, late) for prompt, late in pairs)]
+
+
+def _line(prompt: Row, late: Row) -> tuple[str, ...]:
+    waits = [ORDINALS.get(one.waits_for, f"{one.waits_for}th fastest") for one in (prompt, late)]
+    figures = [(getattr(prompt, name), getattr(late, name)) for name in ("writes", "reads", "data")]
+    return (
+        str(prompt.replicas),
+        NAMES[prompt.scheme],
+        prompt.cells["min_isr"],
+        _both(*waits),
+        *(_both(str(one), str(other)) for one, other in figures),
+    )
+
+
+def _both(prompt: str, late: str) -> str:
+    return prompt if prompt == late else f"{prompt}/{late}"
+
+
+def needed(found: Sequence[Row]) -> list[str]:
+    """How many replicas it takes until some row tolerates 1, 2, 3 failures of everything; none if there are too few."""
+    most = max((row.replicas for row in found), default=0)
+    header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
+    body = [
+        [str(failures), *(_fewest(found, scheme, lag, failures) for scheme in NAMES for lag in (False, True))]
+        for failures in range(1, most)
+    ]
+    body = [one for one in body if set(one[1:]) != {"-"}]
+    if not body:
+        return []
+    says = (
+        f"replicas (with min ISR) that it takes to tolerate so many failures of writes, reads and data; -: no {most} do"
+    )
+    return [says, *table([header, *body], right=frozenset(range(len(header)))), ""]
+
+
+def _fewest(found: Iterable[Row], scheme: str, lag: bool, failures: int) -> str:
+    enough = [
+        row
+        for row in found
+        if (row.scheme, row.lag) == (scheme, lag) and min(row.writes, row.reads, row.data) >= failures
+    ]
+    if not enough:
+        return "-"
+    fewest = min(row.replicas for row in enough)
+    sizes = [str(row.min_isr) for row in enough if row.replicas == fewest and row.min_isr is not None]
+    return f"{fewest} ({', '.join(sizes)})" if sizes else str(fewest)

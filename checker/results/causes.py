@@ -1,0 +1,142 @@
+"""Several counterexamples of one property with distinct causes, and how reports show them.
+
+In:  nothing; the search for causes fills the fields.
+Out: `DistinctCauses` of one property, and `Causes` of all, a part of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.instance_facts import spaced
+from isrcheck.checker.results.run import Part, Run
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import Property
+from isrcheck.traces.explaining.cause import Cause
+from isrcheck.traces.format.trace import Trace
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A counterexample, its cause, and the file to which it was written (None: not written)."""
+
+    trace: Trace
+    cause: Cause
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class DistinctCauses:
+    """The distinct causes of the violations of one property, or of its permitted failures.
+
+    Of `candidates` paths, `looked_at` were examined to find `asked` causes; `stopped` says why the examination ended
+    early.
+    """
+
+    prop: Property
+    word: Word
+    asked: int
+    exploration: Exploration
+    candidates: int = 0
+    looked_at: int = 0
+    stopped: str | None = None
+    found: tuple[Counterexample, ...] = ()
+
+    @property
+    def reach(self) -> str:
+        """What is known about further causes, as a line of a report."""
+        if self.stopped is not None:
+            return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
+        if len(self.found) == self.asked:
+            if self.exploration.stopped is not None:
+                why = WHY_STOPPED[self.exploration.stopped]
+                return f"as many as requested; there may be more, some with fewer faults: {why}"
+            return "as many as requested; there may be more"
+        exploration = self.exploration
+        far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
+        states = f"a shortest path to each of {self.candidates:,} first failures"
+        alike = self.candidates - self.looked_at
+        if alike:
+            states += f", of which {alike:,} take the same actions in the same order as {MOST_ALIKE} that were examined"
+        return f"no other cause was found {far} in {states}"
+
+    def lines(self, show: Callable[[Path], str]) -> list[str]:
+        """The counterexamples as lines of text; `show` returns the command that shows a trace file."""
+        count = len(self.found)
+        what = f"{count} counterexamples with different causes" if count != 1 else "1 counterexample"
+        lines = ["", f"{self.prop.name}, {self.word.value}: {what}, {self.reach}"]
+        for number, example in enumerate(self.found, 1):
+            cause = example.cause
+            faults = ", ".join(f"{spaced(name)} {times}" for name, times in cause.faults) or "no fault"
+            lines.append(f"  {number}. {counted(example.trace.length, 'step')}, {faults}: {', '.join(cause.happened)}")
+            lines.append(f"     false: {cause.broken[0] if cause.broken else self.prop.name}")
+            lines += [] if example.path is None else [f"     {show(example.path)}"]
+        return lines
+
+    def as_object(self, show: Callable[[Path], str]) -> dict[str, Any]:
+        """The counterexamples as an object for `--json`."""
+        return {
+            "property": self.prop.name,
+            "verdict": self.word.value,
+            "asked": self.asked,
+            "stopped": self.stopped,
+            "exhausted": self.exploration.exhausted,
+            "judged_to_depth": self.exploration.judged,
+            "first_failures": self.candidates,
+            "looked_at": self.looked_at,
+            "reach": self.reach,
+            "found": [
+                {
+                    "length": example.trace.length,
+                    "faults": dict(example.cause.faults),
+                    "happened": list(example.cause.happened),
+                    "broken": list(example.cause.broken),
+                    "trace": None if example.path is None else str(example.path),
+                    "show": None if example.path is None else show(example.path),
+                    "command": example.trace.command,
+                }
+                for example in self.found
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Causes(Part):
+    """The distinct causes of every failure of a run."""
+
+    key: ClassVar[str] = "counterexamples"
+    is_below_traces: ClassVar[bool] = True
+
+    of_failures: tuple[DistinctCauses, ...]
+
+    @property
+    def stopped(self) -> str | None:
+        """Whether Ctrl-C ended the search for causes."""
+        return "interrupt" if any(causes.stopped == "interrupt" for causes in self.of_failures) else None
+
+    def lines(self, run: Run, /) -> list[str]:
+        """The counterexamples, and the failures of which only the first counterexample is found."""
+        lines = [line for causes in self.of_failures for line in causes.lines(run.show)]
+        return lines + [
+            f"{verdict.prop.name}: only the first counterexample; causes of {verdict.prop.kind.value} are not compared"
+            for verdict in run.verdicts
+            if verdict.prop.kind in WHOLE and verdict.failing_paths
+        ]
+
+    def screen_lines(self, run: Run, _width: int, /) -> list[str]:
+        """The same as in the detailed results: the commands must not be wrapped."""
+        return self.lines(run)
+
+    def as_object(self, run: Run, /) -> list[dict[str, Any]]:
+        """The list under `counterexamples`."""
+        return [causes.as_object(run.show) for causes in self.of_failures]
+
+
+MOST_ALIKE = 4
+"""At most this many candidates with the same actions in the same order and the same faults are examined."""

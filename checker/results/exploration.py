@@ -1,0 +1,276 @@
+"""The results of searches, as plain values: those of the explorer, and those of bounded model checking.
+
+In:  nothing; the engines fill the fields.
+Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
+     to the first state (or transition) that violates or reaches it; a `BmcResult`; the forecast of a level's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import Cells
+
+
+@dataclass(frozen=True)
+class StepPath:
+    """A path: the position of its initial state, and the numbers of its steps.
+
+    If it shows an endless behaviour, its last state is the one that it has after `loop` steps; the steps between are
+    repeated for ever, and without such steps the behaviour stays where it is.
+    """
+
+    initial: int
+    steps: tuple[int, ...]
+    loop: int | None = None
+
+    @property
+    def depth(self) -> int:
+        """The number of transitions from the initial state."""
+        return len(self.steps)
+
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...]]:
+        """The sort key of paths: shorter paths first, then by initial state and steps."""
+        return self.depth, self.initial, self.steps
+
+
+@dataclass
+class Finding:
+    """How many states or transitions a search found, and the path to the first of them."""
+
+    count: int = 0
+    path: StepPath | None = None
+
+
+@dataclass
+class Findings:
+    """What a search found about one property.
+
+    For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
+    the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
+    property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
+    search, otherwise the levels up to the one that decided the property.
+
+    For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
+    true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it. For a
+    property of endless behaviours, `found` and `permitted` count the states in which such a behaviour can go on for
+    ever.
+    """
+
+    found: Finding = field(default_factory=Finding)
+    permitted: Finding = field(default_factory=Finding)
+    erred: Finding = field(default_factory=Finding)
+    unjudged: str = ""
+
+
+class ReachedStates(Protocol):
+    """Answers queries about the states that a search has visited."""
+
+    def sample(self, most: int) -> list[Cells]:
+        """About `most` of the states, at equal distances in the order of discovery."""
+
+    def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
+        """The first states of each level, at most `most` each."""
+
+    def find(self, cells: Sequence[int | None]) -> StepPath | None:
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
+
+
+@dataclass
+class Exploration:
+    """The result of a breadth-first search."""
+
+    instance: Instance
+    limits: Limits
+    levels: list[int] = field(default_factory=list)
+    """The number of states that were first reached at each depth."""
+    generated: int = 0
+    """The number of successors, new or not."""
+    frontier: int = 0
+    """The number of states that were not expanded."""
+    depth: int = 0
+    judged: int = 0
+    """The depth to which every state was reached and judged."""
+    stopped: str | None = None
+    """Why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost (Spark), disk
+    (full), or None."""
+    seconds: float = 0.0
+    bytes_used: int = 0
+    fired: list[int] = field(default_factory=list)
+    """The number of steps of each action, and (`new`) of the states that they reached first."""
+    new: list[int] = field(default_factory=list)
+    outside: int = 0
+    """The number of successors that the model's constraint excludes."""
+    findings: dict[str, Findings] = field(default_factory=dict)
+    """By property. An implicit property has an entry only if something was found; that of `in_range` counts steps, and
+    evaluations of properties, that leave a declared range."""
+    reached: ReachedStates | None = None
+    reduction: str = ""
+    """Which states stand for others in this search, so that all counts are counts of those; empty: every state was
+    visited."""
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct states that were reached."""
+        return sum(self.levels)
+
+    @property
+    def generated_with_initial(self) -> int:
+        """The number of successors and of initial states, as TLC counts."""
+        return self.generated + (self.levels[0] if self.levels else 0)
+
+    @classmethod
+    def without_beginning(
+        cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
+    ) -> Exploration:
+        """The result of a search that a limit ended before the initial states were known."""
+        none = [0] * len(instance.model.actions)
+        findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
+        return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any state was searched."""
+        return bool(self.levels)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every reachable state was reached and judged."""
+        return self.stopped is None and self.frontier == 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search did everything that was requested: it reached its depth or the end of the state space."""
+        return self.stopped in (None, "decided")
+
+
+@dataclass
+class BmcResult:
+    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning.
+
+    `nodes` is the size of the formula, `times` the seconds for each depth, and `solver` the solver with its version.
+    """
+
+    instance: Instance
+    limits: Limits
+    judged: int = -1
+    exhausted: bool = False
+    stopped: str | None = None
+    seconds: float = 0.0
+    nodes: int = 0
+    times: list[float] = field(default_factory=list)
+    findings: dict[str, Findings] = field(default_factory=dict)
+    solver: str = "Z3"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was requested was checked."""
+        return self.stopped in (None, "decided")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A progress report of a running search.
+
+    `forecast` is the expected number of states in the next level, if it can be said. A search on disk has
+    `bytes_on_disk`, and `candidates`: states of the next level, some of which may turn out to be duplicates.
+    """
+
+    seconds: float
+    depth: int
+    distinct: int
+    generated: int
+    frontier: int
+    bytes_used: int
+    forecast: int | None = None
+    bytes_on_disk: int | None = None
+    candidates: int = 0
+
+
+# ------------------------------------------------------------------------------------------------------- as plain data
+
+PlainData = dict[str, Any]
+
+COUNTED = ("levels", "generated", "frontier", "depth", "judged", "bytes_used", "fired", "new", "outside")
+"""The fields of an exploration that are whole numbers, or lists of them."""
+
+
+def plain_data_of(exploration: Exploration) -> PlainData:
+    """The result of a search as plain data, to be stored in a file or sent to another machine."""
+    counts = {name: _whole(getattr(exploration, name)) for name in COUNTED}
+    findings = {
+        name: {kind: _written(getattr(findings, kind)) for kind in ("found", "permitted", "erred")}
+        | {"unjudged": findings.unjudged}
+        for name, findings in exploration.findings.items()
+    }
+    return counts | {"stopped": exploration.stopped, "seconds": exploration.seconds, "findings": findings}
+
+
+def _whole(value: int | list[int]) -> int | list[int]:
+    """Python's integers, also where an engine counted with NumPy's."""
+    return [int(count) for count in value] if isinstance(value, list) else int(value)
+
+
+def _written(finding: Finding) -> PlainData:
+    path = finding.path
+    witness = None
+    if path is not None:
+        witness = {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
+        witness |= {} if path.loop is None else {"loop": int(path.loop)}
+    return {"count": int(finding.count), "witness": witness}
+
+
+def exploration_of(data: PlainData, instance: Instance, limits: Limits) -> Exploration:
+    """The exploration that plain data describe."""
+    counts = {name: data[name] for name in (*COUNTED, "stopped", "seconds")}
+    findings = {
+        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]), one["unjudged"])
+        for name, one in data["findings"].items()
+    }
+    return Exploration(instance, limits, findings=findings, **counts)
+
+
+def _read(written: PlainData) -> Finding:
+    path = written["witness"]
+    if path is None:
+        return Finding(written["count"])
+    return Finding(written["count"], StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))
+
+
+# ---------------------------------------------------------------------------------------------------------- forecasts
+
+LEAST = 1000
+"""Levels with fewer states are not forecast: their sizes say little about the next."""
+
+MOST_CHANGE = 1.5
+"""The ratio of two levels is expected to change by at most this factor."""
+
+
+def forecast(levels: Sequence[int]) -> int | None:
+    """The expected number of states in the next level; None if the levels so far are too few or too small.
+
+    A level is so many times as large as the one before. These ratios change slowly, and by nearly equal factors.
+    """
+    if len(levels) < 3 or levels[-1] < LEAST or not levels[-2] or not levels[-3]:
+        return None
+    ratio, before = levels[-1] / levels[-2], levels[-2] / levels[-3]
+    change = min(MOST_CHANGE, max(1 / MOST_CHANGE, ratio / before))
+    return round(levels[-1] * ratio * change)
+
+
+def mean_error(levels: Sequence[int]) -> tuple[float, int] | None:
+    """The mean error of the forecasts, as a part of the real size, and their number; None if there was none.
+
+    The last level counts only if it is complete.
+    """
+    errors = []
+    for number, real in enumerate(levels):
+        expected = forecast(levels[:number])
+        if expected is not None and real:
+            errors.append(abs(expected - real) / real)
+    return (sum(errors) / len(errors), len(errors)) if errors else None

@@ -1,0 +1,106 @@
+"""Searches the rows of a record one after another, and tells whether the answers are those of the record.
+
+In:  the rows of a record, and a function that searches one of them.
+Out: a `Comparison`: the rows with their answers, those that a limit or Ctrl-C left without one, and the exit code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED, UNEXPECTED
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
+from isrcheck.checker.running.session import CutShortError
+
+
+class Answer(Protocol):
+    """What the searches of a row found. After an answer that Ctrl-C has interrupted, nothing more is searched."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended one of the searches."""
+
+
+class ComparedAnswer(Answer, Protocol):
+    """An answer that knows whether it is as recorded."""
+
+    @property
+    def has_difference(self) -> bool:
+        """Whether something is not as recorded."""
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a limit or Ctrl-C ended one of the searches."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures that searches found for a row, and those that are recorded, as text by name."""
+
+    ours: Mapping[str, str]
+    recorded: Mapping[str, str]
+    is_interrupted: ClassVar[bool] = False
+    is_undecided: ClassVar[bool] = False
+
+    @property
+    def has_difference(self) -> bool:
+        """Whether a figure is not as recorded."""
+        return self.ours != self.recorded
+
+
+RowKind = TypeVar("RowKind")
+AnswerKind = TypeVar("AnswerKind", bound=Answer)
+ComparedKind = TypeVar("ComparedKind", bound=ComparedAnswer)
+
+
+@dataclass
+class Comparison(Generic[RowKind, AnswerKind]):
+    """The answers to the rows of a record, in their order."""
+
+    answers: list[tuple[RowKind, AnswerKind]] = field(default_factory=list)
+    unanswered: list[RowKind] = field(default_factory=list)
+    """The rows that a limit, or Ctrl-C, has left without an answer."""
+    why: str = ""
+    """The last reason for a row without an answer."""
+    is_interrupted: bool = False
+
+    def differing(self: Comparison[RowKind, ComparedKind]) -> list[RowKind]:
+        """The rows whose answers are not as recorded."""
+        return [row for row, answer in self.answers if answer.has_difference]
+
+    def code(self: Comparison[RowKind, ComparedKind]) -> int:
+        """The exit code: 10 if something is not as recorded, 3 if something is undecided."""
+        if self.differing():
+            return UNEXPECTED
+        return UNDECIDED if self.unanswered or any(answer.is_undecided for _, answer in self.answers) else SAFE
+
+    def verdict(self: Comparison[RowKind, ComparedKind]) -> str:
+        """The verdict in the object for `--json`."""
+        return {SAFE: "as recorded", UNDECIDED: Word.UNDECIDED.value, UNEXPECTED: "differs"}[self.code()]
+
+
+def search_rows(
+    rows: Iterable[RowKind], search: Callable[[RowKind], AnswerKind], *, ends_when_cut: bool = False
+) -> Comparison[RowKind, AnswerKind]:
+    """Search one row after another. A row whose search raises CutShortError has no answer, and with `ends_when_cut`
+    neither has any row after it; after Ctrl-C nothing more is searched."""
+    comparison: Comparison[RowKind, AnswerKind] = Comparison()
+    has_ended = False
+    for row in rows:
+        if has_ended:
+            comparison.unanswered.append(row)
+            continue
+        try:
+            answer = search(row)
+        except CutShortError as error:
+            comparison.unanswered.append(row)
+            comparison.why, has_ended = str(error), ends_when_cut
+        except KeyboardInterrupt:
+            comparison.unanswered.append(row)
+            comparison.why, comparison.is_interrupted, has_ended = WHY_STOPPED["interrupt"], True, True
+        else:
+            comparison.answers.append((row, answer))
+            comparison.is_interrupted = has_ended = answer.is_interrupted
+    return comparison

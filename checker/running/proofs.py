@@ -1,0 +1,281 @@
+"""Proofs as a part of a run: their text, and their object.
+
+In:  `Proofs`, with the paths by which the explorer reaches their counterexamples to induction (CTIs).
+Out: a `Proving`, with its lines of text and its object for `--json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from isrcheck.checker.proofs.budget_independence import independent_budgets
+from isrcheck.checker.proofs.premises import premises, using
+from isrcheck.checker.proofs.proof_cache import solver_version
+from isrcheck.checker.results.exploration import Exploration, StepPath
+from isrcheck.checker.results.instance_facts import spaced
+from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, Proof, Proofs
+from isrcheck.checker.results.run import Part, Run
+from isrcheck.checker.results.terminal import grouped, wrapped
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
+from isrcheck.models.language.declarations import WHOLE
+from isrcheck.models.language.model import IN_RANGE, Instance, spell
+
+WIDTH = 120
+"""The width of the text about proofs, in characters."""
+
+
+@dataclass(frozen=True)
+class Proving(Part):
+    """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt."""
+
+    key: ClassVar[str] = "proofs"
+
+    proofs: Proofs
+    exploration: Exploration
+    reached: Mapping[str, StepPath] = field(default_factory=dict)
+    """By the key of an attempt (`key_of`), the explorer's path to the state of the CTI."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """By the key of an attempt, the trace file of the CTI; in `commands` the command that shows it."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """By the key of an attempt, how the step of the CTI leaves a declared range."""
+    false: Mapping[str, StepPath] = field(default_factory=dict)
+    """By the name of a lemma, a path to a state in which it is false."""
+    failing: Mapping[str, str] = field(default_factory=dict)
+    """The verdicts of the properties that the explorer violates."""
+
+    @property
+    def instance(self) -> Instance:
+        """The instance of the proofs."""
+        return self.exploration.instance
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the proofs were cut short; None if they were not."""
+        return self.proofs.stopped
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the proofs were cut short."""
+        return self.stopped is not None
+
+    def undecided(self, run: Run, /) -> str:
+        """Why the proofs were cut short, if every property is judged."""
+        if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
+            return ""
+        why = WHY_STOPPED.get(self.stopped, "")
+        return f"the proofs were cut short: {why}; no violation to depth {run.exploration.judged}"
+
+    def lines(self, _run: Run, /) -> list[str]:
+        """The section about proofs, below an empty line."""
+        return ["", *self.report()]
+
+    def screen_lines(self, run: Run, _width: int, /) -> list[str]:
+        """The same as in the detailed results, and as wide."""
+        return self.lines(run)
+
+    def report(self) -> list[str]:
+        """The section of the results about proofs, as lines of text."""
+        instance, proofs = self.instance, self.proofs
+        when = ", found by an earlier run" if proofs.is_kept else ""
+        found = [f"proofs (Z3 {solver_version()}, {proofs.seconds:.2f} s{when})"]
+        for (where, basis), names in _together(instance, proofs).items():
+            found += _paragraph(f"{', '.join(names)}: PROVED{where}", "  ")
+            found += _paragraph(basis, "    ")
+        for premise in premises(instance, proofs, self.exploration):
+            found += _paragraph(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
+        for name, attempt in proofs.lost.items():
+            if attempt.why == FALSE_INITIALLY or name in self.false:
+                depth = 0 if attempt.why == FALSE_INITIALLY else self.false[name].depth
+                where = f"a state that the explorer reaches at depth {depth}" if depth else "an initial state"
+                found += _paragraph(f"lemma {name} is false: in {where}", "  ")
+                continue
+            found += _paragraph(f"lemma {name} is not inductive: {attempt.why}{_shown(self, attempt)}", "  ")
+            found += _table(self, attempt)
+        for attempt in proofs.attempts:
+            what = " for every length" if attempt.every_length else ""
+            also = " (it is proved within the bounds)" if attempt.prop.name in proofs.proofs else ""
+            text = f"{attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(self, attempt)}"
+            found += _paragraph(text, "  ")
+            found += _table(self, attempt)
+        for prop in instance.properties:
+            if prop.kind in WHOLE:
+                found += _paragraph(f"{prop.name}: Z3 does not prove {prop.kind.value}; the search judges it", "  ")
+        if proofs.stopped is not None:
+            found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
+        return found
+
+    def as_object(self, _run: Run, /) -> dict[str, Any]:
+        """The object under `proofs`."""
+        proofs = self.proofs
+        return {
+            "solver": f"Z3 {solver_version()}",
+            "seconds": round(proofs.seconds, 3),
+            "stopped": proofs.stopped,
+            "proved": [
+                {
+                    "property": proof.prop.name,
+                    "every_length": proof.every_length,
+                    "scope": scope(self.instance, proof),
+                    "k": proof.steps,
+                    "lemmas": list(proof.lemmas),
+                    "rests_on": rests_on(proof),
+                }
+                for proof in promised(proofs).values()
+            ],
+            "premises": [
+                {"premise": one.name, "established": one.established.value, "says": one.says}
+                for one in premises(self.instance, proofs, self.exploration)
+            ],
+            "not_proved": [_attempt_object(self, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)],
+        }
+
+
+def scope(instance: Instance, proof: Proof) -> str:
+    """Return, in words, the configurations for which a proof holds."""
+    entries = instance.model.entries
+    values = dict(instance.configuration.items())
+    if proof.every_length:
+        open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
+        kept = [
+            f"{name}={spell(entries[name], values[name])}"
+            for name, entry in entries.items()
+            if entry.is_bound and not entry.is_open
+        ]
+        open_sizes = f"any {_spaced(open_bounds)}, " if open_bounds else ""
+        text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
+        text += f"; with {', '.join(kept)}" if kept else ""
+        return f"{text}; as long as every index into an unbounded array stays within it" if open_bounds else text
+    by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
+    # The fields that a proposed lemma reads are unknown, and an exhaustive search depends on its budgets.
+    premise = proof.premise
+    names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
+    declared = [by_name[name] for name in names if name in by_name]
+    is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
+    free = independent_budgets(instance, [*instance.properties, *declared]) if is_known else []
+    fixed = [
+        f"{name}={spell(entries[name], values[name])}"
+        for name, entry in entries.items()
+        if entry.is_bound or (entry.is_budget and values[name] and name not in free)
+    ]
+    text = f"at any depth, with {', '.join(fixed) or 'no bounds'}"
+    text += f"; any number of {_spaced(free)}" if free else ""
+    # A budget of 0 is an assumption as well: with one such fault, the same property may fail.
+    none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
+    return f"{text}; no {_spaced(none)}" if none else text
+
+
+def rests_on(proof: Proof) -> str:
+    """Return, in words, the kind of a proof and its lemmas, without its premises."""
+    how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
+    base = "true in every initial state, preserved by every step"
+    if proof.steps > 1:
+        base = f"true in the first {proof.steps} states, preserved by every step after {proof.steps} such states"
+    return f"{how}{using(proof)} ({base})"
+
+
+def promised(proofs: Proofs) -> dict[str, Proof]:
+    """Return the proofs of a model's properties, by name, without the proof of the premise `in_range`."""
+    return {name: proof for name, proof in proofs.proofs.items() if proof.prop is not IN_RANGE}
+
+
+def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
+    """Return the names of proved properties, grouped by scope and basis; one joint induction makes one group."""
+    promises = promised(proofs)
+    bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
+
+    def basis(name: str, proof: Proof) -> tuple[str, str]:
+        every = " for every length" if proof.every_length else ""
+        lemmas = tuple(lemma for lemma in proof.lemmas if bases.get(lemma) != bases[name])
+        return f"{every}: {scope(instance, proof)}", rests_on(replace(proof, lemmas=lemmas))
+
+    return grouped((basis(name, proof), name) for name, proof in promises.items())
+
+
+def _paragraph(text: str, indent: str) -> list[str]:
+    return wrapped(text, WIDTH, indent, f"{indent}  ")
+
+
+def _spaced(names: list[str]) -> str:
+    return ", ".join(map(spaced, names))
+
+
+def _cut(stopped: str) -> str:
+    return {
+        "seconds": "the time limit was reached",
+        "memory": "Z3 reached the memory limit",
+        "interrupt": "interrupted",
+    }.get(stopped, "Z3 found no answer")
+
+
+def _shown(proving: Proving, attempt: Attempt) -> str:
+    counterexample = attempt.counterexample
+    if counterexample is None:
+        return ""
+    key = key_of(attempt)
+    text = f": {counterexample.says}"
+    if key in proving.outside:
+        after = "which leaves its range" if attempt.prop is IN_RANGE else "after which"
+        text += f", {after}{':' if attempt.prop is IN_RANGE else ''} {proving.outside[key]}"
+    exploration = proving.exploration
+    if attempt.prop.name in proving.failing:
+        return f"{text}; the explorer refutes it: {proving.failing[attempt.prop.name]}"
+    if key in proving.reached:
+        depth = proving.reached[key].depth
+        text += f", from a state that the explorer reaches at depth {depth}"
+        text += ", with these sizes and settings" if attempt.every_length else f": a real failure at step {depth + 1}"
+    elif exploration.exhausted:
+        text += ", from a state that the explorer does not reach (an exhaustive search within these bounds)"
+        text += "" if attempt.every_length else "; a lemma has to exclude that state"
+    else:
+        text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
+        text += "" if attempt.every_length else "; the state is reached later, or a lemma has to exclude it"
+    if attempt.every_length:
+        text += "; the unbounded abstraction cannot decide it"
+    if key in proving.commands:
+        text += f"; {proving.commands[key]}"
+    return text
+
+
+def key_of(attempt: Attempt) -> str:
+    """Return the key of an attempt: its property, and whether the attempt was for every length."""
+    return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
+
+
+def _table(proving: Proving, attempt: Attempt) -> list[str]:
+    """Return the state before the step of a CTI and its changes, if there is no trace of the CTI."""
+    counterexample = attempt.counterexample
+    if counterexample is None or key_of(attempt) in proving.commands:
+        return []
+    rows = []
+    for place in proving.instance.layouts.values():
+        cells = range(place.offset, place.offset + place.count)
+        before = [counterexample.before[cell] for cell in cells]
+        after = [counterexample.after[cell] for cell in cells]
+        if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
+            line = f"    {place.name} {_row(before)}"
+            rows.append(line if before == after else f"{line} -> {_row(after)}")
+    return rows
+
+
+def _row(values: list[int | None]) -> str:
+    return " ".join(str(value) for value in values)
+
+
+def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:
+    counterexample = attempt.counterexample
+    key = key_of(attempt)
+    reached = proving.reached.get(key)
+    file = proving.files.get(key)
+    return {
+        "property": attempt.prop.name,
+        "kind": attempt.prop.kind.value,
+        "every_length": attempt.every_length,
+        "why": attempt.why,
+        "step": counterexample.says if counterexample else None,
+        "reached_at_depth": reached.depth if reached else None,
+        "trace": str(file) if file else None,
+    }

@@ -1,0 +1,472 @@
+"""Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
+
+In:  limits and a budget; instances of models.
+Out: a `Run` for each instance (checker/results/run.py); trace files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from isrcheck.checker.compile.kernel import Kernel, Kernels
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
+from isrcheck.checker.disk.engine import cleared_before, explore_on_disk
+from isrcheck.checker.disk.request import DiskRequest
+from isrcheck.checker.explicit.causes import distinct_causes
+from isrcheck.checker.explicit.explore import explore, first_states
+from isrcheck.checker.explicit.initial_states import generate_initial_states
+from isrcheck.checker.explicit.reduced_search import Found, kept_or_found
+from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
+from isrcheck.checker.proofs.proof_cache import proved, solver_version
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.resources.limits import Budget, Interrupts, Limits, Memory, Spent
+from isrcheck.checker.results.causes import Causes
+from isrcheck.checker.results.exploration import BmcResult, Exploration, Findings, Progress
+from isrcheck.checker.results.instance_facts import command_of, title
+from isrcheck.checker.results.proofs import Phase, Proofs
+from isrcheck.checker.results.run import Part, Run, Z3Agreement
+from isrcheck.checker.results.terminal import ProgressLine, human_bytes
+from isrcheck.checker.results.verdict import (
+    WHY_STOPPED,
+    Word,
+    cut_short,
+    differences,
+    refuse_contradictions,
+    verdicts,
+    with_proofs,
+)
+from isrcheck.checker.running.trace_writer import SAMPLE, TraceWriter
+from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+
+if TYPE_CHECKING:
+    from isrcheck.checker.spark.session import Session
+
+BROKEN = (Word.VIOLATED, Word.PERMITTED)
+"""The verdicts of failing properties, for which no proof is attempted."""
+
+Search = Callable[[Kernel, Limits, Callable[[Progress], None]], tuple[Exploration, tuple[Part, ...]]]
+"""Searches with a kernel within limits, and reports its progress."""
+
+# --------------------------------------------------------------------------------------------- preparing a search
+
+QUIET = 1.0
+"""Progress is reported only after this many seconds."""
+
+Compile = Callable[[Instance, Callable[[str], None]], Kernel]
+"""Returns the kernel of an instance; before compiling a kernel, calls the second argument with a message."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The kernel of an instance, and the time of enumerating the initial states, in seconds; `says` is what a report
+    says of a reduction that was not possible."""
+
+    kernel: Kernel
+    seconds: float
+    says: str = ""
+
+    def said(self, reduction: str) -> str:
+        """What a report says, given the reduction that the search has used."""
+        return "; ".join(filter(None, (reduction, self.says)))
+
+
+def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
+    """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for an invalid initial state."""
+    seconds = enumerate_initial_states(instance, budget, progress)
+    with _kept(budget):
+        kernel = compiled(instance, progress.announce if progress else lambda message: None)
+    return Beginning(kernel, seconds)
+
+
+@contextmanager
+def _kept(budget: Budget) -> Iterator[None]:
+    """Raise Spent if the time or the memory of a command is exhausted within this context."""
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            yield
+    except OutOfTimeError:
+        raise Spent("seconds") from None
+    except Full:
+        raise Spent("memory") from None
+
+
+def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
+    """Enumerate the initial states; returns the time taken, in seconds. Raises Spent, ModelError."""
+    began = time.monotonic()
+    announced = False
+
+    def watch(count: int, size: int) -> None:
+        nonlocal announced
+        budget.look(size)
+        seconds = time.monotonic() - began
+        if progress is None or seconds < QUIET:
+            return
+        if not announced:
+            progress.announce(f"{progress.subject}: enumerating the initial states")
+            announced = True
+        progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
+
+    with _kept(budget):
+        if instance.model.generators:
+            generate_initial_states(instance, budget.memory, watch)
+        else:
+            instance.enumerated(watch)
+    return time.monotonic() - began
+
+
+# ------------------------------------------------------------------------------------------------------- a session
+
+
+@dataclass(frozen=True)
+class AskedReduction:
+    """Whether a search may make its states fewer; whether it uses every symmetric domain, or those that the model
+    declares; why it has to visit every state (empty: it need not); the options that say so; and whether dead cells are
+    cleared."""
+
+    is_sought: bool = False
+    symmetry: bool = False
+    whole: str = ""
+    words: str = ""
+    dead: bool = True
+
+    @classmethod
+    def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
+        """What `check MODEL` does: dead cells are cleared, and declared symmetries are used, or all of them."""
+        return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
+
+    @classmethod
+    def switched_off(cls) -> AskedReduction:
+        """What `check MODEL --no-reduction` does."""
+        return cls(words=" --no-reduction")
+
+
+EVERY_STATE = AskedReduction()
+
+
+class CutShortError(Exception):
+    """A limit ended a search before it did what was requested; the message says which limit."""
+
+
+class SearchSession:
+    """Runs searches and proofs one after the other, within the remaining budget of the command.
+
+    With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
+    `progress_line` makes the progress line of a subject. `seen` is not empty after Ctrl-C was pressed.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        budget: Budget,
+        seen: list[int],
+        *,
+        count_all: bool = False,
+        spark: SparkRequest | None = None,
+        progress_line: Callable[[str], ProgressLine] = ProgressLine,
+    ) -> None:
+        self.limits = limits
+        self.budget = budget
+        self.count_all = count_all
+        self.spark = spark
+        self.seen = seen
+        self.progress_line = progress_line
+        Interrupts.listen(seen)
+        self.kernels = Kernels()
+
+    def run(
+        self,
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        *,
+        limits: Limits,
+        count_all: bool = False,
+        reduction: AskedReduction = EVERY_STATE,
+        **more: Any,
+    ) -> Run:
+        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces.
+
+        `more` are the keywords of the explorer (checker/explicit/explore.py): `only`, `want_permitted`, ...
+        """
+        count_all = count_all or self.count_all
+        exploration = self.explore(instance, limits, count_all=count_all, reduction=reduction, **more)
+        command = _command(target, instance, limits, reduction.words)
+        return _judged(exploration, target, command, traces, counted_all=count_all)
+
+    def explore(
+        self,
+        instance: Instance,
+        limits: Limits,
+        *,
+        only: Sequence[str] = (),
+        subject: str = "",
+        reduction: AskedReduction = EVERY_STATE,
+        **more: Any,
+    ) -> Exploration:
+        """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
+
+        def search(kernel: Kernel, within: Limits, report: Callable[[Progress], None]) -> tuple[Exploration, tuple[()]]:
+            return explore(instance, within, only=only, kernel=kernel, report=report, **more), ()
+
+        return self._search(instance, limits, search, only=only, subject=subject, reduction=reduction)[0]
+
+    def _search(
+        self,
+        instance: Instance,
+        limits: Limits,
+        search: Search,
+        *,
+        only: Sequence[str] = (),
+        subject: str = "",
+        reduction: AskedReduction = EVERY_STATE,
+        cleared: Container[tuple[str, str]] | None = None,
+    ) -> tuple[Exploration, tuple[Part, ...]]:
+        """Prepare a search and run it; return an empty result if a limit is reached during the preparations."""
+        progress = self.progress_line(subject or title(instance))
+        parts: tuple[Part, ...] = ()
+        try:
+            beginning = self.begin(instance, progress, reduction, cleared)
+        except Spent as spent:
+            exploration = Exploration.without_beginning(instance, limits, spent.why, only)
+        else:
+            exploration, parts = search(beginning.kernel, self.budget.limits(limits), progress.report)
+            exploration.seconds += beginning.seconds
+            exploration.limits = limits
+            exploration.reduction = beginning.said(exploration.reduction)
+        progress.clear()
+        return exploration, parts
+
+    def explore_whole(self, instance: Instance, limits: Limits, **more: Any) -> Exploration:
+        """Search an instance as `explore` does. Raises CutShortError if a limit ends the search, KeyboardInterrupt."""
+        exploration = self.explore(instance, limits, **more)
+        if exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        if not exploration.is_complete:
+            raise CutShortError(WHY_STOPPED[exploration.stopped or ""])
+        return exploration
+
+    def begin(
+        self,
+        instance: Instance,
+        progress: ProgressLine,
+        asked: AskedReduction = EVERY_STATE,
+        cleared_before: Container[tuple[str, str]] | None = None,
+    ) -> Beginning:
+        """Prepare the search of an instance; one that is resumed clears what it has `cleared_before`. Raises Spent,
+        KeyboardInterrupt, and UsageError for the reduction."""
+        compiled, says = self._compiled(None), ""
+        if asked.is_sought:
+            enumerate_initial_states(instance, self.budget, progress)
+            if cleared_before is None:
+                reduction, says = kept_or_found(
+                    instance,
+                    f"{asked.symmetry} {asked.dead} {asked.whole}",
+                    lambda: self._reduction(instance, asked, progress),
+                    lambda: self.budget.left != 0,
+                )
+            else:
+                reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+                reduction = None if reduction is None else reduction.clearing(cleared_before)
+            compiled = self._compiled(reduction)
+        beginning = begin(instance, self.budget, compiled, progress)
+        if self.seen:
+            raise KeyboardInterrupt
+        return replace(beginning, says=says)
+
+    def _reduction(self, instance: Instance, asked: AskedReduction, progress: ProgressLine) -> Found:
+        """The reduction of a search, as far as it pays; and what a report says of one that is not possible."""
+        reduction, says = reduction_of(instance, symmetry=asked.symmetry, dead=asked.dead, whole=asked.whole)
+        if reduction is not None and reduction.dead:
+            # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
+            before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
+            reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
+        return reduction, says
+
+    def _compiled(self, reduction: Reduction | None) -> Compile:
+        return partial(self.kernels.of, reduction=None if reduction == Reduction() else reduction)
+
+    def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
+        """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
+        instance, limits = run.exploration.instance, self.limits
+        if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
+            return run
+        command = _command(target, instance, limits, f" --counterexamples {asked}")
+        of_failures = []
+        # A value outside its declared range has no false expression, and so no cause that could be compared; and
+        # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models. Loops and
+        # deadlocks have no cause.
+        failing = [one for one in run.verdicts if one.prop not in (IN_RANGE, DEADLOCK) and one.prop.kind not in WHOLE]
+        for prop, word in [(verdict.prop, word) for verdict in failing for _, _, word in verdict.failing_paths]:
+            progress = self.progress_line(f"{title(instance)}, causes of {prop.name}")
+            kernel = self.begin(instance, progress).kernel
+            within = self.budget.limits(limits)
+            reports = progress.report, progress.tell
+            causes = distinct_causes(instance, prop, Word(word), asked, within, kernel, command, *reports)
+            progress.clear()
+            of_failures.append(traces.write_different(causes, run.traces))
+            if causes.stopped == "interrupt":
+                break
+        return replace(run, command=command, parts=(*run.parts, Causes(tuple(of_failures))))
+
+    def run_on_disk(
+        self,
+        asked: DiskRequest,
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction = EVERY_STATE,
+    ) -> Run:
+        """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError."""
+
+        def search(
+            kernel: Kernel, within: Limits, report: Callable[[Progress], None]
+        ) -> tuple[Exploration, tuple[Part]]:
+            found, disk = explore_on_disk(asked, instance, within, kernel, count_all=self.count_all, report=report)
+            return found, (disk,)
+
+        exploration, parts = self._search(
+            instance, self.limits, search, reduction=reduction, cleared=cleared_before(asked)
+        )
+        command = _command(target, instance, self.limits, reduction.words)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+
+    def run_on_spark(
+        self,
+        session: Session,
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction = EVERY_STATE,
+    ) -> Run:
+        """Search an instance on Spark, judge the result, and write its traces."""
+        from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
+
+        spark = self.spark
+        assert spark is not None, "the command asks for Spark"
+
+        def search(
+            kernel: Kernel, within: Limits, report: Callable[[Progress], None]
+        ) -> tuple[Exploration, tuple[Part]]:
+            found, summary = explore_on_spark(
+                session, spark, instance, within, kernel, count_all=self.count_all, report=report
+            )
+            return found, (summary,)
+
+        exploration, parts = self._search(instance, self.limits, search, reduction=reduction)
+        command = _command(target, instance, self.limits, reduction.words + spark.words)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+
+    def _ask_z3(self, instance: Instance) -> BmcResult:
+        """Check an instance by bounded model checking."""
+        from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth  # here, because it imports Z3
+
+        progress = self.progress_line(title(instance))
+        Memory.limit(self.limits.memory)
+        try:
+            enumerate_initial_states(instance, self.budget, progress)
+        except Spent as spent:
+            progress.clear()
+            findings = {prop.name: Findings() for prop in instance.properties}
+            return BmcResult(instance, self.limits, stopped=spent.why, findings=findings, solver=_solver())
+        bmc_result = ask_to_depth(
+            instance,
+            self.budget.limits(self.limits),
+            report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
+        )
+        progress.clear()
+        bmc_result.solver = _solver()
+        return bmc_result
+
+    def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
+        """Check an instance by bounded model checking, judge the result, and write its traces."""
+        bmc_result = self._ask_z3(instance)
+        return _judged(bmc_result, target, _command(target, instance, self.limits, " --engine z3"), traces)
+
+    def compare_with_z3(self, run: Run) -> Run:
+        """Check the instance of a run with Z3 as well. Raises AssertionError if the engines disagree."""
+        assert isinstance(run.exploration, Exploration)
+        if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
+            return run
+        instance, command = run.exploration.instance, f"{run.command} --engine all"
+        bmc_result = self._ask_z3(instance)
+        differing = differences(run.exploration, bmc_result)
+        assert not differing, "; ".join([*differing, f"reproduce: {command}"])
+        cut = bmc_result.stopped if not bmc_result.is_complete else None
+        judged = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
+        return replace(run, command=command, verdicts=judged, parts=(*run.parts, Z3Agreement(bmc_result)))
+
+    def prove(self, run: Run, traces: TraceWriter) -> Run:
+        """Try to prove properties, and find the counterexamples to induction whose state the search has reached."""
+        exploration = run.exploration
+        assert isinstance(exploration, Exploration)
+        if exploration.stopped == "interrupt" or not exploration.has_begun:
+            return run
+        instance = exploration.instance
+        progress = self.progress_line(title(instance))
+        # The explored states stay in memory, because lemmas and CTIs are checked against them.
+        Memory.limit(max(0, self.limits.memory - exploration.bytes_used))
+        proofs = Proofs(is_kept=True)
+        for phase in Phase:
+            proofs = proofs.joined(self.prove_phase(run, phase, proofs, self.budget.left, progress))
+        progress.clear()
+        refuse_contradictions(run.verdicts, proofs)
+        proofs = with_established_premise(proofs, exploration)
+        judged = with_open_premise(with_proofs(run.verdicts, proofs), proofs, exploration)
+        command = f"{run.command} --prove"
+        proving = traces.write_counterexamples(exploration, proofs, command, run.show)
+        proving = replace(proving, failing={v.prop.name: v.bare for v in run.verdicts if v.word in BROKEN})
+        return replace(run, verdicts=judged, command=command, parts=(*run.parts, proving))
+
+    def prove_phase(
+        self,
+        run: Run,
+        phase: Phase,
+        before: Proofs,
+        seconds: float | None,
+        progress: ProgressLine,
+        *,
+        is_patient: bool = True,
+    ) -> Proofs:
+        """Return the proofs of one phase, within `seconds`; no proofs if the earlier ones (`before`) were cut short."""
+        began = time.monotonic()
+        if before.stopped is not None:
+            return Proofs(stopped=before.stopped)
+        instance = run.exploration.instance
+        return proved(
+            instance,
+            [prop for prop in instance.properties if prop.kind in INDUCTIVE],
+            phase,
+            failing=[verdict.prop.name for verdict in run.verdicts if verdict.word in BROKEN],
+            known=before,
+            sample=run.explored.reached.sample(SAMPLE) if run.explored.reached is not None else (),
+            seconds=seconds,
+            is_patient=is_patient,
+            report=lambda what: progress.tell(what, time.monotonic() - began),
+        )
+
+
+def _judged(exploration: Exploration | BmcResult, target: str, command: str, traces: TraceWriter, **more: Any) -> Run:
+    """Judge the result of a search, and write its traces."""
+    judged = verdicts(exploration)
+    files = traces.write(target, exploration.instance, judged)
+    keys = [key for verdict in judged for key, _, _ in verdict.failing_paths]
+    histories = {key: traces.shortest[key] for key in keys if key in traces.shortest}
+    return Run(exploration, judged, command, traces=files, histories=histories, **more)
+
+
+def _command(target: str, instance: Instance, limits: Limits, more: str = "") -> str:
+    """The command that repeats a search within the depth of these limits."""
+    return command_of(target, instance, limits.depth, deadlock=limits.deadlock) + more
+
+
+def _solver() -> str:
+    return f"Z3 {solver_version()}"

@@ -1,0 +1,142 @@
+"""Writes the trace files of a search or a proof.
+
+In:  verdicts with their paths, and counterexamples to induction (CTIs).
+Out: certified trace files, or the reason why a file could not be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from isrcheck.checker.results.causes import DistinctCauses
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.instance_facts import command_to_show
+from isrcheck.checker.results.proofs import CounterexampleToInduction, Proofs
+from isrcheck.checker.results.verdict import Verdict
+from isrcheck.checker.running.proofs import Proving, key_of
+from isrcheck.models.language.model import IN_RANGE, Instance, Property
+from isrcheck.models.messages import ModelError, UsageError
+from isrcheck.models.run import Cells, holds
+from isrcheck.traces.format.certify import from_any_state, from_steps
+from isrcheck.traces.format.files import write as write_trace
+from isrcheck.traces.format.trace import Trace, error_in_step, errors_in_properties, possible_steps
+
+SAMPLE = 2000
+"""The number of reached states that serve to propose lemmas and to refute them."""
+
+
+class TraceWriter:
+    """Writes certified traces to a folder; if `folder` is None, no files are written.
+
+    `failure` is the message of the first write error, which does not end the command. `shortest` maps each failing
+    property to its shortest trace, written or not.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.failure = ""
+        self.shortest: dict[str, Trace] = {}
+
+    def write(
+        self, target: str, instance: Instance, found: Sequence[Verdict], *, command: str = ""
+    ) -> Mapping[str, Path]:
+        """Write a trace for every violation and permitted failure; returns the files by property. Without a `command`
+        that found them, the traces name a search."""
+        files: dict[str, Path] = {}
+        for verdict in found:
+            name = verdict.prop.name
+            for key, witness, word in verdict.failing_paths:
+                told = command or command_to_show(target, instance, verdict.prop, witness.depth)
+                trace = from_steps(instance, witness.initial, witness.steps, name, told, word, witness.loop)
+                self.shortest[key] = trace
+                path = self._put(trace)
+                if path is not None:
+                    files[key] = path
+        return files
+
+    def _put(self, trace: Trace) -> Path | None:
+        """Write a trace and return its path; None if no folder was given, or if this or an earlier write failed."""
+        try:
+            return None if self.failure or self.folder is None else write_trace(trace, self.folder)
+        except UsageError as error:
+            self.failure = str(error)
+            return None
+
+    def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
+        """Write a trace for every cause, unless `files` already has that trace; returns the causes with their files."""
+        there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
+        found = []
+        for one in different.found:
+            trace, path = there.get(_identity(one.trace)) or (one.trace, self._put(one.trace))
+            found.append(replace(one, trace=trace, path=path))
+        return replace(different, found=tuple(found))
+
+    def write_counterexamples(
+        self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
+    ) -> Proving:
+        """Write a trace for every CTI with a complete state; find the CTIs that are reachable, and false lemmas."""
+        instance = exploration.instance
+        reached, files, commands, outside = {}, {}, {}, {}
+        sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
+        false = {}
+        for attempt in proofs.lost.values():
+            where = next((cells for cells in sample if not _is_true(instance, attempt.prop, cells)), None)
+            witness = exploration.reached.find(where) if exploration.reached and where is not None else None
+            if witness is not None:
+                false[attempt.prop.name] = witness
+        for attempt in (*proofs.lost.values(), *proofs.attempts):
+            counterexample = attempt.counterexample
+            if counterexample is None:
+                continue
+            key = key_of(attempt)
+            witness = exploration.reached.find(counterexample.before) if exploration.reached else None
+            if witness is not None:
+                reached[key] = witness
+            if attempt.prop is IN_RANGE and not attempt.every_length:
+                outside[key] = _how_it_errs(instance, counterexample)
+                continue
+            if counterexample.step is None or self.failure:
+                continue
+            before = _known(counterexample.before)
+            try:
+                trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
+            except ModelError as error:
+                outside[key] = str(error)
+                continue
+            path = self._put(trace)
+            if path is not None:
+                files[key] = path
+                commands[key] = show(path)
+        return Proving(proofs, exploration, reached, files, commands, outside, false)
+
+
+def _known(cells: Sequence[int | None]) -> Cells:
+    return tuple(cell for cell in cells if cell is not None)
+
+
+def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
+    """Return the message of the reference semantics for a step or property that leaves a declared range."""
+    before = _known(counterexample.before)
+    found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
+    if found is not None:
+        return found
+    # A property of states is evaluated in this state, a property of steps on the steps from it.
+    paths = [((before,), ()), *(((before, after), (step,)) for step, after in possible_steps(instance, before))]
+    for states, steps in paths:
+        for error in errors_in_properties(instance, states, steps):
+            return error.message
+    raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, but the reference does not")
+
+
+def _identity(trace: Trace) -> tuple[object, ...]:
+    """Return the identity of a trace, which does not depend on the command that found the trace."""
+    return trace.property_name, trace.verdict, trace.states[0], trace.steps
+
+
+def _is_true(instance: Instance, lemma: Property, cells: Cells) -> bool:
+    try:
+        return holds(instance, lemma, cells)
+    except ModelError:
+        return False

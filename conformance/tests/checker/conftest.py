@@ -1,0 +1,15 @@
+"""Fixtures that the tests of `check` share."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in an empty folder; return the exit code, stdout, and stderr without notes on compilation."""
+    monkeypatch.chdir(tmp_path)
+    return checking(cli.main, capsys)

@@ -1,0 +1,178 @@
+"""How the traces of a model are presented: by which room, under which headline, and with which words for each step.
+
+In:  an instance; a certified trace of any model; a step of any model, and the state before it.
+Out: the modules that know the lanes and the actions of a model; a sentence without a full stop, such as `An
+     acknowledged record is lost: broker 1 is elected without it`; clauses.
+
+The headline is computed from the steps and states of the trace. What goes wrong is told for each property of Kafka's
+replication and of its transactions; for any other property, it is the first sentence of its docstring. How it goes
+wrong is the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's replication
+and of its transactions have words of their own; any other action is its name with spaces for underscores, followed by
+its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from isrcheck.models.language.declarations import LIVENESS, Kind
+from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
+from isrcheck.models.run import Cells, State
+from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, REACHED, Trace
+from isrcheck.traces.kafka import actions, failures, lanes
+from isrcheck.traces.kafka.lanes import is_kafka
+from isrcheck.traces.lanes import generic_lanes
+from isrcheck.traces.lanes.scene import ActionView, words_for
+from isrcheck.traces.lanes.table import StepRow
+
+# -------------------------------------------------------------------------------------------------- the rooms of models
+
+
+class LanesOfModel(Protocol):
+    """A module that presents the states of a model as a table."""
+
+    @property
+    def MOST_STACKED(self) -> int:  # noqa: N802 - a constant of the module
+        """The largest value of `stacked` in `rows`, which gives the narrowest table."""
+
+    def titles(self, instance: Instance, /) -> list[str]:
+        """Return the titles of the columns after the step."""
+
+    def rows(self, trace: Trace, stacked: int = 0, /) -> list[StepRow]:
+        """Return one row per state; unchanged columns are empty."""
+
+    def legend(self, trace: Trace, /) -> list[str]:
+        """Return the meanings of the signs, for the lines below the table."""
+
+
+class ActionsOfModel(Protocol):
+    """A module that presents the actions of a model."""
+
+    @property
+    def ACTIONS(self) -> Mapping[str, ActionView]:  # noqa: N802 - a constant of the module
+        """All that is shown of each action."""
+
+    def rare_events(self, trace: Trace, /) -> dict[str, int]:
+        """Return how often the events of a trace occur that no budget of the model counts."""
+
+
+def is_transactions(instance: Instance) -> bool:
+    """Whether the model has all that the lanes of Kafka's transactions show; for others, that model is not loaded."""
+    if "late_marker_coordinator_epoch" not in instance.layouts:
+        return False
+    from isrcheck.traces.transactions import lanes as lanes_of_transactions
+
+    return lanes_of_transactions.is_transactions(instance)
+
+
+def lanes_of(instance: Instance) -> LanesOfModel:
+    """Return the module that presents the states of a model."""
+    if is_transactions(instance):
+        from isrcheck.traces.transactions import lanes as lanes_of_transactions
+
+        return lanes_of_transactions
+    return lanes if is_kafka(instance) else generic_lanes
+
+
+def actions_of(instance: Instance) -> ActionsOfModel | None:
+    """Return the module that presents the actions of a model; None for a model whose actions have no words."""
+    if is_transactions(instance):
+        from isrcheck.traces.transactions import actions as actions_of_transactions
+
+        return actions_of_transactions
+    return actions if is_kafka(instance) else None
+
+
+# --------------------------------------------------------------------------------------------------------- the headline
+
+
+def headline(trace: Trace) -> str:
+    """Return the headline of a trace."""
+    text = _headline(trace)
+    return text[:1].upper() + text[1:]
+
+
+def _headline(trace: Trace) -> str:
+    prop = trace.prop
+    if prop is None or trace.verdict is None:
+        return f"a behaviour of {trace.length} step{'s' * (trace.length != 1)}"
+    if trace.error is not None:
+        return f"the model leaves its declared ranges: {_last_step(trace)}"
+    if prop is DEADLOCK:
+        return f"nothing can happen any more: {_last_step(trace)}"
+    claim = claim_of(prop)
+    if trace.verdict == REACHED:
+        return f"this can happen: {claim}"
+    if trace.verdict == HOLDS:
+        return f"nothing goes wrong on this path: {claim}"
+    if trace.verdict == NOT_INDUCTIVE:
+        return f"false after a step from a state that may be unreachable: {claim}"
+    return _wrong(trace) or _not_so(trace, prop, claim)
+
+
+def _wrong(trace: Trace) -> str | None:
+    """What goes wrong, and how; None for a model or a property without words of its own."""
+    if is_kafka(trace.instance):
+        return failures.headline(trace, _how(trace))
+    if is_transactions(trace.instance):
+        from isrcheck.traces.transactions import actions as actions_of_transactions
+
+        return actions_of_transactions.headline(trace, _how(trace))
+    return None
+
+
+def _not_so(trace: Trace, prop: Property, claim: str) -> str:
+    if prop.kind in LIVENESS:
+        return f"this never happens: {claim} ({_how(trace)})"
+    if not trace.length:
+        return f"not true from the beginning: {claim}"
+    never = "no longer possible" if prop.kind is Kind.ALWAYS_POSSIBLE else "no longer true"
+    return f"{never} after {_last_step(trace)}: {claim}"
+
+
+def _how(trace: Trace) -> str:
+    """How the failure comes about: by the last step, or by what is repeated for ever."""
+    if trace.loop is None:
+        return _last_step(trace)
+    repeated = trace.length - trace.loop
+    if not repeated:
+        return f"{_last_step(trace)}, and nothing that has to happen changes it"
+    return "the last step is repeated for ever" if repeated == 1 else f"the last {repeated} steps are repeated for ever"
+
+
+def _last_step(trace: Trace) -> str:
+    """The last step in words; for a trace without steps, that it is so from the beginning."""
+    if not trace.length:
+        return "from the beginning"
+    return step_in_words(trace.instance, trace.every_step[-1], trace.states[len(trace.every_step) - 1])
+
+
+def claim_of(prop: Property) -> str:
+    """Return what a property says: the first sentence of its docstring, or its name with spaces."""
+    paragraph = " ".join(prop.function.documentation.strip().split("\n\n")[0].split())
+    sentence = paragraph.partition(". ")[0].removesuffix(".")
+    return sentence or prop.name.replace("_", " ")
+
+
+# ------------------------------------------------------------------------------------------------------- steps in words
+
+
+def step_in_words(instance: Instance, step: Step, before: Cells) -> str:
+    """Return a step in words; `before` is the state before it."""
+    room = actions_of(instance)
+    words = None if room is None else words_for(room.ACTIONS, instance, step, State(instance, before))
+    return with_spaces(instance.spell_step(step)) if words is None else words
+
+
+def steps_in_words(trace: Trace) -> list[str]:
+    """Return each step of a trace in words; the first text is about the first state."""
+    first = "some state, perhaps an unreachable one" if trace.verdict == NOT_INDUCTIVE else "the beginning"
+    steps = zip(trace.every_step, trace.states, strict=False)  # an erring step has no state after it
+    return [first, *(step_in_words(trace.instance, step, before) for step, before in steps)]
+
+
+def with_spaces(step: str) -> str:
+    """Return a step with spaces for the underscores of its action's name."""
+    action, space, arguments = step.partition(" ")
+    return f"{action.replace('_', ' ')}{space}{arguments}"

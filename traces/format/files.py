@@ -1,0 +1,822 @@
+"""Files: written completely or not at all; and the files of traces, as ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
+
+In:  a path and content; a Trace and a folder; or the path of a file from any source.
+Out: the file, and its path; or a certified Trace. Every failure, and every defect of a text, is one UsageError. Nothing
+     in a text is ever executed: a model is looked up by name or given by the user, and its digest has to match.
+
+`recheck` decides whether a recorded trace is still possible under the current version of its model. A file written with
+exactly the same model is certified. With any other version of the model, only the initial state and the steps of the
+file are used; its other states are ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shlex
+import stat
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from isrcheck import models
+from isrcheck.commands.program import version
+from isrcheck.commands.settings import words_of_name, words_of_values
+from isrcheck.models import registry, run
+from isrcheck.models.language.declarations import WHOLE, Contents, Kind, Values
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, ArgumentRange, Instance, Model, Step, parse
+from isrcheck.models.language.states import FieldLayout, spell_element
+from isrcheck.models.language.states import spell_value as spelled_value
+from isrcheck.models.messages import ModelError, UsageError, escaped
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.certify import (
+    MOST_STATES,
+    NotCertifiedError,
+    certify,
+    continuations,
+    judgements,
+)
+from isrcheck.traces.format.trace import (
+    NOT_INDUCTIVE,
+    PERMITTED,
+    REACHED,
+    VERDICTS,
+    VIOLATED,
+    FalseTraceError,
+    Trace,
+    error_at_end,
+    label,
+    spell_configuration,
+    spell_value,
+    without_folders,
+)
+from isrcheck.traces.format.why_false import false_guard
+
+# ------------------------------------------------------------------------------------------------------------- any file
+
+
+def put(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file; with `replace`, overwrite an existing file. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError(f"{path}: a folder; name a file in it")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
+    draft = draft_in(path.parent)
+    try:
+        write_through(draft, content)
+        if replace:
+            draft.replace(path)
+        else:
+            give_name(draft, path)
+    except FileExistsError:
+        raise UsageError(f"{path}: exists already and is not overwritten; name another file, or add --force") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+DRAFT = ".draft-"
+"""The prefix of the names of unfinished files (drafts). A finished draft is renamed to the name that the user gave."""
+
+
+def draft_in(folder: Path) -> Path:
+    """Return a path for a draft at which nobody else can have put a file or a link, even in a folder that others can
+    write to."""
+    return folder / f"{DRAFT}{secrets.token_hex(8)}"
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a draft and flush it to the disk, so that it is complete before it is renamed. Links are not followed.
+    Raises FileExistsError instead of overwriting a file."""
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def give_name(draft: Path, path: Path) -> None:
+    """Rename a file atomically. Raises FileExistsError if the name is taken."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # The file system has no hard links: create the name, then move the content over it.
+        path.open("xb").close()
+        draft.replace(path)
+
+
+# ---------------------------------------------------------------------------------------------------- folders of traces
+
+
+DEFAULT = Path("counterexamples")
+SUFFIX = ".itf.json"
+LATEST = "latest"
+EDITED = "the file was edited or damaged; write it again with the command that it names"
+MOST_BYTES = 16 << 20
+"""The largest file that is read, in bytes; a trace of a thousand steps takes a few megabytes."""
+
+
+def write(trace: Trace, folder: Path = DEFAULT) -> Path:
+    """Write a trace into a folder, and return its path. Identical content is written once; no file is ever overwritten.
+
+    Raises UsageError if the folder cannot be written to, and NotCertifiedError if the trace cannot be certified.
+    """
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertifiedError(
+            f"the trace is not written, because plain Python does not confirm it: {error}"
+        ) from error
+    content = to_text(trace).encode()
+    draft = draft_in(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_through(draft, content)
+        path = _publish(draft, folder / _stem(trace), content)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    _point_latest_to(path)
+    return path
+
+
+def _stem(trace: Trace) -> str:
+    parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
+    parts += ["not-inductive"] if trace.verdict == NOT_INDUCTIVE else []
+    parts.append(configuration_digest(trace.instance))
+    return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
+
+
+def _publish(draft: Path, stem: Path, content: bytes) -> Path:
+    """Rename the finished draft to the next free name, unless an earlier file has the same content."""
+    for number in count(1):
+        path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
+        try:
+            give_name(draft, path)
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == content:
+                return path
+        else:
+            return path
+    raise AssertionError("the numbers do not end")
+
+
+def _point_latest_to(path: Path) -> None:
+    """Point the link `latest` at this trace, unless the file system has no links or another file has that name."""
+    link = path.parent / LATEST
+    draft = draft_in(path.parent)
+    if link.exists() and not link.is_symlink():
+        return
+    with contextlib.suppress(OSError):
+        draft.symlink_to(path.name)
+        draft.replace(link)
+
+
+def read(path: Path, model: Model | None = None) -> Trace:
+    """Read and certify the trace in a file; `model` is the user's own model, if given. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        trace = read_trace(document, model)
+        certify_file(trace)
+        require_same_error(document, trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return trace
+
+
+def certify_file(trace: Trace) -> None:
+    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it is not true."""
+    try:
+        certify(trace)
+    except FalseTraceError as error:
+        raise UsageError(f"{error}; {EDITED}") from None
+
+
+def read_header(path: Path) -> tuple[Header, int, int | None]:
+    """Read the header of a file, unchecked, its number of steps, and where its loop returns. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        header = header_of(document)
+        states = len(document["states"])
+        return header, states - 1 + header.has_erring_step, read_loop(document, states)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def changed(header: Header) -> list[str]:
+    """The configuration entries that differ from the model's defaults; all entries for a user's own model, which is not
+    loaded here."""
+    usual: dict[str, str] = {}
+    if header.file is None:
+        with contextlib.suppress(UsageError):
+            usual = spell_configuration(registry.load(header.model)[0].instance(header.protocol or None))
+    told = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
+    return told + [f"{action} of {origin}" for action, origin in header.swaps.items()]
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file with any content. Raises UsageError, whose message does not contain the path."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError("a folder, not a trace; list its traces with: trace list DIR")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("not a regular file; give a file written by check")
+        if status.st_size > MOST_BYTES:
+            raise UsageError(f"{status.st_size >> 20} MiB are too large for a trace; give a file written by check")
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}; list the traces with: trace list") from None
+    except UnicodeDecodeError:
+        raise UsageError("not UTF-8 text; give a file written by check") from None
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the trace files of a folder, sorted by name. Raises UsageError."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}; give another folder") from None
+
+
+FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
+INITIAL_ACTION = "init"
+MOST_NAMES = 1 << 16
+"""The first so many values of a cell may have names; each of the others is a number, or ends with it."""
+MOST_TEXT = 4096
+"""The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a trace file. `file` is the path of a user's own model, which is not loaded automatically."""
+
+    model: str
+    digest: str
+    file: str | None
+    protocol: str
+    configuration: Mapping[str, str]
+    configuration_digest: str
+    swaps: Mapping[str, str]
+    property_name: str | None
+    verdict: str | None
+    command: str
+    error: Mapping[str, Any] | None = None
+
+    @property
+    def has_erring_step(self) -> bool:
+        """Whether the trace ends with a step that causes an error and so has no successor."""
+        return self.error is not None and self.error.get("step") is not None
+
+
+# -------------------------------------------------------------------------------------------------------------- writing
+
+
+def to_text(trace: Trace) -> str:
+    """Return the text of a trace file, one state per line."""
+    head = json.dumps(_head(trace), indent=1, ensure_ascii=False).removesuffix("\n}")
+    states = (json.dumps(_state(trace, position), ensure_ascii=False) for position in range(len(trace.states)))
+    return head + ',\n "states": [\n  ' + ",\n  ".join(states) + "\n ]\n}\n"
+
+
+def _head(trace: Trace) -> dict[str, Any]:
+    instance = trace.instance
+    model = instance.model
+    outcome = f": {trace.property_name} {trace.verdict}" if trace.property_name else ""
+    is_violation = trace.verdict in (VIOLATED, PERMITTED)
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": FORMAT_DESCRIPTION,
+            "source": f"{model.name}: {escaped(spell_path(model))}",
+            "description": f"{label(instance)}, {trace.length} steps{outcome}",
+            "status": "violation" if is_violation else "example",
+            "isrcheck": {
+                "version": version(),
+                "model": model.name,
+                "model-digest": model.digest,
+                "model-file": None if is_built_in(model) else escaped(spell_path(model)),
+                "protocol": instance.protocol.name,
+                "configuration": spell_configuration(instance),
+                "configuration-digest": configuration_digest(instance),
+                "swaps": dict(instance.swaps),
+                "property": trace.property_name,
+                "verdict": trace.verdict,
+                "command": escaped(trace.command),
+                **_error(trace),
+            },
+        },
+        "params": [],
+        "vars": [*instance.layouts, ACTION, PICKS],
+        # The last state is the one to which it returns.
+        **({} if trace.loop is None else {"loop": trace.loop}),
+    }
+
+
+def _error(trace: Trace) -> dict[str, Any]:
+    """The error at the end of the trace, in a form that is not a state, so that other viewers can ignore it."""
+    if trace.error is None:
+        return {}
+    step = None if trace.erring is None else _step(trace.instance, trace.erring)
+    return {"error": {"step": step, "message": without_folders(trace.instance, trace.error.message)}}
+
+
+def _step(instance: Instance, step: Step) -> dict[str, Any]:
+    ranges = instance.argument_ranges[step.action_index]
+    picks = {c.parameter.name: _pick(c, o) for c, o in zip(ranges, step.ordinals, strict=True)}
+    return {ACTION: step.action, PICKS: picks}
+
+
+def _state(trace: Trace, position: int) -> dict[str, Any]:
+    instance = trace.instance
+    step = _step(instance, trace.steps[position - 1]) if position else {ACTION: INITIAL_ACTION, PICKS: {}}
+    values = {layout.name: _value(instance, layout, trace.states[position]) for layout in instance.layouts.values()}
+    return {"#meta": {"index": position}, **step, **values}
+
+
+def _number(value: int) -> dict[str, str]:
+    return {"#bigint": str(value)}
+
+
+def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
+    """The value of a field, or of its element at `index`, as ITF."""
+    contents = layout.field.contents
+    if contents is not None and len(index) == len(layout.field.own):
+        first = layout.position((*index, 0))
+        return _contents(contents, cells[first : first + layout.sizes[-1]])
+    if len(index) < len(layout.sizes):
+        return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
+    return _cell(instance, layout, cells[layout.position(index)])
+
+
+def _contents(contents: Contents, cells: Sequence[int]) -> Any:
+    """A set or a queue as ITF. What is no element, which occurs only in unreachable states, is null."""
+    elements = [None if one == contents.filler else _one(contents.element, one) for one in contents.elements(cells)]
+    return {"#set": elements} if contents.filler is None else elements
+
+
+def _one(values: Values, value: int) -> Any:
+    """An element of a set or a queue as ITF."""
+    spelled = spelled_value(values, value)
+    return bool(value) if values.is_flag else _number(value) if spelled == str(value) else spelled
+
+
+def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
+    if layout.field.values.is_flag:
+        return bool(value)
+    spelled = spell_value(instance, layout, value)
+    return _number(value) if spelled == str(value) else spelled
+
+
+def _pick(argument: ArgumentRange, ordinal: int) -> Any:
+    """An argument of a step as ITF: an element, or a set of elements."""
+    if not argument.is_subset:
+        return _element(argument, ordinal)
+    return {"#set": [_element(argument, element) for element in range(argument.elements) if ordinal >> element & 1]}
+
+
+def _element(argument: ArgumentRange, element: int) -> Any:
+    domain = argument.parameter.domain
+    letters = getattr(getattr(domain, "of", domain), "letters", False)
+    return spell_element(element) if letters else _number(element)
+
+
+def configuration_digest(instance: Instance) -> str:
+    """Return eight hexadecimal digits that identify a configuration together with its swapped actions."""
+    content = json.dumps([spell_configuration(instance), sorted(instance.swaps.items())])
+    return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+
+def is_built_in(model: Model) -> bool:
+    """Whether a model is built in, so that it can be found by its name."""
+    try:
+        return registry.load(model.name)[0].path == model.path
+    except UsageError:
+        return False
+
+
+def spell_path(model: Model) -> str:
+    """Return the path of a model: relative to the project for built-in models, relative to the current folder for files
+    inside it."""
+    path = Path(model.path).resolve()
+    root = Path(models.__file__).resolve().parent.parent if is_built_in(model) else Path.cwd()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def parse_document(text: str) -> dict[str, Any]:
+    """Parse the JSON document of a trace file. Raises UsageError if isrcheck did not write it."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON ({error}): damaged or truncated; write the trace again") from None
+    if not isinstance(document, dict) or not isinstance(document.get("states"), list):
+        raise UsageError("not an ITF trace: it has no list of states; give a file written by check")
+    meta = document.get("#meta")
+    if not isinstance(meta, dict) or not isinstance(meta.get("isrcheck"), dict):
+        raise UsageError("an ITF trace of another tool: it names no isrcheck model; give a file written by check")
+    return document
+
+
+def header_of(document: Mapping[str, Any]) -> Header:
+    """Read the header of a document. Raises UsageError."""
+    meta = document["#meta"]["isrcheck"]
+    property_name, verdict, file = (_text(meta, key, optional=True) for key in ("property", "verdict", "model-file"))
+    if verdict is not None and verdict not in VERDICTS:
+        raise UsageError(f"unknown verdict {verdict}; there are: {', '.join(VERDICTS)}")
+    return Header(
+        _text(meta, "model") or "",
+        _text(meta, "model-digest") or "",
+        file,
+        _text(meta, "protocol") or "",
+        _texts(meta, "configuration"),
+        _text(meta, "configuration-digest") or "",
+        _texts(meta, "swaps"),
+        property_name,
+        verdict,
+        _text(meta, "command") or "",
+        _read_error(meta.get("error")),
+    )
+
+
+def _read_error(error: object) -> Mapping[str, Any] | None:
+    """Read the error at the end of a trace: a message, and the step that causes the error (None: a property does)."""
+    if error is None:
+        return None
+    if not isinstance(error, dict) or set(error) != {"step", "message"}:
+        raise UsageError("its error has no message; write the trace again")
+    if not isinstance(error["step"], dict | None):
+        raise UsageError(f"its error names the step {_shown(error['step'])}; write the trace again")
+    _checked(error["message"], "message of its error")
+    return error
+
+
+def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | None:
+    value = meta.get(key)
+    if value is None and optional:
+        return None
+    return _checked(value, key)
+
+
+def _checked(value: object, what: str) -> str:
+    """Return text that is safe to print, so that no file controls the terminal. Raises UsageError for other text."""
+    if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
+        raise UsageError(f"its {what} is missing or not text of one line; write the trace again")
+    return value
+
+
+def _texts(meta: Mapping[str, Any], key: str) -> dict[str, str]:
+    value = meta.get(key)
+    if not isinstance(value, dict):
+        raise UsageError(f"its {key} is missing or not an object; write the trace again")
+    return {_checked(name, key): _checked(text, f"{key} {name}") for name, text in value.items()}
+
+
+def model_of(header: Header, given: Model | None) -> Model:
+    """Return the model of a file: the one that the user gave, or a built-in one. Raises UsageError."""
+    if given is None and header.file is not None:
+        raise UsageError(
+            f"its model is the file {header.file}, which is not loaded automatically;"
+            f" give it: --model {shlex.quote(header.file)}"
+        )
+    model = given or registry.load(header.model)[0]
+    if model.name != header.model:
+        cure = "leave --model out" if header.file is None else f"give it: --model {shlex.quote(header.file)}"
+        raise UsageError(f"a trace of the model {header.model}, but --model names {model.name}; {cure}")
+    if model.digest != header.digest:
+        raise UsageError(
+            f"written with another version of model {header.model} (digest {header.digest[:8]},"
+            f" {'the given' if given else 'the current'} one has {model.digest[:8]}); write the trace again with check"
+        )
+    return model
+
+
+def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace:
+    """Read the trace in a document. Raises UsageError."""
+    header = header_of(document)
+    instance = _instance(header, model_of(header, given))
+    names = document.get("vars")
+    if names != [*instance.layouts, ACTION, PICKS]:
+        raise UsageError("its variables are not the fields of its model; write the trace again")
+    states: list[Cells] = []
+    steps: list[Step] = []
+    for position, state in enumerate(document["states"]):
+        try:
+            states.append(_read_state(instance, state, position))
+            if position:
+                steps.append(_read_step(instance, state))
+            else:
+                if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
+                    raise UsageError(f"its first state is not reached by `{INITIAL_ACTION}`; write the trace again")
+        except UsageError as error:
+            raise UsageError(f"state {position}: {error}") from None
+    if not states:
+        raise UsageError("it has no states; write the trace again")
+    about, erring = (header.property_name, header.verdict), _read_erring(instance, header)
+    length = len(steps) + (erring is not None)
+    command = reproduction(header.command, instance, header.file, *about, length)
+    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring, read_loop(document, len(states)))
+    if header.error is None and trace.property_name == IN_RANGE.name:
+        raise UsageError("it does not name the step or the property that causes its error; write the trace again")
+    return trace
+
+
+def read_loop(document: Mapping[str, Any], states: int) -> int | None:
+    """The state to which a lasso returns; None without a loop. Raises UsageError."""
+    loop = document.get("loop")
+    if loop is None:
+        return None
+    if type(loop) is not int or not 0 <= loop < states:
+        raise UsageError(f"its loop returns to state {_shown(loop)}, which it does not have; write the trace again")
+    return loop
+
+
+def _read_erring(instance: Instance, header: Header) -> Step | None:
+    if header.error is None or header.error["step"] is None:
+        return None
+    if set(header.error["step"]) != {ACTION, PICKS}:
+        raise UsageError("its error names no step; write the trace again")
+    try:
+        return _read_step(instance, header.error["step"])
+    except UsageError as error:
+        raise UsageError(f"the step of its error: {error}") from None
+
+
+def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
+    """Check that the error in a file is the error of the model. Raises UsageError."""
+    told = document["#meta"]["isrcheck"].get("error")
+    found = _error(trace).get("error")
+    if told != found:
+        raise UsageError(f"its error is {_shown(told)}, but the model's is {_shown(found)}; write the trace again")
+
+
+def _instance(header: Header, model: Model) -> Instance:
+    """The model under the configuration in the file's header, which has to name every entry. Raises UsageError."""
+    differing = set(model.entries) ^ set(header.configuration)
+    if differing:
+        raise UsageError(f"its configuration and its model differ in {', '.join(sorted(differing))}; write it again")
+    try:
+        values = {name: parse(name, model.entries[name], text) for name, text in header.configuration.items()}
+    except ValueError as error:
+        raise UsageError(f"its configuration has a number that cannot be read ({error}); write it again") from None
+    instance = model.instance(header.protocol, values, header.swaps)
+    if configuration_digest(instance) != header.configuration_digest:
+        raise UsageError("its configuration was edited: it does not fit its digest; write the trace again with check")
+    return instance
+
+
+def _read_state(instance: Instance, state: object, position: int) -> Cells:
+    if not isinstance(state, dict):
+        raise UsageError("not an object; write the trace again")
+    if state.get("#meta") != {"index": position}:
+        raise UsageError(f'its "#meta" is not {{"index": {position}}}; write the trace again with all states in order')
+    unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
+    if unknown:
+        raise UsageError(f"{_shown(min(unknown))} is not a field of the model; write the trace again")
+    cells: list[int] = []
+    for layout in instance.layouts.values():
+        if layout.name not in state:
+            raise UsageError(f"the field {layout.name} is missing; write the trace again")
+        _read_value(instance, layout, state[layout.name], layout.sizes, cells)
+    return tuple(cells)
+
+
+def _read_value(
+    instance: Instance, layout: FieldLayout, value: object, sizes: tuple[int, ...], cells: list[int]
+) -> None:
+    if not sizes:
+        cells.append(_read_cell(instance, layout, value))
+        return
+    if layout.field.contents is not None and len(sizes) == 1:
+        cells += _read_contents(layout, layout.field.contents, value)
+        return
+    if not isinstance(value, list) or len(value) != sizes[0]:
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a list of length {sizes[0]}")
+    for one in value:
+        _read_value(instance, layout, one, sizes[1:], cells)
+
+
+def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
+    """The cells of a set or a queue. Raises UsageError."""
+    filler, size = contents.filler, layout.sizes[-1]
+    members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    given = members if filler is None else value
+    if not isinstance(given, list) or len(given) > size:
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a {contents.word} of at most {size} elements")
+    elements = [_read_one(layout, contents, one) for one in given]
+    if filler is not None:
+        return [*elements, *[filler] * (size - len(elements))]
+    if len(set(elements)) < len(elements):
+        raise UsageError(f"{layout.name} is {_shown(value)}, with an element twice; write the trace again")
+    return [int(element in elements) for element in range(size)]
+
+
+def _read_one(layout: FieldLayout, contents: Contents, value: object) -> int:
+    if value is None and contents.filler is not None:
+        return contents.filler
+    for element in range(layout.sizes[-1]) if contents.filler is None else _candidates(layout, value):
+        if element != contents.filler and _is_same(value, _one(contents.element, element)):
+            return element
+    raise UsageError(f"{layout.name} cannot contain {_shown(value)}; give elements of its declaration")
+
+
+def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
+    for candidate in _candidates(layout, value):
+        if _is_same(value, _cell(instance, layout, candidate)):
+            return candidate
+    values = "..".join(spell_value(instance, layout, end) for end in (layout.low, layout.high))
+    raise UsageError(f"{layout.name} cannot be {_shown(value)}; its values are {values}")
+
+
+def _candidates(layout: FieldLayout, value: object) -> Iterator[int]:
+    """The values of a cell that this JSON value may stand for."""
+    text = str(value.get("#bigint")) if isinstance(value, dict) else str(value)
+    digits = re.search(r"-?[0-9]{1,10}$", text)
+    if digits is not None and layout.low <= int(digits[0]) <= layout.high:
+        yield int(digits[0])
+    yield from range(layout.low, min(layout.high, layout.low + MOST_NAMES) + 1)
+
+
+def _is_same(value: object, expected: object) -> bool:
+    """Whether two JSON values are equal; true is not equal to 1."""
+    return type(value) is type(expected) and value == expected
+
+
+def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
+    action = _checked(state.get(ACTION), ACTION)
+    index = next((index for index, one in enumerate(instance.model.actions) if one.name == action), None)
+    if index is None:
+        # The model raises the error, which proposes the nearest name.
+        return instance.step(instance.number(action[:80], ()))
+    picks = state.get(PICKS)
+    ranges = instance.argument_ranges[index]
+    if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
+        names = ", ".join(one.parameter.name for one in ranges) or "none"
+        raise UsageError(f"the arguments of {action} are {_shown(picks)}; give values for: {names}")
+    return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
+
+
+def _read_pick(argument: ArgumentRange, value: object) -> int:
+    if not argument.is_subset:
+        return _read_element(argument, value)
+    members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(members, list):
+        raise UsageError(f'{argument.parameter.name} is {_shown(value)}; give a set: {{"#set": [...]}}')
+    return sum(1 << element for element in {_read_element(argument, member) for member in members})
+
+
+def _read_element(argument: ArgumentRange, value: object) -> int:
+    for element in range(argument.elements):
+        if value == _element(argument, element):
+            return element
+    raise UsageError(
+        f"{argument.parameter.name} cannot be {_shown(value)}; its domain has {argument.elements} elements"
+    )
+
+
+def _shown(value: object) -> str:
+    """Return a value from a file in a form for messages: short, on one line."""
+    return textwrap.shorten(json.dumps(value), 60, placeholder="...")
+
+
+# -------------------------------------------------------------------------------------------------- reproducing a trace
+
+
+AND = "&&"
+PROGRAMS = ("check", "trace", "conform")
+OPTIONS = frozenset(
+    {"--bound", "--protocol", "--set", "--switch", "--swap", "--engine", "--prove", "--counterexamples", "--model"}
+    | {"--walks", "--seed", "--steps", "--bug", "--simulate", "--depth", "--no-deadlock"}
+)
+"""The options that affect which trace is found; none of them writes or executes a file."""
+
+
+def reproduction(
+    command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
+) -> str:
+    """Return `command` if it is one of isrcheck's; otherwise a search or proof of the instance, or nothing without a
+    property. The search has the bound `length` (one more for a deadlock), unless the property needs every reachable
+    state. `file` is the user's own model, if there is one."""
+    options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
+    if not command or is_ours(command, options, file):
+        return command
+    if property_name is None:
+        return ""
+    name = file or _name_of(instance)
+    whole = [prop.name for prop in instance.model.properties if prop.kind in WHOLE]
+    bound = ["--bound", str(length + (property_name == DEADLOCK.name))]
+    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else bound
+    return shlex.join(["check", *words_of_name(name, instance), *how, *words_of_values(instance)])
+
+
+def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
+    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == AND:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    if f" {AND} ".join(map(shlex.join, parts)) != command:
+        return False
+    return all(_is_ours(part, options, file) for part in parts)
+
+
+def _is_ours(words: Sequence[str], options: Collection[str], file: str | None) -> bool:
+    if not words or words[0] not in PROGRAMS:
+        return False
+    named = (word.partition("=")[0] for word in words if word.startswith("-"))
+    return all(name in options for name in named) and all(
+        word == file for word in words if word.partition("=")[2].endswith(".py") or word.endswith(".py")
+    )
+
+
+def _name_of(instance: Instance) -> str:
+    """The name of a built-in model on the command line."""
+    name, protocol = instance.model.name, instance.protocol.name
+    return f"{name}/{protocol}" if name == "published" else name
+
+
+# --------------------------------------------------------------------------------------------------- rechecking a trace
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """Whether a trace is still possible, and why."""
+
+    is_possible: bool
+    says: str
+
+
+def recheck(path: Path, model_file: Path | None = None) -> Recheck:
+    """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
+    `model_file`, which executes that file. Raises UsageError."""
+    try:
+        document = parse_document(read_text(path))
+        header = header_of(document)
+        if model_file is None and header.file is not None:
+            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; pass its path")
+        model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
+        is_same = header.digest == model.digest
+        document["#meta"]["isrcheck"]["model-digest"] = model.digest
+        trace = read_trace(document, model)
+        if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
+            raise UsageError("no trace of a violated property; give one written by check")
+        if is_same:
+            certify_file(trace)
+        return _replayed(trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _replayed(trace: Trace) -> Recheck:
+    instance, prop = trace.instance, trace.prop
+    assert prop is not None
+    if trace.states[0] not in instance.initial_states:
+        return Recheck(False, "its first state is no longer an initial state")
+    states = [trace.states[0]]
+    for position, step in enumerate(trace.steps, 1):
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError as error:
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {error}")
+        if after is None:
+            why = false_guard(instance, states[-1], step)
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {why}")
+        states.append(after)
+    if prop is IN_RANGE:
+        if error_at_end(instance, states, trace.steps, trace.erring) is None:
+            return Recheck(False, "its steps are possible, but the error no longer occurs after them")
+        return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+    if prop.kind is Kind.ALWAYS_POSSIBLE and continuations(instance, prop, states[-1]).is_possible is None:
+        raise UsageError(
+            f"more than {MOST_STATES:,} states can follow its steps, too many to search for one in which {prop.name} is"
+            " true; search the model again with check"
+        )
+    found = judgements(instance, prop, states, trace.steps)
+    if trace.verdict not in found and VIOLATED not in found:
+        return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")
+    return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")

@@ -1,0 +1,436 @@
+"""Traces of other tools: ITF, as Apalache and Quint write it, and the output of TLC with -dumpTrace json.
+
+In:  the text of a file from any source.
+Out: a `ForeignTrace`, all of it text, in the notation of the tool; every defect of a file is one UsageError. Nothing in
+     a file is ever executed. Lines for a terminal or a pipe: one row per step, with the variables that changed.
+
+ITF is described by Apalache's ADR-015 and by the code of Quint (src/itf.ts, whose `mbt::` keys name actions and picks).
+TLC's format follows from its code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
+(CounterExample.java, Json.java), which wrappers put into {"counterexample": ..}. Older versions, and trace expressions,
+write only a list of states.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from isrcheck.models.messages import UsageError, escaped
+from isrcheck.traces.format import files
+from isrcheck.traces.format.files import ACTION, PICKS
+from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH, lines_of
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+MOST_DEPTH = 100
+"""The deepest nesting of values that is accepted; genuine values are a few levels deep."""
+
+NAME = re.compile(r"[\w:.-]+")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The notation of a language: the text before, between and after the elements of a value."""
+
+    truths: tuple[str, str]
+    sequence: tuple[str, str]
+    pair: tuple[str, str]
+    group: tuple[str, str]
+    mapping: tuple[str, str, str, str]
+    fields: tuple[str, str, str]
+    tagged: tuple[str, str, str]
+
+
+TLA = Spelling(
+    ("FALSE", "TRUE"),
+    ("<<", ">>"),
+    ("<<", ">>"),
+    ("{", "}"),
+    ("(", " :> ", " @@ ", ")"),
+    ("[", " |-> ", "]"),
+    ('Variant("', '", ', ")"),
+)
+QUINT = Spelling(
+    ("false", "true"),
+    ("[", "]"),
+    ("(", ")"),
+    ("Set(", ")"),
+    ("Map(", " -> ", ", ", ")"),
+    ("{ ", ": ", " }"),
+    ("", "(", ")"),
+)
+
+
+def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
+    """Return a value of an ITF trace as text; an unknown form is read as a record. Raises UsageError."""
+    _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
+
+    def inner(one: Any) -> str:
+        return spell_itf(one, spelling, depth + 1)
+
+    match value:
+        case {"#bigint": digits, **rest} if not rest:
+            _require(
+                isinstance(digits, str) and re.fullmatch(r"-?[0-9]+", digits, re.ASCII) is not None,
+                "not a #bigint",
+                value,
+            )
+            return str(digits)
+        case {"#unserializable": text, **rest} if not rest:
+            _require(isinstance(text, str), "not an #unserializable", value)
+            return escaped(text)
+        case {"#tup": parts, **rest} if not rest:
+            return _around(spelling.pair, map(inner, _list(parts, "#tup", value)))
+        case {"#set": parts, **rest} if not rest:
+            return _around(spelling.group, map(inner, _list(parts, "#set", value)))
+        case {"#map": pairs, **rest} if not rest:
+            return _map(_list(pairs, "#map", value), spelling, depth)
+        case {"tag": str(tag), **rest} if set(rest) <= {"value"}:
+            return _variant(tag, rest.get("value", {}), spelling, depth)
+        case dict():
+            before, between, behind = spelling.fields
+            parts = ", ".join(f"{_name(name)}{between}{inner(one)}" for name, one in value.items())
+            return f"{before}{parts}{behind}" if parts else f"{before}{behind}".replace("  ", "")
+        case list():
+            return _around(spelling.sequence, map(inner, value))
+    return _plain(value, spelling)
+
+
+def spell_tlc(value: Any, depth: int = 0) -> str:
+    """Return a value of TLC's JSON as text. The JSON does not distinguish sets from sequences: both get square
+    brackets."""
+    _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
+    match value:
+        case dict():
+            before, between, behind = TLA.fields
+            parts = (f"{_name(name)}{between}{spell_tlc(one, depth + 1)}" for name, one in value.items())
+            return f"{before}{', '.join(parts)}{behind}"
+        case list():
+            return _around(("[", "]"), (spell_tlc(one, depth + 1) for one in value))
+    return _plain(value, TLA)
+
+
+def _plain(value: Any, spelling: Spelling) -> str:
+    if isinstance(value, bool):
+        return spelling.truths[value]
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
+def _around(brackets: tuple[str, str], parts: Iterable[str]) -> str:
+    return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
+
+
+def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
+    before, between, after, behind = spelling.mapping
+    parts = []
+    for pair in pairs:
+        _require(isinstance(pair, list) and len(pair) == 2, "not a pair in a #map", pair)
+        key, one = (spell_itf(part, spelling, depth + 1) for part in pair)
+        parts.append(f"{key}{between}{one}")
+    if not parts and spelling is TLA:
+        return "<<>>"  # the function with an empty domain, which is the empty sequence
+    return f"{before}{after.join(parts)}{behind}"
+
+
+def _variant(tag: str, value: Any, spelling: Spelling, depth: int) -> str:
+    """A variant as text; a variant without a value is its tag alone if the language allows that."""
+    before, between, behind = spelling.tagged
+    is_bare = value in ({}, {"#tup": []}, {"tag": "UNIT"}, {"tag": "UNIT", "value": {"#tup": []}})
+    if spelling is QUINT and is_bare:
+        return "()" if tag == "UNIT" else _name(tag)
+    return f"{before}{_name(tag)}{between}{spell_itf(value, spelling, depth + 1)}{behind}"
+
+
+def _name(name: str) -> str:
+    return name if NAME.fullmatch(name) else escaped(json.dumps(name, ensure_ascii=False))
+
+
+def _list(value: Any, form: str, whole: Any) -> list[Any]:
+    _require(isinstance(value, list), f"not a {form}", whole)
+    found: list[Any] = value
+    return found
+
+
+def _require(is_fine: bool, what: str, value: Any = None) -> None:
+    if not is_fine:
+        shown = "" if value is None else f": {escaped(json.dumps(value)[:60])}"
+        raise UsageError(f"{what}{shown}; the trace is damaged")
+
+
+# --------------------------------------------------------------------------------------------------------------- traces
+
+EXPECTED = (
+    "not a trace in a known format: give a file that check wrote, ITF as Apalache and Quint write it (an object"
+    " with `vars` and `states`), or what TLC writes with -dumpTrace json (an object with `state` and `action`)"
+)
+
+
+@dataclass(frozen=True)
+class ForeignTrace:
+    """A trace of an unknown model: the tool that wrote it, and the variables of each state as text.
+
+    `actions` holds, for each state, the action that led to it, if known. A trace with a `loop` continues after its last
+    state with the state of that number, by the action `back`.
+    """
+
+    source: str
+    variables: tuple[str, ...]
+    states: tuple[Mapping[str, str], ...]
+    actions: tuple[str | None, ...]
+    loop: int | None
+    back: str | None = None
+
+
+def find(path: Path) -> ForeignTrace | None:
+    """Return the trace of another tool in this file; None if isrcheck wrote it or it is not JSON. Raises UsageError."""
+    try:
+        text = files.read_text(path)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return None if _is_ours(document) else read(document)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _is_ours(document: Any) -> bool:
+    meta = document.get("#meta") if isinstance(document, dict) else None
+    return isinstance(meta, dict) and "isrcheck" in meta
+
+
+def read(document: Any) -> ForeignTrace:
+    """Return the trace in a parsed JSON document. Raises UsageError."""
+    match document:
+        case {"states": list()}:
+            return _read_itf(document)
+        case {"state": list()} | {"counterexample": {"state": list()}}:
+            return _read_tlc(document.get("counterexample", document))
+        case [{}, *_]:
+            states = tuple(_tlc_state(position, state) for position, state in enumerate(document))
+            return ForeignTrace("TLC", _variables(states), states, (None,) * len(states), None)
+    raise UsageError(EXPECTED)
+
+
+def _variables(states: tuple[Mapping[str, str], ...]) -> tuple[str, ...]:
+    """The names that have a value in some state, in order of appearance."""
+    return tuple(dict.fromkeys(name for state in states for name in state))
+
+
+# ------------------------------------------------------------------------------------------------------------------ ITF
+
+
+def _read_itf(document: Mapping[str, Any]) -> ForeignTrace:
+    meta = document.get("#meta")
+    meta = meta if isinstance(meta, dict) else {}
+    names = [*_names(document, "params"), *_names(document, "vars")]
+    is_quint = str(meta.get("source", "")).endswith(".qnt") or "Quint" in str(meta.get("description", ""))
+    spelling = QUINT if is_quint or ACTION in names else TLA
+    states: list[Mapping[str, str]] = []
+    actions: list[str | None] = []
+    constants: Mapping[str, str] = {}
+    for position, state in enumerate(document["states"]):
+        values, action = _itf_state(position, state, spelling)
+        states.append({**constants, **values})
+        actions.append(action)
+        if position == 0:
+            constants = {name: values[name] for name in map(escaped, _names(document, "params")) if name in values}
+    if not states:
+        raise UsageError("it has no states; write the trace again")
+    known = [escaped(name) for name in names if name not in (ACTION, PICKS)]
+    variables = tuple(dict.fromkeys([*known, *_variables(tuple(states))]))
+    return ForeignTrace(_itf_source(meta), variables, tuple(states), tuple(actions), _loop(document, len(states)))
+
+
+def _names(document: Mapping[str, Any], key: str) -> list[str]:
+    value = document.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise UsageError(f"its {key} are not a list of names; the trace is damaged")
+    return value
+
+
+def _loop(document: Mapping[str, Any], states: int) -> int | None:
+    loop = document.get("loop")
+    if loop is None:
+        return None
+    if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < states:
+        raise UsageError(f"its loop is not the number of a state, 0..{states - 1}; the trace is damaged")
+    return loop
+
+
+def _itf_source(meta: Mapping[str, Any]) -> str:
+    """The tool and the file that produced the trace, if it names them."""
+    tool = re.match(r"Created by (\w{1,40})", str(meta.get("description", "")))
+    parts = [tool[1] if tool else "ITF", *(str(meta[key])[:200] for key in ("source", "status") if meta.get(key))]
+    return escaped(": ".join(parts[:2]) + (f" ({parts[2]})" if len(parts) > 2 else ""))
+
+
+def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str, str], str | None]:
+    """The values of one state, and the action that led to it."""
+    if not isinstance(state, dict):
+        raise UsageError(f"state {position} is not an object; the trace is damaged")
+    values = {}
+    for name, value in state.items():
+        if name in ("#meta", ACTION, PICKS):
+            continue
+        try:
+            values[escaped(name)] = spell_itf(value, spelling)
+        except UsageError as error:
+            raise UsageError(f"state {position}, {escaped(name)}: {error}") from None
+    action = state.get(ACTION)
+    if not isinstance(action, str) or not action:
+        return values, None
+    return values, escaped(action) + _picks(state.get(PICKS), spelling)
+
+
+def _picks(picks: Any, spelling: Spelling) -> str:
+    """The arguments of the action. Quint lists those (`picks`) of all actions; those of other actions are None."""
+    found = []
+    for name, value in picks.items() if isinstance(picks, dict) else ():
+        match value:
+            case {"tag": "None", **rest} if set(rest) <= {"value"}:
+                continue
+            case {"tag": "Some", "value": picked}:
+                found.append(f"{escaped(name)} = {spell_itf(picked, spelling)}")
+            case _:
+                found.append(f"{escaped(name)} = {spell_itf(value, spelling)}")
+    return f"({', '.join(found)})" if found else ""
+
+
+# ------------------------------------------------------------------------------------------------------------------ TLC
+
+
+def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
+    numbered: dict[int, dict[str, str]] = {}
+    for position, one in enumerate(found["state"]):
+        match one:
+            case [int(number), dict(state)]:
+                if number in numbered:
+                    raise UsageError(f"it has two states {number}, so several traces; give a file with one trace")
+                numbered[number] = _tlc_state(position, state)
+            case _:
+                raise UsageError(f"state {position} is not a pair of a number and an object; the trace is damaged")
+    if not numbered:
+        raise UsageError("it has no states; give a file of a run in which TLC found a counterexample")
+    order = sorted(numbered)
+    actions: dict[int, str] = {}
+    loop, back = None, None
+    for edge in found.get("action") or []:
+        match edge:
+            case [[int(before), _], dict(action), [int(after), _]] if {before, after} <= numbered.keys():
+                if after > before:
+                    actions.setdefault(after, _tlc_action(action))
+                else:
+                    loop, back = order.index(after), _tlc_action(action)
+            case _:
+                continue  # perhaps written by a newer version; the states are readable
+    states = tuple(numbered[number] for number in order)
+    return ForeignTrace("TLC", _variables(states), states, tuple(actions.get(number) for number in order), loop, back)
+
+
+def _tlc_state(position: int, state: Any) -> dict[str, str]:
+    if not isinstance(state, dict):
+        raise UsageError(f"state {position} is not an object; the trace is damaged")
+    try:
+        return {escaped(name): spell_tlc(value) for name, value in state.items()}
+    except UsageError as error:
+        raise UsageError(f"state {position}: {error}") from None
+
+
+def _tlc_action(action: Mapping[str, Any]) -> str:
+    """The name of an action, with its parameters if TLC wrote them."""
+    name, names, values = (action.get(key) for key in ("name", "parameters", "context"))
+    told = []
+    if isinstance(names, list) and isinstance(values, dict):
+        told = [f"{escaped(one)} = {spell_tlc(values[one])}" for one in names if isinstance(one, str) and one in values]
+    return escaped(str(name or "not named")) + (f"({', '.join(told)})" if told else "")
+
+
+# -------------------------------------------------------------------------------------------------------------- as text
+
+NARROWEST = 10
+"""The narrowest cell, in characters."""
+
+MOST_STEP = 40
+"""The width of the step's column; longer texts continue on the next line."""
+
+
+def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
+    """Return the steps with their changes; `full`: every variable of every state; `step`: the variables of one state.
+
+    Raises UsageError if there is no such step.
+    """
+    last = len(foreign.states) - 1
+    if step is not None and not -last - 1 <= step <= last:
+        raise UsageError(f"--step {step}: the trace has the steps 0..{last}")
+    heading = textwrap.wrap(f"{foreign.source}, {last} steps", max(width, NARROWEST))
+    if step is not None:
+        body = _state(foreign, step % (last + 1), width)
+    elif full:
+        body = [line for position in range(last + 1) for line in _state(foreign, position, width)]
+    else:
+        body = _table(foreign, width)
+    return [*heading, "", *body, *_loop_lines(foreign)]
+
+
+def _table(foreign: ForeignTrace, width: int) -> list[str]:
+    """The table: numbers, steps and changes in three columns; every cell may continue on the next line."""
+    positions = range(len(foreign.states))
+    digits = len(str(len(foreign.states) - 1))
+    steps = [_lines(step_of(foreign, position), min(MOST_STEP, width // 3)) for position in positions]
+    column = max(len(line) for step in steps for line in step)
+    room = width - digits - column - 3 * len(GAP)
+    changes = [
+        [line for name in changed(foreign, position) for line in _lines(_value(foreign, position, name), room)]
+        for position in positions
+    ]
+    table = [(["#"], ["step"], ["changes"])]
+    table += [([str(i)], steps[i], changes[i] or [UNCHANGED]) for i in positions]
+    return [
+        f"{GAP}{number:>{digits}}{GAP}{step:<{column}}{GAP}{change}".rstrip()
+        for row in table
+        for number, step, change in zip_longest(*row, fillvalue="")
+    ]
+
+
+def step_of(foreign: ForeignTrace, position: int) -> str:
+    """Return the name of the step that led to a state, as far as it is known."""
+    return foreign.actions[position] or ("a step" if position else "initially")
+
+
+def changed(foreign: ForeignTrace, position: int) -> list[str]:
+    """Return the variables that a step changed; all of them in the first state."""
+    before = foreign.states[position - 1] if position else {}
+    now = foreign.states[position]
+    return [name for name in foreign.variables if now.get(name) != before.get(name)]
+
+
+def _value(foreign: ForeignTrace, position: int, name: str) -> str:
+    return f"{name} = {foreign.states[position].get(name, '(no value)')}"
+
+
+def _state(foreign: ForeignTrace, position: int, width: int) -> list[str]:
+    """The lines of one state: every variable, with its previous value if the step changed it."""
+    found = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
+    news = changed(foreign, position) if position else []
+    for name in foreign.variables:
+        was = f"  (was {foreign.states[position - 1].get(name, 'without a value')})" if name in news else ""
+        found += [f"   {line}" for line in _lines(_value(foreign, position, name) + was, width - len(GAP) - 3)]
+    return [f"{GAP}{line}" for line in found]
+
+
+def _loop_lines(foreign: ForeignTrace) -> list[str]:
+    if foreign.loop is None:
+        return []
+    by = f" by {foreign.back}" if foreign.back else ""
+    return ["", f"loop: after step {len(foreign.states) - 1} it continues with state {foreign.loop}{by}"]
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return lines_of(text, max(width, NARROWEST), "  ", break_on_hyphens=False) or [""]
