@@ -47,10 +47,10 @@ def follow_on_spark(
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
-        _follow_load(session, parcels, request, statistics, take, look)
+        follow_load(session, parcels, request, statistics, take, look)
 
 
-def _follow_load(
+def follow_load(
     session: Session,
     parcels: Sequence[Parcel],
     request: FollowRequest,
@@ -60,7 +60,7 @@ def _follow_load(
 ) -> None:
     def take_all() -> None:
         for number, record in sorted(values_of(statistics).items()):
-            take(number, _found_of(record))
+            take(number, verdict_of(record))
 
     def take_and_look() -> None:
         take_all()
@@ -121,13 +121,13 @@ def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) 
         found = follow_one(Path(name), request, objects=pairs)
     else:
         found = follow_one(Path(name), request, content)
-    statistics.add({number: _record_of(found)})
+    statistics.add({number: record_of(found)})
 
 
-def _record_of(found: LogVerdict) -> dict[str, object]:
+def record_of(found: LogVerdict) -> dict[str, object]:
     """A verdict as executors return it: a dict of texts, lists of texts, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 
-def _found_of(record: dict[str, Any]) -> LogVerdict:
+def verdict_of(record: dict[str, Any]) -> LogVerdict:
     return LogVerdict(**{**record, "word": Word(record["word"])})

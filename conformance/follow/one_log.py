@@ -19,9 +19,8 @@ from isrcheck.conformance.console import asked_model, complain, gravest, protoco
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.online.follow import Progress as OnlineProgress
 from isrcheck.conformance.follow.online.follow import follow_online, is_long, stream_of
-from isrcheck.conformance.follow.online.tell import tell as tell_online
-from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
-from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.recorded.lines import is_observation, only_about_kafka
+from isrcheck.conformance.follow.report.tell import tell, tell_online
 from isrcheck.conformance.follow.runs import Progress, Watch, follow_log
 from isrcheck.conformance.follow.search.explain import Explained, follow_recording
 from isrcheck.conformance.follow.search.search import Progress as SearchProgress

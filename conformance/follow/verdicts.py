@@ -15,10 +15,9 @@ from pathlib import Path
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.follow import runs as events
 from isrcheck.conformance.follow.format.ndjson import lines_of
-from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
+from isrcheck.conformance.follow.recorded.lines import is_observation, only_about_kafka
 from isrcheck.conformance.follow.recorded.recording import Objects
-from isrcheck.conformance.follow.report.losses import losses
-from isrcheck.conformance.follow.report.tell import WHY, place, says, spell_unmet_claim, tell
+from isrcheck.conformance.follow.report.tell import WHY, losses, place, spell_unmet_claim, tell
 from isrcheck.conformance.follow.runs import Watch, follow_log
 from isrcheck.conformance.follow.search import explain as observations
 from isrcheck.conformance.follow.search.explain import WhyNotTaken, follow_recording
@@ -215,14 +214,14 @@ def _follow_observations(
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        at = None if outcome.recording is None or outcome.line is None else place(outcome.recording, outcome.line)
+        at = None if outcome.recording is None or outcome.line is None else place(outcome.recording.path, outcome.line)
         return LogVerdict(Word.UNDECIDED, at or str(path), WHY.get(outcome.why, outcome.why))
-    where = place(outcome.recording, outcome.line)
+    where = place(outcome.recording.path, outcome.line)
     if isinstance(outcome, observations.RejectedAfter):
         first, *more = tell(outcome)
         return LogVerdict(
             Word.REJECTED, where, "no behaviour explains it, at this line or a later one", [[first, *more]]
         )
-    seen = says(outcome.line)
+    seen = outcome.line.says
     unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
     return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

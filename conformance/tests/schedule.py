@@ -79,9 +79,9 @@ SECONDS: Mapping[str, int] = {
     "checker/graph/test_page": 11,
     "checker/compile/test_kernel": 10,
     "wire/test_clients": 10,
-    "follow/recorded/test_lost_sends": 10,
     "checker/answers/test_searched": 21,
     "checker/answers/test_rules": 10,
+    "follow/recorded/test_records": 10,
 }
 """Seconds of the slow groups in a run of all tests, roughly; only their order matters. Spark waits, and so begins."""
 

@@ -14,276 +14,212 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
-from isrcheck.conformance.follow.format.ndjson import bad_line
-from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind
+from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
+    NO_HEADER,
     Acked,
     AlterRequest,
     Disk,
     ElectRequest,
     Fault,
     Header,
-    HighWatermark,
-    Holds,
     Line,
-    LogEnd,
     Metadata,
-    Reassigned,
-    Reassignment,
     Remark,
     Sent,
-    View,
 )
-from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
-from isrcheck.conformance.follow.recorded.recording import Objects, Recording
-from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Window, shown
+from isrcheck.conformance.follow.recorded.recording import Consistency, Objects, Recording, since_start, typed
+from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Window
 from isrcheck.models.client_settings import Acks
 
 MOST_NAMES = 10_000
 """So many records are remembered, to see whether lines send them before others show them."""
 
-DEATHS = (FaultKind.KILL, FaultKind.STOP)
-
 
 @dataclass
 class Outlook:
-    """What is known of a whole recording. Positions count the lines that say something, from 0 on.
-
-    `changes` is the upper bound on changes of leader and ISR up to each line in `control` (script.py,
-    `changes_required`). `most_open` is the largest number of records that were sent after the
-    last one that is acknowledged. `records` counts the records, up to MOST_NAMES or a few more. `unsent` is the first
-    line that shows a record which no line before has sent. `lost` is the first line that sends a record which no later
-    line shows, with its position: perhaps the record has reached nobody.
-    """
+    """What is known of a whole recording. Positions count the lines that say something, from 0 on."""
 
     path: Path
     lines: int = 0
-    header: Header | None = None
+    header: Header = NO_HEADER
     brokers: tuple[int, ...] = ()
     acks: Acks | None = None
     has_epochs: bool = False
     first_epoch: int = 0
     last_epoch: int = 0
+
     most_open: int = 0
+    """The largest number of records that were sent after the last one that is acknowledged."""
+
     deaths: int = 0
+
     records: int = 0
+    """The number of records, up to MOST_NAMES or a few more."""
+
     control: list[tuple[int, Line]] = field(default_factory=list)
-    changes: list[int] = field(default_factory=list)
+    """The lines about leaders, requests, faults and checkpoints, with their positions."""
+
+    changes: int = 0
+    """The upper bound on changes of leader and ISR (script.py, `changes_required`)."""
+
     unsent: Line | None = None
+    """The first line that shows a record which no line before has sent."""
+
     lost: tuple[int, Line] | None = None
+    """The first line that sends a record which no later line shows, with its position: perhaps the record has reached
+    nobody."""
+
     faults: set[FaultKind] = field(default_factory=set)
 
-    @property
-    def has_all_requests(self) -> bool:
-        """Every request to change the ISR, and every preferred election, has a line."""
-        return self.header is not None and self.header.has_all_requests
 
-
-def typed(path: Path, objects: Objects, has_all_requests: bool) -> Iterator[Line]:
-    """The lines of a recording that say something, in order, without the starts of the whole cluster."""
-    begins, before, has_begun = None, -1, False
-    for position, (number, said) in enumerate(objects):
-        begins = begins or begins_of(path, number, said)
-        line = read_line(path, number, said, begins)
-        if isinstance(line, Header):
-            if position:
-                raise bad_line(path, number, "a header after other lines; put one header first")
-            yield line
-            continue
-        if line.n <= before:
-            raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
-        before = line.n
-        if isinstance(line, Remark | Reassignment | Reassigned):
-            continue
-        if isinstance(line, ElectRequest) and not has_all_requests:
-            continue
-        if not has_begun and isinstance(line, Fault) and line.what is FaultKind.START:
-            continue
-        has_begun = True
-        yield line
+def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
+    """The lines that are followed online: those that say something, but for the starts of the whole cluster."""
+    return since_start(
+        line
+        for line in lines
+        if line.counts(has_all_requests=True) and not line.is_about_reassignments
+        if header.has_all_requests or not isinstance(line, ElectRequest)
+    )
 
 
 def outlook_of(path: Path, objects: Objects) -> Outlook:
     """Read a recording once. Raises UsageError."""
-    found = Outlook(path)
-    epochs: set[int] = set()
-    replicas: set[int] = set()
-    survey = _Survey(found, epochs, replicas)
-    for line in _all(path, objects, found):
+    lines = typed(path, objects)
+    first = next(lines, None)
+    header = first if isinstance(first, Header) else NO_HEADER
+    survey = _Survey(Outlook(path, header=header))
+    for line in followed(chain([] if first is None else [first], lines), header):
         survey.take(line)
-    survey.finish()
-    return found
-
-
-def _all(path: Path, objects: Objects, found: Outlook) -> Iterator[Line]:
-    # Whether lines about preferred elections count is said by the header, which comes first.
-    for line in typed(path, objects, has_all_requests=True):
-        if isinstance(line, Header):
-            found.header = line
-        elif not isinstance(line, ElectRequest) or found.has_all_requests:
-            yield line
+    return survey.finish()
 
 
 class _Survey:
-    def __init__(self, found: Outlook, epochs: set[int], replicas: set[int]) -> None:
-        self.found = found
-        self.epochs = epochs
-        self.replicas = replicas
-        self.conditions: dict[int, tuple[str, int]] = {}
-        self.faulty: dict[int, Fault] = {}
-        self.acks_line = 0
+    """The first pass."""
+
+    def __init__(self, outlook: Outlook) -> None:
+        self.outlook = outlook
+        self.consistency = Consistency(outlook.path)
+        self.epochs: set[int] = set()
+        self.replicas = set(outlook.header.replicas)
         self.open: dict[str, int] = {}
         self.names: set[str] = set()
         self.sent = 0
         self.unseen: dict[str, tuple[int, Line]] = {}
         self.before: Metadata | None = None
-        self.is_known = False
         self.bound = 0
         self.without_epoch: Metadata | None = None
 
     def take(self, line: Line) -> None:
         """Note one line, which is at the next position."""
-        found = self.found
-        position = found.lines
-        found.lines += 1
-        self._brokers(line)
-        self._acks(line)
-        self._clients(line)
+        outlook = self.outlook
+        position = outlook.lines
+        outlook.lines += 1
+        self.consistency.produce(line)
+        self._clients(position, line)
+        self.epochs.update(line.epochs)
         if isinstance(line, Metadata):
             self._metadata(line)
+            line = replace(line, replicas=None) if line.replicas is not None else line
         if isinstance(line, Fault):
-            self._fault(line)
+            self.consistency.befall(line)
+            outlook.deaths += line.is_death
+            outlook.faults.add(line.what)
+        self.replicas |= line.replica_brokers
         is_checkpoint = isinstance(line, Disk) and line.checkpoint is not None
         if is_checkpoint or isinstance(line, Metadata | AlterRequest | ElectRequest | Fault):
-            found.control.append((position, _bare(line)))
-            found.changes.append(self.bound)
-        if isinstance(line, Disk):
-            self.epochs.update(line.batch_epochs[-1:] if line.batch_epochs else ())
-            self.epochs.update(line.batch_epochs[:1] if line.batch_epochs else ())
-        if isinstance(line, View):
-            self.epochs.add(line.leader_epoch)
-        if isinstance(line, Holds) and line.batch_epochs:
-            self.epochs |= {min(line.batch_epochs), max(line.batch_epochs)}
-        if isinstance(line, LogEnd) and line.last_epoch is not None:
-            self.epochs.add(line.last_epoch)
+            outlook.control.append((position, line.bare if isinstance(line, Disk) else line))
+            outlook.changes = max(outlook.changes, self.bound)
 
-    def _clients(self, line: Line) -> None:
-        found = self.found
+    def _clients(self, position: int, line: Line) -> None:
+        outlook = self.outlook
         if len(self.names) < MOST_NAMES:
-            new = [value for value in shown(line) if value not in self.names]
+            new = [value for value in line.named if value not in self.names]
             if new and not isinstance(line, Sent):
-                found.unsent = found.unsent or line
+                outlook.unsent = outlook.unsent or line
             self.names.update(new)
-            found.records = len(self.names)
+            outlook.records = len(self.names)
         if isinstance(line, Sent):
             self.sent += 1
             self.open[line.value] = self.sent
             if len(self.unseen) < MOST_NAMES:
-                self.unseen[line.value] = (found.lines - 1, line)
+                self.unseen[line.value] = (position, line)
         else:
-            for value in shown(line):
+            for value in line.named:
                 self.unseen.pop(value, None)
         if isinstance(line, Acked) and line.value in self.open:
             last = self.open[line.value]
             self.open = {value: number for value, number in self.open.items() if number > last}
-        found.most_open = max(found.most_open, len(self.open))
+        outlook.most_open = max(outlook.most_open, len(self.open))
 
     def _metadata(self, line: Metadata) -> None:
         if line.leader_epoch is None:
             self.without_epoch = self.without_epoch or line
-        else:
-            self.epochs.add(line.leader_epoch)
-        before = self.before
         if line.partition_epoch is not None:
             self.bound = line.partition_epoch
-        elif before is not None:
-            epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
-            self.bound += epochs + len(line.isr ^ before.isr)
+        elif self.before is not None:
+            self.bound += line.epochs_since(self.before) + len(line.isr ^ self.before.isr)
         self.before = line
 
-    def _brokers(self, line: Line) -> None:
-        if isinstance(line, Disk | HighWatermark | LogEnd | Holds):
-            self.replicas.add(line.broker)
-        elif isinstance(line, AlterRequest):
-            self.replicas |= line.isr | {line.leader}
-        elif isinstance(line, Metadata):
-            self.replicas |= line.isr | (set() if line.leader is None else {line.leader})
-
-    def _acks(self, line: Line) -> None:
-        if isinstance(line, Acked | Sent) and line.acks is not None:
-            if self.found.acks not in (None, line.acks):
-                what = f"acks={line.acks.spelling} after acks={self.found.acks.spelling} at line {self.acks_line}"
-                raise bad_line(self.found.path, line.number, f"{what}; split the recording: acks may not change in it")
-            if self.found.acks is None:
-                self.found.acks, self.acks_line = line.acks, line.number
-
-    def _fault(self, line: Fault) -> None:
-        condition, since = self.conditions.get(line.broker, ("running", 0))
-        if condition not in ALLOWED[line.what]:
-            told = f"is {condition} since line {since}" if since else "runs from the start"
-            cure = "correct the line, or add the missing one"
-            what = f"{line.what.value}: broker {line.broker} {told}; {cure}"
-            raise bad_line(self.found.path, line.number, what)
-        self.conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
-        self.found.deaths += line.what in DEATHS
-        self.found.faults.add(line.what)
-
-    def finish(self) -> None:
-        """Note what only the whole recording shows."""
-        found = self.found
-        if found.header is not None:
-            self.replicas |= found.header.replicas
-        found.lost = min(self.unseen.values(), key=lambda one: one[0], default=None)
-        found.brokers = tuple(sorted(self.replicas))
-        found.has_epochs = bool(self.epochs)
-        found.first_epoch, found.last_epoch = min(self.epochs, default=0), max(self.epochs, default=0)
-        if found.has_epochs and self.without_epoch is not None:
-            what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
-            raise bad_line(found.path, self.without_epoch.number, what)
-
-
-def _bare(line: Line) -> Line:
-    """A line without the log that it shows, which is of no use before its turn."""
-    if isinstance(line, Disk):
-        return Disk(line.number, line.n, line.broker, (), None, None, line.checkpoint, source=line.source)
-    return line
+    def finish(self) -> Outlook:
+        """Note what only the whole recording shows. Raises UsageError."""
+        outlook = self.outlook
+        outlook.acks = self.consistency.acks
+        outlook.lost = min(self.unseen.values(), key=lambda unseen: unseen[0], default=None)
+        outlook.brokers = tuple(sorted(self.replicas))
+        outlook.has_epochs = bool(self.epochs)
+        outlook.first_epoch, outlook.last_epoch = min(self.epochs, default=0), max(self.epochs, default=0)
+        if outlook.has_epochs:
+            self.consistency.without_epoch(self.without_epoch)
+        return outlook
 
 
 @dataclass
 class Past:
-    """What the lines that were passed have left: the last metadata, requests, and the faults of each process.
-
-    `changes` is the upper bound on the changes of leader and ISR so far (script.py), `leaders` are the first lines that
-    name the leader of each epoch.
-    """
+    """What the lines that were passed have left."""
 
     position: int = 0
+
     newest: Metadata | None = None
+    """The last metadata."""
+
     changes: int = 0
+    """The upper bound on the changes of leader and ISR so far (script.py)."""
+
     deaths: int = 0
+
     requests: dict[int, AlterRequest] = field(default_factory=dict)
+    """The last request of each leader."""
+
     wish: ElectRequest | None = None
+    """The request for an election in the present epoch."""
+
     stories: dict[int, list[Line]] = field(default_factory=dict)
+    """The faults of each broker's process, and the last checkpoint after each of them."""
+
     leaders: dict[int, Metadata] = field(default_factory=dict)
+    """The first lines that name the leader of each epoch."""
 
     def add(self, line: Line) -> None:
         """Note a line that was passed."""
         self.position += 1
-        if isinstance(line, Metadata):
-            self._metadata(line)
-        elif isinstance(line, AlterRequest):
-            self.requests[line.leader] = line
-        elif isinstance(line, ElectRequest):
-            self.wish = line
-        elif isinstance(line, Fault):
-            self._fault(line)
-        elif isinstance(line, Disk) and line.checkpoint is not None:
-            story = self.stories.setdefault(line.broker, [])
-            if story and isinstance(story[-1], Disk):
-                story.pop()
-            story.append(replace(line, log=(), batch_epochs=None, epoch_cache=None))
+        match line:
+            case Metadata():
+                self._metadata(line)
+            case AlterRequest():
+                self.requests[line.leader] = line
+            case ElectRequest():
+                self.wish = line
+            case Fault():
+                self._fault(line)
+            case Disk(checkpoint=int()):
+                story = self.stories.setdefault(line.broker, [])
+                if story and isinstance(story[-1], Disk):
+                    story.pop()
+                story.append(line.bare)
 
     def _metadata(self, line: Metadata) -> None:
         before = self.newest
@@ -291,27 +227,26 @@ class Past:
             return
         if line.leader_epoch is not None and line.leader is not None:
             self.leaders.setdefault(line.leader_epoch, line)
-        is_later = before is not None and (line.leader_epoch or 0) > (before.leader_epoch or 0)
+        is_later = before is not None and line.epochs_since(before) > 0
         self.wish = None if is_later else self.wish
         if line.partition_epoch is not None:
             self.changes = line.partition_epoch
         elif before is not None:
-            epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
-            self.changes += epochs + len(line.isr ^ before.isr)
+            self.changes += line.epochs_since(before) + len(line.isr ^ before.isr)
         self.newest = line
 
     def _fault(self, line: Fault) -> None:
         story = self.stories.setdefault(line.broker, [])
-        self.deaths += line.what in DEATHS
-        if line.what is FaultKind.CUT:
-            return
-        if line.what is FaultKind.START:
-            story.clear()
-        elif line.what is FaultKind.THAW:
-            seen = [one for one in story if isinstance(one, Disk)]
-            story[:] = seen[-1:]
-        else:
-            story.append(line)
+        self.deaths += line.is_death
+        match line.what:
+            case FaultKind.CUT:
+                pass
+            case FaultKind.START:
+                story.clear()
+            case FaultKind.THAW:
+                story[:] = [one for one in story if isinstance(one, Disk)][-1:]
+            case _:
+                story.append(line)
 
     def frozen(self) -> frozenset[int]:
         """The brokers that are frozen."""
@@ -332,7 +267,7 @@ class Past:
             yield self.wish
         for broker, story in self.stories.items():
             if broker in window.brokers:
-                yield from map(window.rewrite_control, story)
+                yield from (line.behind_window(window) for line in story)
 
 
 def _answered(line: AlterRequest, window: Window) -> AlterRequest:
@@ -345,7 +280,7 @@ def _answered(line: AlterRequest, window: Window) -> AlterRequest:
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:
     """Whether a line shows an epoch before that of another line."""
-    return None not in (line.leader_epoch, than.leader_epoch) and (line.leader_epoch or 0) < (than.leader_epoch or 0)
+    return than.leader_epoch is not None and line.is_before(than.leader_epoch)
 
 
 @dataclass(frozen=True)
@@ -384,7 +319,8 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
     blocked: FalseLine | UnfitLine | None = None
     is_full = False
     for line in lines:
-        new = window.new_records(line)
+        known = () if isinstance(line, Sent) else window.known
+        new = [value for value in dict.fromkeys(line.named_since(window.offset)) if value not in known]
         if len(window.values) + len(new) > window.records:
             is_full = True
             break
@@ -394,7 +330,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
             break
         window.values.extend(new)
         try:
-            rewritten.append(window.rewrite(line) or Remark(line.number, line.n))
+            rewritten.append(line.in_window(window) or Remark(line.number, line.n))
         except (FalseLine, UnfitLine) as error:
             blocked = error
             del window.values[held:]
@@ -404,27 +340,18 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
     before = list(past.lines(window, outlook.deaths, _old_views(original, past)))
     after = _later(past.position + len(rewritten), window, past, original, outlook)
     header = outlook.header
-    return Chunk(
-        Recording(
-            outlook.path,
-            (*before, *rewritten, *after),
-            outlook.brokers,
-            tuple(window.values),
-            None if header is None else header.min_insync_replicas,
-            None if header is None else header.unclean_election,
-            outlook.acks,
-            outlook.has_epochs,
-            window.epoch,
-            outlook.has_all_requests,
-            window.offset + (0 if header is None else header.first_offset),
-        ),
-        len(before),
-        len(before) + len(rewritten),
-        original,
-        blocked,
-        is_full,
-        tuple(unsent),
+    recording = Recording(
+        path=outlook.path,
+        lines=(*before, *rewritten, *after),
+        brokers=outlook.brokers,
+        values=tuple(window.values),
+        header=replace(header, first_offset=header.first_offset + window.offset),
+        acks=outlook.acks,
+        has_epochs=outlook.has_epochs,
+        first_epoch=window.epoch,
     )
+    end = len(before) + len(rewritten)
+    return Chunk(recording, len(before), end, original, blocked, is_full, tuple(unsent))
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
@@ -451,14 +378,14 @@ def _later(position: int, window: Window, past: Past, passed: Sequence[Line], ou
             if newest is not None and is_earlier(line, newest):
                 continue
             if not (has_leader and has_changes):
-                yield window.rewrite_control(line)
+                yield line.behind_window(window)
             newest = line
             has_leader |= line.leader is not None
             has_changes |= line.partition_epoch is not None
         elif isinstance(line, AlterRequest) and line.leader not in asking:
             asking.add(line.leader)
-            yield window.rewrite_control(line)
+            yield line.behind_window(window)
         elif isinstance(line, Fault | Disk) and line.broker in outlook.brokers and line.broker not in started:
-            yield window.rewrite_control(line)
+            yield line.behind_window(window)
             if isinstance(line, Fault) and line.what is FaultKind.START:
                 started.add(line.broker)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
 from isrcheck.commands.exit_codes import DONE, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of, objects_of
-from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, next_chunk, outlook_of, typed
+from isrcheck.conformance.follow.online.chunk import Chunk, Outlook, Past, followed, next_chunk, outlook_of
 from isrcheck.conformance.follow.online.moving import (
     Request,
     Table,
@@ -33,14 +33,14 @@ from isrcheck.conformance.follow.online.moving import (
     read_ahead,
 )
 from isrcheck.conformance.follow.online.steps_of_chunk import ChunkSearch
-from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectRequest, Header, Line, Remark
-from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, unused_in
-from isrcheck.conformance.follow.recorded.states import Numbers, Words
+from isrcheck.conformance.follow.recorded.lines import AlterRequest, Line, Remark
+from isrcheck.conformance.follow.recorded.recording import Objects, remarks_in, typed, unused_in
+from isrcheck.conformance.follow.recorded.states import Numbers, Words, alters_partitions
 from isrcheck.conformance.follow.recorded.window import FalseLine, Window
 from isrcheck.conformance.follow.search.explain import UnmetClaim, not_modelled, unmet_claim
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.promises import PROMISE, Keeping
-from isrcheck.conformance.follow.search.script import Script, alters_partitions
+from isrcheck.conformance.follow.search.script import Script
 from isrcheck.conformance.follow.search.search import Progress as SearchProgress
 from isrcheck.conformance.follow.search.size import Size, instance_for
 from isrcheck.conformance.follow.wire.convert import observations_of
@@ -349,14 +349,9 @@ class _Following:
         self.past = Past()
         self.possible: Possible | None = None
         self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)
-        self.lines = self._lines(stream())
+        self.lines = followed(typed(path, stream()), outlook.header)
         self.waiting: deque[Line] = deque()
         self.states = self.most = self.generated = self.windows = self.chunks = 0
-
-    def _lines(self, objects: Objects) -> Iterator[Line]:
-        for line in typed(self.path, objects, self.outlook.has_all_requests):
-            if not isinstance(line, Header) and (self.outlook.has_all_requests or not isinstance(line, ElectRequest)):
-                yield line
 
     # ------------------------------------------------------------------------------------------------- the loop
 
@@ -405,9 +400,7 @@ class _Following:
         limits = self.budget.limits(Limits(None, self.memory // 2))
         script = Script(chunk.recording, self.instance)
         search = ChunkSearch(
-            *(chunk, script, self.instance, self.kernel, True, limits, self._tell),
-            has_guard=self.window.has_guard,
-            keeping=self.promise,
+            chunk, script, self.kernel, limits, self._tell, has_guard=self.window.has_guard, keeping=self.promise
         )
         if self.possible is None:
             search.begin_first()
@@ -419,10 +412,10 @@ class _Following:
         search.follow()
         self.most = max(self.most, search.peak)
         self.states += search.total
-        self.generated += search.generated
+        self.generated += search.expander.generated
         self.has_broken |= search.has_broken
-        if search.rules.left_out is not None and self.left_out is None:
-            self.left_out = f"{search.rules.left_out}, from about line {chunk.original[0].number} on"
+        if search.guard.left_out is not None and self.left_out is None:
+            self.left_out = f"{search.guard.left_out}, from about line {chunk.original[0].number} on"
         return search
 
     def _tell(self, progress: SearchProgress) -> None:
@@ -440,7 +433,8 @@ class _Following:
         self.possible = Possible(states, kept(search.monitor, values, self.window.offset, end, monitors))
         del self.window.values[held + chunk.joined(len(passed)) :]
         for line in passed:
-            self.window.pass_line(line)
+            line.leave(self.window)
+            self.window.pass_line(line.number)
             self.past.add(line)
             self.waiting.popleft()
         self.chunks += 1
@@ -562,9 +556,9 @@ def _size(outlook: Outlook, records: int) -> Size:
         min(records, max(1, outlook.records)),
         min(MOST_EPOCHS, epochs),
         min(3, outlook.deaths),
-        min(MOST_CHANGES, max(outlook.changes, default=0) + outlook.deaths),
+        min(MOST_CHANGES, outlook.changes + outlook.deaths),
         Counter(outlook.faults),
-        None if outlook.header is None else outlook.header.min_insync_replicas,
-        None if outlook.header is None else outlook.header.unclean_election,
+        outlook.header.min_insync_replicas,
+        outlook.header.unclean_election,
         outlook.acks,
     )

@@ -356,11 +356,11 @@ def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
         table["requested_broker_epoch"] = np.where(is_late[:, :, None], 0, table["requested_broker_epoch"])
 
 
-OFFSETS = (
-    *("log_end_offset", "high_watermark", "epoch_start_offset", "remote_log_end_offset", "fetch_offset"),
-    *("response_high_watermark", "flushed_offset", "log_end_offset_at_fetch", "late_fetch_offset"),
-    "diverging_end_offset",
-)
+OF_LOG = ("log_end_offset", "high_watermark", "epoch_start_offset", "flushed_offset", "log_end_offset_at_fetch")
+OF_FETCH = ("remote_log_end_offset", "fetch_offset", "response_high_watermark", "late_fetch_offset")
+OFFSETS = (*OF_LOG, *OF_FETCH, "diverging_end_offset")
+OF_PARTITION = ("controller_partition_epoch", "partition_epoch", "requested_partition_epoch")
+PARTITION_EPOCHS = (*OF_PARTITION, "shutdown_partition_epoch", "metadata_partition_epoch", "metadata_position")
 RECORDS, RECORD_EPOCHS = ("log_record", "response_record"), ("log_epoch", "response_epoch")
 
 
@@ -435,10 +435,7 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
     if not table.has("partition_epoch"):
         return
     less = by.partition_epochs
-    for name in (
-        *("controller_partition_epoch", "partition_epoch", "requested_partition_epoch", "metadata_position"),
-        *("shutdown_partition_epoch", "metadata_partition_epoch"),
-    ):
+    for name in PARTITION_EPOCHS:
         if table.has(name):
             table[name] = np.maximum(table[name] - less, 0)
     if table.instance.configuration.CONTROLLER == Controller.KRAFT:

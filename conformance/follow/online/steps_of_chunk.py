@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Full, VisitedSet
+from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.online.chunk import Chunk
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
@@ -27,8 +27,7 @@ from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.promises import Keeping
 from isrcheck.conformance.follow.search.rules import Permissions, Rules
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import ObservationSearch, Progress
-from isrcheck.models.language.model import Instance
+from isrcheck.conformance.follow.search.search import Manner, Nodes, ObservationSearch, Progress
 
 
 class GuardedRules(Rules):
@@ -103,21 +102,20 @@ class ChunkSearch(ObservationSearch):
         self,
         chunk: Chunk,
         script: Script,
-        instance: Instance,
         kernel: Kernel,
-        is_idempotent: bool,
         limits: Limits,
         report: Callable[[Progress], None],
         *,
         has_guard: bool,
         keeping: Keeping | None = None,
     ) -> None:
-        super().__init__(script, instance, kernel, is_idempotent, limits, report, clears=False)
+        super().__init__(script, kernel, True, limits, report, Manner(clears=False))
         self.chunk = chunk
         self.promise = keeping
         self.has_broken = False
         self.memory = limits.memory
-        self.rules: GuardedRules = GuardedRules(script, self.cells, self.monitor, is_idempotent, has_guard=has_guard)
+        self.guard = GuardedRules(script, self.cells, self.monitor, is_idempotent=True, has_guard=has_guard)
+        self.checks.rules = self.guard
         self.lines = chunk.end
         self.at = chunk.first
         self.peak = 0
@@ -158,19 +156,20 @@ class ChunkSearch(ObservationSearch):
     def _close(self, line: int) -> None:
         """Find all states that can be reached before this line is passed."""
         rows = self._waiting.pop(line)
-        self.store = VisitedSet(self.words + 1, self.steps + 1, self.memory)
+        self.nodes = Nodes(self.nodes.words, self.nodes.steps, 1, self.memory)
+        store = self.nodes.store
         for states in rows:
             self._store(states)
         first = 0
-        while self.stopped is None and first < self.store.count:
-            end = min(self.store.count, first + self.room)
+        while self.stopped is None and first < store.count:
+            end = min(store.count, first + self.expander.room)
             nodes = np.arange(first, end)
-            nodes = nodes[self._keep(self.nodes()[nodes, : self.words])]
+            nodes = nodes[self._keep(self.nodes.of(nodes)[0])]
             if len(nodes):
                 self._expand(nodes)
             first = end
-        self.peak = max(self.peak, self.store.count)
-        self.total += self.store.count
+        self.peak = max(self.peak, store.count)
+        self.total += store.count
 
     def _keep(self, states: Words) -> Truths:
         """For each of these states, whether behaviours may go on from it."""
@@ -191,19 +190,14 @@ class ChunkSearch(ObservationSearch):
                 self._waiting[int(line)].append(np.unique(rows, axis=0))
                 self._tidy(int(line))
 
-    def _let_wait(self, new: Numbers) -> None:
-        """Nothing: all states before a line are searched, in the order in which they come."""
-
     def _tidy(self, line: int, most: int = 8) -> None:
         """Join the states that wait for a line, each once, if there are more than so many lists of them."""
         if len(self._waiting[line]) > most:
             self._waiting[line] = [np.unique(np.concatenate(self._waiting[line]), axis=0)]
 
     def _store(self, rows: Words) -> None:
-        count = len(rows)
-        nothing = np.zeros(count, np.int64)
-        super()._add(rows[:, : self.words], rows[:, self.words].copy(), nothing, nothing, is_start=False)
-        self.last = None
+        nothing = np.zeros(len(rows), np.int64)
+        self.nodes.add(*self._split(rows), nothing, nothing)
 
     def _note_best(self) -> None:
         """Remember the states before a later line of the chunk if they are few: there the next chunk can begin."""
@@ -222,10 +216,14 @@ class ChunkSearch(ObservationSearch):
         """
         assert self._best is not None
         line, rows = self._best
-        rows = rows[self._keep(rows[:, : self.words])]
-        return line, np.ascontiguousarray(rows[:, : self.words]), rows[:, self.words].copy()
+        states, monitors = self._split(rows)
+        kept = self._keep(states)
+        return line, np.ascontiguousarray(states[kept]), monitors[kept]
+
+    def _split(self, rows: Words) -> tuple[Words, Words]:
+        """The states of nodes, and their monitors."""
+        return rows[:, : self.nodes.words], rows[:, self.nodes.words]
 
     def here(self) -> tuple[Words, Words]:
         """The states before the line that none of them passes, and their monitors."""
-        nodes = self.nodes()
-        return nodes[:, : self.words], nodes[:, self.words]
+        return self._split(self.nodes.all())

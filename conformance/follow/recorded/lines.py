@@ -1,34 +1,328 @@
-"""The lines of a recording: an observation, or a fault of a broker.
+"""The lines of a recording of observations: one class for each kind.
 
-In:  built by reading.py.
-Out: the values that the rest of this package uses.
+In:  the JSON object of a line, as `LineReader` holds it. Bad input is a UsageError with file and line.
+Out: a line that says what it shows (records, epochs, brokers), what it claims of the state of the model, what it is in
+     words, and what it is with other values, or counted from the beginning of a window.
+
+A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys, and as what,
+they are read (`said`), and so how they are rewritten (recording.py). What is not overridden says nothing. A line that
+permits steps of the model is read by search/script.py, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import IntEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn, Self
 
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
 from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Window
 from isrcheck.models.client_settings import Acks
+from isrcheck.models.kafka.state.values import AlterPartition
+from isrcheck.models.language.declarations import NONE
+from isrcheck.models.messages import UsageError
+
+TYPE_CHECKING = False  # wire recordings are read without NumPy
+if TYPE_CHECKING:
+    from isrcheck.conformance.follow.recorded.states import Claim, Names, Numbers, Place, Truths, Variable, Words
 
 MARKER = "(marker "
 """The names of markers of transactions begin so; no producer sends them."""
 
-
 NULL = "(null)"
 """The name of a record whose value is null."""
+
+UNKNOWN = 1 << 31
+"""The leader epoch of a record of which no line tells it; above all others."""
+
+ELECT, ELECT_UNCLEAN = "elect preferred", "elect unclean"
+REASSIGN = "reassign"
+
+
+class Passing(IntEnum):
+    """When a path passes a line."""
+
+    AT_ONCE = 0
+    """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""
+
+    AT_ANY_TIME = 1
+    """A broker freezes, or a request is answered: fewer steps are possible after the line than before it."""
+
+    BY_A_STEP = 2
+    """A broker is killed or started, which is a step of the model."""
+
+
+# --------------------------------------------------------------------------------------------------------- reading JSON
+
+
+@dataclass(frozen=True)
+class Begins:
+    """Where a recording begins: its first offset and its first partition epoch, from which the lines count."""
+
+    offset: int = 0
+    partition_epoch: int = 0
+
+
+class LineReader:
+    """Reads the keys of one line, each with its type. Every error names file and line."""
+
+    def __init__(self, path: Path, number: int, keys: Mapping[str, Any], begins: Begins) -> None:
+        self.path = path
+        self.number = number
+        self.keys = keys
+        self.begins = begins
+        self.common: dict[str, Any] = {"number": number}
+        """The fields of every line."""
+
+    def refuse(self, what: str, cure: str) -> NoReturn:
+        """Report a defect of this line."""
+        raise bad_line(self.path, self.number, f"{what}; {cure}")
+
+    def only(self, *known: str) -> None:
+        """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
+        for key in self.keys:
+            if key not in ("n", "t", "kind", "label", "from", *known):
+                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(known))}")
+
+    def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
+        """The value of a key; None if it is missing or null, and need not be present."""
+        value = self.keys.get(key)
+        if value is None and required:
+            self.refuse(f"{key} is missing", f"give it: {what}")
+        if value is not None and not is_right(value):
+            self.refuse(f"{key} is {_shown(value)}", f"it has to be {what}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false; false if it is missing."""
+        return bool(self.value(key, lambda value: isinstance(value, bool), "true or false"))
+
+    def broker(self, key: str, *, required: bool = True) -> Any:
+        """The number of a broker."""
+        return self.value(key, is_count, "the number of a broker", required=required)
+
+    def replica(self, key: str) -> Any:
+        """The number of a broker that holds the partition."""
+        return self.broker(key)
+
+    def leader(self, key: str, *, required: bool = False) -> int | None:
+        """The leader; None if it is -1, or null where it is not required."""
+        what = "the number of a broker, or -1"
+        leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, what, required=required)
+        if key not in self.keys:
+            self.refuse(f"{key} is missing", f"give {what} where there is none")
+        return None if leader == -1 else leader
+
+    def brokers(self, key: str, *, required: bool = False) -> Any:
+        """A list of brokers, as a set."""
+        brokers = self.value(key, _is_list_of(is_count), "a list of brokers", required=required)
+        return None if brokers is None else frozenset(brokers)
+
+    def replicas(self, key: str, *, required: bool = False) -> Any:
+        """A list of brokers that hold the partition, as a set."""
+        return self.brokers(key, required=required)
+
+    def some_brokers(self, key: str) -> frozenset[int]:
+        """A list of brokers, as a set; empty if it is missing."""
+        return self.brokers(key) or frozenset()
+
+    def epoch(self, key: str, *, required: bool = False) -> Any:
+        """A leader epoch."""
+        return self.value(key, is_count, "a leader epoch", required=required)
+
+    def offset(self, key: str, *, required: bool = False) -> Any:
+        """An offset, counted from the first offset of the recording."""
+        return self._since(key, self.begins.offset, "offset", self.value(key, is_count, "an offset", required=required))
+
+    def partition_epoch(self, key: str, *, required: bool = False) -> Any:
+        """A partition epoch, counted from the first one of the recording."""
+        epoch = self.value(key, is_count, "a partition epoch", required=required)
+        return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
+
+    def _since(self, key: str, first: int, what: str, value: int | None) -> int | None:
+        if value is not None and value < first:
+            self.refuse(f"{key} is {value}, before the first {what} of the recording", f"correct it: {first} or later")
+        return None if value is None else value - first
+
+    def pairs(self, key: str) -> list[tuple[int, str]]:
+        """A list of [offset, value], without those before the first offset, from which offsets are counted."""
+        pairs = self.value(key, _is_list_of(_is_record), "a list of [offset, value]", required=True)
+        for (before, _), (offset, _) in pairwise(pairs):
+            if offset <= before:
+                self.refuse(
+                    f"{key} has offset {offset} after {before}", "put the records in the order of their offsets"
+                )
+        first = self.begins.offset
+        return [(offset - first, NULL if value is None else value) for offset, value in pairs if offset >= first]
+
+    def records(self, key: str) -> tuple[str, ...]:
+        """The values in such a list."""
+        return tuple(value for _, value in self.pairs(key))
+
+    def offsets(self, key: str) -> tuple[int, ...]:
+        """The offsets in such a list."""
+        return tuple(offset for offset, _ in self.pairs(key))
+
+    def log(self, key: str) -> tuple[str, ...]:
+        """The values in such a list, which has no gaps."""
+        pairs = self.pairs(key)
+        for position, (offset, _) in enumerate(pairs):
+            if offset != position:
+                what = f"log has offset {offset + self.begins.offset} at position {position}"
+                self.refuse(what, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
+        return tuple(value for _, value in pairs)
+
+    def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
+        """The leader epochs of the records in such a list, without those before the first offset."""
+        epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
+        if epochs is None:
+            return None
+        if len(epochs) != len(self.keys[of]):
+            what = f"{len(epochs)} batch_epochs do not fit {len(self.keys[of])} records"
+            self.refuse(what, "give one epoch for each record")
+        return tuple(epochs[len(epochs) - len(self.pairs(of)) :])
+
+    def epoch_cache(self, key: str) -> tuple[tuple[int, int], ...] | None:
+        """The entries of a leader epoch checkpoint without the epochs of the records before the first offset.
+
+        The last epoch that begins there also has later records, so it begins at the first offset.
+        """
+        entries = self.value(key, _is_list_of(_is_epoch_entry), "a list of [epoch, start offset]")
+        if entries is None:
+            return None
+        if len({epoch for epoch, _ in entries}) != len(entries):
+            self.refuse(f"{key} names an epoch twice", "give each epoch once")
+        first = self.begins.offset
+        if not first:
+            return tuple((epoch, start) for epoch, start in entries)
+        before = [epoch for epoch, start in entries if start <= first]
+        kept = [(max(before), 0)] if before else []
+        return (*kept, *((epoch, start - first) for epoch, start in entries if start > first))
+
+    def target(self, key: str) -> frozenset[int] | None:
+        """The replicas that an operator asks for; None: the reassignment is cancelled."""
+        if key not in self.keys:
+            self.refuse(f"{key} is missing", "give it: the replicas that are asked for, or null, which cancels")
+        target = self.value(key, _is_list_of(is_count), "a list of brokers, or null")
+        if target is not None and (not target or len(set(target)) != len(target)):
+            self.refuse(f"{key} is {_shown(target)}", "name at least one broker, and each once")
+        return None if target is None else frozenset(target)
+
+    def record(self, key: str) -> str:
+        """The record that the line is about."""
+        if key not in self.keys:
+            self.refuse(f"{key} is missing", "give it: the record")
+        value = self.value(key, _is_value, "the record: a text, or null")
+        return NULL if value is None else str(value)
+
+    def acks(self, key: str) -> Acks | None:
+        """The acks of a producer: all, 1 or 0."""
+        acks = self.value(key, lambda value: str(value) in _ACKS, "all, 1 or 0")
+        return None if acks is None else _ACKS[str(acks)]
+
+
+def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
+    """A field of a line: its kind is the method that reads it from JSON, from the key of the same name, or `key`."""
+    return field(metadata={"kind": kind, "key": key, "manner": manner})
+
+
+_ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def is_peer(value: Any) -> bool:
+    """Whether a value is the number of a broker, or a controller."""
+    return is_count(value) or (isinstance(value, str) and value.startswith("controller"))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_value(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_list_of(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(is_right, value))
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_value(value[1])
+
+
+def _is_epoch_entry(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_count, value))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+# ------------------------------------------------------------------------------------------------------- the base class
+
+
+KINDS: dict[str, type[Line]] = {}
+"""The class of each kind of line."""
+
+FAULTS: dict[str, type[Line]] = {}
+"""The class of each line of the kind `fault` that is no fault of a broker."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives.
-
-    `source` is the file or folder beside the recording from which the line comes; None: the recording itself.
-    """
+    """One line. A kind of line overrides what it says something about."""
 
     number: int
+    """Its position in the file."""
+
     n: int
+    """The number that the line itself gives."""
+
     source: str | None = field(default=None, kw_only=True)
+    """The file or folder beside the recording from which the line comes; None: the recording itself."""
+
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """The values of `kind` of such lines in JSON."""
+
+    faults: ClassVar[tuple[str, ...]] = ()
+    """The values of `what` of such lines of the kind `fault`."""
+
+    may_change_partition: ClassVar[bool] = False
+    """Whether the controller may change leader or ISR after such a line."""
+
+    is_about_reassignments: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        KINDS.update(dict.fromkeys(cls.kinds, cls))
+        FAULTS.update(dict.fromkeys(cls.faults, cls))
+
+    _told: ClassVar[list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]]
+
+    @classmethod
+    def told(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
+        """The fields that its JSON gives: name, key, kind of the values, and how they are read."""
+        if "_told" not in vars(cls):
+            told = [(one.name, one.metadata) for one in fields(cls) if one.metadata]
+            cls._told = [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in told]
+        return cls._told
+
+    @classmethod
+    def read(cls, reader: LineReader) -> Line:
+        """The line in JSON. Raises UsageError."""
+        told = cls.told()
+        reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in told))
+        return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in told})
 
     @property
     def spot(self) -> str:
@@ -37,170 +331,878 @@ class Line:
             return f"line {self.number}"
         return f"{self.source}:{self.number}" if self.source.endswith(".ndjson") else f"{self.source}/"
 
+    @property
+    def says(self) -> str:
+        """The line in words."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class Remark(Line):
-    """A line that says nothing about the state of the cluster.
+    # ------------------------------------------------------------------------------------------------ what it shows
 
-    `unused` names what the recording holds beside its lines. `unmodelled` says what happens here that no path of the
-    model has; empty: nothing. `copies` is the number of copies of records that leaders may have appended, as far as the
-    traffic shows the requests.
-    """
+    def all(self, *kinds: Callable[..., Any]) -> list[Any]:
+        """Its values of these kinds, but None."""
+        values = (getattr(self, name) for name, _, kind, _ in self.told() if kind in kinds)
+        return [value for value in values if value is not None]
 
-    unused: str = ""
-    unmodelled: str = ""
-    copies: int = 0
+    def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
+        """The line with its values of these kinds changed, but None."""
+        found = {name: (getattr(self, name), kind) for name, _, kind, _ in self.told() if kind in changes}
+        new = {name: changes[kind](value) for name, (value, kind) in found.items() if value is not None}
+        return replace(self, **new) if new else self
+
+    def counts(self, *, has_all_requests: bool) -> bool:
+        """Whether it says something about the state, a fault or a request."""
+        return True
 
     @property
-    def says_something(self) -> bool:
-        """Whether it says something about the recording."""
-        return bool(self.unused or self.unmodelled or self.copies)
+    def held(self) -> tuple[str, ...]:
+        """The records that it shows in a log, in order."""
+        return ()
+
+    @property
+    def held_at(self) -> Sequence[int]:
+        """Their offsets."""
+        return ()
+
+    @property
+    def held_in(self) -> tuple[int, ...] | None:
+        """Their leader epochs; None: it does not show them."""
+        return next(iter(self.all(LineReader.epochs)), None)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The records that it names, in its order."""
+        return self.held or tuple(self.all(LineReader.record))
+
+    @property
+    def placed(self) -> Iterator[tuple[str, int, int]]:
+        """The records that it shows at an offset, each with its offset and its leader epoch, or UNKNOWN."""
+        yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
+
+    def named_since(self, offset: int) -> Sequence[str]:
+        """The records that it names, in logs from an offset on."""
+        in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
+        return in_logs if self.held else self.named
+
+    def lacks(self, value: str, offset: int | None) -> bool:
+        """Whether it shows that a record, which was acknowledged at this offset if known, is not in the log."""
+        return False
+
+    @property
+    def bounds(self) -> Sequence[int]:
+        """The offsets that it names other than as the place of a record."""
+        return self.all(LineReader.offset)
+
+    @property
+    def epochs(self) -> Sequence[int]:
+        """The leader epochs that it shows."""
+        return [*self.all(LineReader.epoch), *(self.held_in or ())]
+
+    @property
+    def metadata_epoch(self) -> int | None:
+        """The leader epoch in which it shows what the cluster reports."""
+        return None
+
+    @property
+    def replica_brokers(self) -> frozenset[int]:
+        """The brokers that it shows to hold the partition."""
+        return frozenset(self.all(LineReader.replica)).union(*self.all(LineReader.replicas))
+
+    @property
+    def high_watermark_of(self) -> int | None:
+        """The broker whose high watermark it reads."""
+        return None
+
+    @property
+    def passing(self) -> Passing:
+        """When a path passes it."""
+        return Passing.AT_ONCE
+
+    # ----------------------------------------------------------------------------------------------- what it claims
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The conditions that it imposes on the state in which it was recorded."""
+        yield from ()
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        """The rules about it that no single guard says, where these claims are true in none of these states."""
+        yield from ()
+
+    # ------------------------------------------------------------------------------------------------ in the window
+
+    def in_window(self, window: Window) -> Line | None:
+        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine, and FalseLine."""
+        return self.behind_window(window)
+
+    def behind_window(self, window: Window) -> Line:
+        """What a later line, or an earlier one, says of leaders, ISR, requests, faults, or a checkpoint."""
+        return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
+
+    def leave(self, window: Window) -> None:
+        """It was passed: note what later lines refer to."""
+
+
+def _spelled(values: Sequence[object] | frozenset[int]) -> str:
+    return " ".join(map(str, sorted(values) if isinstance(values, frozenset) else values))
+
+
+def _where(offsets: Sequence[int]) -> str:
+    """The offsets of records, unless they are 0, 1, 2, ..."""
+    return "" if list(offsets) == list(range(len(offsets))) else f" at {_spelled(offsets)}"
+
+
+def _leader(leader: int | None) -> str:
+    return "no leader" if leader is None else f"leader {leader}"
+
+
+@dataclass(frozen=True)
+class Header(Line):
+    """The configuration of the cluster; None: not recorded."""
+
+    min_insync_replicas: int | None = said(
+        LineReader.value,
+        "min.insync.replicas",
+        is_right=lambda value: is_count(value) and value > 0,
+        what="a whole number, 1 or more",
+    )
+    unclean_election: bool | None = said(
+        LineReader.value,
+        "unclean.leader.election.enable",
+        is_right=lambda value: isinstance(value, bool),
+        what="true or false",
+    )
+
+    replicas: frozenset[int] = said(LineReader.some_brokers)
+    """Those of the partition at the beginning."""
+
+    has_all_requests: bool = said(LineReader.flag, "all_requests")
+    """Every request to change the ISR and every preferred election has a line."""
+
+    first_offset: int = said(lambda reader, key: reader.begins.offset)
+    first_partition_epoch: int = said(lambda reader, key: reader.begins.partition_epoch)
+    """Where offsets and partition epochs begin."""
+
+    kinds = ("header",)
+
+    def counts(self, *, has_all_requests: bool) -> bool:
+        return False
+
+
+NO_HEADER = Header(0, -1, None, None, frozenset(), has_all_requests=False, first_offset=0, first_partition_epoch=0)
+"""That of a recording that has none."""
+
+
+# --------------------------------------------------------------------------------------------------- lines about logs
 
 
 @dataclass(frozen=True)
 class Acked(Line):
     """A producer learned that its record was written, at this offset (None: not recorded)."""
 
-    value: str
-    offset: int | None
-    acks: Acks | None
+    value: str = said(LineReader.record)
+    offset: int | None = said(LineReader.offset)
+    acks: Acks | None = said(LineReader.acks)  # noqa: RUF009 - a field
 
+    kinds = ("acked",)
 
-@dataclass(frozen=True)
-class Sent(Line):
-    """A producer sends a record, for the first time."""
+    @property
+    def says(self) -> str:
+        return f"{self.value} is acknowledged{'' if self.offset is None else f' at offset {self.offset}'}"
 
-    value: str
-    acks: Acks | None
+    @property
+    def placed(self) -> Iterator[tuple[str, int, int]]:
+        if self.offset is not None:
+            yield self.value, self.offset, UNKNOWN
+
+    @property
+    def bounds(self) -> Sequence[int]:
+        return ()
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The record is acknowledged, and was not at another offset."""
+        record = place.names.record(self.value)
+        yield place.equal(
+            f"{self.value} is acknowledged", [("acknowledged", record)], [1], lambda values: "it is not acknowledged"
+        )
+        if self.offset is not None:
+            elsewhere = place.elsewhere[record]
+            yield place.claim(
+                f"it was acknowledged at offset {self.offset}, if at all",
+                lambda states, monitors: elsewhere.read(monitors) == 0,
+                lambda states, monitors: [elsewhere.read(monitors)],
+                lambda values: "at another offset",
+            )
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        """When, and at which offset, a leader acknowledges a record."""
+        record = place.names.record(self.value)
+        offsets = [
+            offset
+            for offset in range(place.log_size)
+            if any((place.column(states, "log_record", replica, offset) == record).any() for replica in place.replicas)
+        ]
+        if self.offset is not None and offsets and self.offset not in offsets:
+            yield (
+                "rule: a leader acknowledges a record at the offset at which it has appended it; in these states,"
+                f" {self.value} has the offset {' or '.join(map(str, offsets))}"
+            )
+        yield (
+            "rule: a leader acknowledges a record when its high watermark is above it (acks=all), or as it appends it"
+            " (acks=1)"
+        )
+
+    def in_window(self, window: Window) -> Line | None:
+        """The line in terms of the window; one about a settled record is compared with what is known of it."""
+        if self.value in window.values[int(window.has_guard) :]:
+            if self.offset is not None and window.has_guard and self.offset <= window.offset:
+                raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
+            return replace(self, offset=None if self.offset is None else self.offset - window.offset)
+        if self.value not in window.settled:
+            raise UnfitLine(
+                f"{self.value} is acknowledged, but no line says that it is sent, or it is settled long since"
+            )
+        offset, is_acknowledged = window.settled[self.value]
+        if self.offset not in (None, offset):
+            raise FalseLine(f"{self.value} is at offset {offset}")
+        if is_acknowledged is False:
+            raise FalseLine(f"{self.value} is not acknowledged")
+        if is_acknowledged is None:
+            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window holds no more")
+        return None
+
+    def leave(self, window: Window) -> None:
+        """A settled record that is acknowledged is not asked for again."""
+        window.settled.pop(self.value, None)
 
 
 @dataclass(frozen=True)
 class Disk(Line):
     """The content of a broker's disk: its log, and, if recorded, its epochs and its checkpointed high watermark."""
 
-    broker: int
-    log: tuple[str, ...]
-    batch_epochs: tuple[int, ...] | None
-    epoch_cache: tuple[tuple[int, int], ...] | None
-    checkpoint: int | None
+    broker: int = said(LineReader.replica)
+    log: tuple[str, ...] = said(LineReader.log)
+    batch_epochs: tuple[int, ...] | None = said(LineReader.epochs, of="log")
+    epoch_cache: tuple[tuple[int, int], ...] | None = said(LineReader.epoch_cache, "leader_epoch_checkpoint")
+    checkpoint: int | None = said(LineReader.offset, "high_watermark_checkpoint")
+
+    kinds = ("disk",)
+
+    @property
+    def says(self) -> str:
+        checkpoint = "" if self.checkpoint is None else f", checkpointed high watermark {self.checkpoint}"
+        return f"broker {self.broker} has {_spelled(self.log) or 'nothing'} on disk{checkpoint}"
+
+    @property
+    def bare(self) -> Disk:
+        """The line without the log that it shows."""
+        return replace(self, log=(), batch_epochs=None, epoch_cache=None)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        return self.log
+
+    @property
+    def held_at(self) -> Sequence[int]:
+        return range(len(self.log))
+
+    @property
+    def bounds(self) -> Sequence[int]:
+        return [len(self.log), *super().bounds, *(start for _, start in self.epoch_cache or ())]
+
+    @property
+    def epochs(self) -> Sequence[int]:
+        return [*super().epochs, *(epoch for epoch, _ in self.epoch_cache or ())]
+
+    def lacks(self, value: str, offset: int | None) -> bool:
+        return value not in self.log
+
+    @property
+    def high_watermark_of(self) -> int | None:
+        return None if self.checkpoint is None else self.broker
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The broker has this log, these epochs, this cache of epochs, and has had this high watermark."""
+        replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
+        offsets = range(place.log_size)
+        if len(self.log) > place.log_size:
+            yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
+            return
+        padding = [NONE] * (place.log_size - len(self.log))
+        yield place.equal(
+            f"the log of {name} is {place.listed(self.log)}",
+            [("log_record", replica, offset) for offset in offsets],
+            [*map(place.names.record, self.log), *padding],
+            place.spell_records,
+        )
+        if self.batch_epochs is not None:
+            yield place.equal(
+                f"the epochs of its records are {place.listed(self.batch_epochs)}",
+                [("log_epoch", replica, offset) for offset in offsets],
+                [*(epoch - first for epoch in self.batch_epochs), *padding],
+                place.spell_epochs,
+            )
+        if self.epoch_cache is not None:
+            yield self._cache_claim(place, replica, {epoch - first: offset for epoch, offset in self.epoch_cache})
+        if self.checkpoint is not None:
+            yield self._checkpoint_claim(place, replica, self.checkpoint)
+
+    def _cache_claim(self, place: Place, replica: int, cache: Mapping[int, int]) -> Claim:
+        first, epochs = place.names.first_epoch, place.configuration.elections + 1
+
+        def spelled(entries: Sequence[tuple[int, int]]) -> str:
+            return " ".join(f"{epoch}@{start}" for epoch, start in entries) or "empty"
+
+        says = f"its leader epoch checkpoint is {spelled(sorted(self.epoch_cache or ()))}"
+        if any(epoch >= epochs for epoch in cache):
+            return place.never(says, f"the metadata shows no epoch after {epochs - 1 + first}")
+        return place.equal(
+            says,
+            [("epoch_cache", replica, epoch) for epoch in range(epochs)],
+            [cache.get(epoch, NONE) for epoch in range(epochs)],
+            lambda values: spelled([(epoch + first, start) for epoch, start in enumerate(values) if start != NONE]),
+        )
+
+    @staticmethod
+    def _checkpoint_claim(place: Place, replica: int, value: int) -> Claim:
+        seen, sightings = place.seen[replica], place.sightings
+        if sightings is None:
+            return place.never(
+                f"its checkpointed high watermark is {value}",
+                "it was another one, and no process ran that could have written it",
+            )
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [place.column(states, name, replica) for name in ("high_watermark", "is_up")]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            truths: Truths = seen.read(monitors) >= sightings
+            if replica in place.stopping:
+                # A process writes its checkpoint when it ends.
+                high_watermark, is_up = columns(states, monitors)
+                truths = truths & ((is_up == 1) | (high_watermark == value))
+            return truths
+
+        return place.claim(
+            f"it has had the high watermark {value}, not before the last observed checkpoint",
+            is_true,
+            columns,
+            lambda values: f"its high watermark is {values[0]}",
+            "high_watermark",
+        )
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        """What a checkpoint is, if that claim is false."""
+        if any(not claim.cells for claim in false):
+            yield (
+                "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
+                " only a running broker writes them"
+            )
+
+    def in_window(self, window: Window) -> Disk:
+        """The log from the guard on; what is before it is compared with the digests."""
+        for value in self.log[window.offset :]:
+            if value not in window.values:
+                raise UnfitLine(f"{value} is on disk before a line says that it is sent")
+        if not window.has_guard:
+            return self
+        checkpoint = self.checkpoint
+        if checkpoint is not None and not window.shows(checkpoint):
+            window.leave_out(self.number)
+            checkpoint = None
+        checkpoint = None if checkpoint is None else checkpoint - window.offset
+        if len(self.log) <= window.offset:
+            window.check_short(self.broker, self.log, self.batch_epochs)
+            epochs = None if self.batch_epochs is None else ()
+            return replace(self.bare, batch_epochs=epochs, checkpoint=checkpoint)
+        window.check_prefix(self.log, self.batch_epochs)
+        kept = None
+        if self.batch_epochs is not None:
+            # The guard's epoch is in the digest; in the window it may count as a later one.
+            guard, *later = self.batch_epochs[window.offset :]
+            kept = (max(guard, window.epoch), *later)
+        entries = None if self.epoch_cache is None else window.cache(self.epoch_cache)
+        log = self.log[window.offset :]
+        return replace(self, log=log, batch_epochs=kept, epoch_cache=entries, checkpoint=checkpoint)
+
+    def behind_window(self, window: Window) -> Disk:
+        if self.checkpoint is None:
+            return self
+        is_shown = window.shows(self.checkpoint)
+        return replace(self, checkpoint=self.checkpoint - window.offset if is_shown else None)
 
 
 @dataclass(frozen=True)
 class Metadata(Line):
-    """The leader (None: no running leader) and the ISR that the cluster reports, as the broker `seen_by` knows them.
+    """The leader (None: no running leader) and the ISR that the cluster reports, as the broker `seen_by` knows them."""
 
-    `replicas` are those of the partition, also those that leave it, in a recording with reassignments.
-    """
+    leader: int | None = said(LineReader.leader)
+    isr: frozenset[int] = said(LineReader.replicas, required=True)
+    leader_epoch: int | None = said(LineReader.epoch)
+    partition_epoch: int | None = said(LineReader.partition_epoch)
+    seen_by: int | None = said(LineReader.broker, required=False)
+    brokers: frozenset[int] = said(LineReader.some_brokers)
 
-    leader: int | None
-    isr: frozenset[int]
-    leader_epoch: int | None
-    brokers: frozenset[int]
-    partition_epoch: int | None = None
-    seen_by: int | None = None
-    replicas: frozenset[int] | None = None
+    replicas: frozenset[int] | None = said(LineReader.replicas)
+    """Those of the partition, also those that leave it, in a recording with reassignments."""
+
+    kinds = ("metadata",)
+
+    @property
+    def says(self) -> str:
+        epoch = "" if self.leader_epoch is None else f" in epoch {self.leader_epoch}"
+        replicas = "" if self.replicas is None else f", replicas {_spelled(self.replicas)}"
+        return f"{_leader(self.leader)}{epoch}, ISR {_spelled(self.isr)}{replicas}"
+
+    @property
+    def metadata_epoch(self) -> int | None:
+        return self.leader_epoch
+
+    @property
+    def replica_brokers(self) -> frozenset[int]:
+        return super().replica_brokers | (frozenset() if self.leader is None else {self.leader})
+
+    @property
+    def shown(self) -> tuple[int | None, int | None, frozenset[int]]:
+        """Leader, leader epoch and ISR."""
+        return self.leader, self.leader_epoch, self.isr
+
+    def is_before(self, epoch: int) -> bool:
+        """Whether it shows an earlier epoch, because the answering broker had not received the later ones."""
+        return self.leader_epoch is not None and self.leader_epoch < epoch
+
+    def epochs_since(self, earlier: Metadata) -> int:
+        """How many leader epochs have begun since an earlier line, as far as both have epochs."""
+        return max(0, (self.leader_epoch or 0) - (earlier.leader_epoch or 0))
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """Leader, epochs, ISR and replicas are these, at the controller."""
+        names = place.names
+        if self.is_before(place.newest_epoch + names.first_epoch):
+            yield from self._old_view(place)
+            return
+        if self.leader is None:
+            yield self._without_leader(place)
+        else:
+            yield place.equal(
+                f"the leader is broker {self.leader}",
+                [("controller_leader",)],
+                [names.replica(self.leader)],
+                lambda values: place.spell_broker(values[0]),
+            )
+            if self.leader_epoch is not None:
+                yield place.equal(
+                    f"the leader epoch is {self.leader_epoch}",
+                    [("controller_epoch",)],
+                    [self.leader_epoch - names.first_epoch],
+                    lambda values: f"epoch {values[0] + names.first_epoch}",
+                )
+        if self.partition_epoch is not None and place.alters_partitions:
+            yield place.equal(
+                f"the partition epoch is {self.partition_epoch}",
+                [("controller_partition_epoch",)],
+                [self.partition_epoch],
+                lambda values: f"partition epoch {values[0]}",
+            )
+        yield place.members("the ISR is", "controller_isr", self.isr)
+        if self.replicas is not None and place.configuration.reassignments:
+            yield place.members("the replicas are", "is_assigned", self.replicas)
+
+    def _old_view(self, place: Place) -> Iterator[Claim]:
+        """The claim of a line about an earlier epoch: it shows the same leader as other lines about that epoch."""
+        for earlier in place.earlier:
+            if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
+                continue
+            if None not in (self.leader, earlier.leader):
+                if self.leader != earlier.leader:
+                    says = f"the leader of epoch {self.leader_epoch} was broker {self.leader}"
+                    yield place.never(says, f"it was broker {earlier.leader} by line {earlier.number}")
+                return
+
+    @staticmethod
+    def _without_leader(place: Place) -> Claim:
+        def is_true(states: Words, monitors: Words) -> Truths:
+            leaders = place.column(states, "controller_leader")
+            is_down = [(leaders == r) & (place.column(states, "is_up", r) == 0) for r in place.replicas]
+            return place.any_of(states, [leaders == NONE, *is_down])  # NONE with KRaft
+
+        return place.claim(
+            "there is no running leader",
+            is_true,
+            lambda states, monitors: [place.column(states, "controller_leader")],
+            lambda values: place.spell_broker(values[0]),
+            "controller_leader",
+            "is_up",
+        )
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        yield (
+            "rule: leader, leader epoch and ISR change only by a step of the controller, or by a leader's change that"
+            " it accepts"
+        )
 
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch, maybe later than others.
+    """A broker, or the controller (None), shows this leader of this epoch, maybe later than others."""
 
-    `isr` is None if it may lag; with a partition epoch it is the ISR of that epoch.
-    """
+    broker: int | None = said(LineReader.broker, required=False)
+    leader: int | None = said(LineReader.leader, required=True)
+    leader_epoch: int = said(LineReader.epoch, required=True)
 
-    broker: int | None
-    leader: int | None
-    leader_epoch: int
-    isr: frozenset[int] | None
-    partition_epoch: int | None = None
+    isr: frozenset[int] | None = said(LineReader.brokers)
+    """None if it may lag; with a partition epoch it is the ISR of that epoch."""
 
+    partition_epoch: int | None = said(LineReader.partition_epoch)
 
-@dataclass(frozen=True)
-class Read(Line):
-    """A consumer read these records, at these ascending offsets; it does not see markers and aborted records."""
+    kinds = ("view",)
 
-    records: tuple[str, ...]
-    offsets: tuple[int, ...]
+    @property
+    def says(self) -> str:
+        who = "the controller" if self.broker is None else f"broker {self.broker}"
+        isr = "" if self.isr is None else f", ISR {_spelled(self.isr)}"
+        return f"{who} shows {_leader(self.leader)} in epoch {self.leader_epoch}{isr}"
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """This epoch has this leader, and the ISR is or was this one."""
+        epoch, names = self.leader_epoch - place.names.first_epoch, place.names
+        says = f"the leader of epoch {self.leader_epoch} is broker {self.leader}"
+        if self.leader is not None:
+            if epoch > place.configuration.elections or self.leader not in names.brokers:
+                yield place.never(says, "no other line shows such an epoch, or such a broker")
+            else:
+                leader = [names.replica(self.leader)]
+                variables: list[Variable] = [("metadata_leader", epoch)]
+                yield place.equal(says, variables, leader, lambda values: place.spell_broker(values[0]))
+        if self.isr is not None and self.partition_epoch is None:
+            yield place.members("the ISR is", "controller_isr", self.isr)
+        elif self.isr is not None:
+            says = f"the ISR of partition epoch {self.partition_epoch} is {place.listed(sorted(self.isr))}"
+            for line in place.earlier:
+                is_same = isinstance(line, Metadata) and line.partition_epoch == self.partition_epoch
+                if isinstance(line, Metadata) and is_same and line.isr != self.isr:
+                    yield place.never(says, f"it is {place.listed(sorted(line.isr))} by {line.spot}")
+                    return
+
+    def in_window(self, window: Window) -> None:
+        """Nothing: it is what a broker believes, and the window forgets what all have heard."""
+        window.leave_out(self.number)
 
 
 @dataclass(frozen=True)
 class HighWatermark(Line):
     """The high watermark that a broker has in memory, as it answered to a fetch."""
 
-    broker: int
-    high_watermark: int
+    broker: int = said(LineReader.replica)
+    high_watermark: int = said(LineReader.offset, required=True)
+
+    kinds = ("high_watermark",)
+
+    @property
+    def says(self) -> str:
+        return f"broker {self.broker} has the high watermark {self.high_watermark}"
+
+    @property
+    def high_watermark_of(self) -> int | None:
+        return self.broker
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        yield place.equal(
+            f"the high watermark of broker {self.broker} is {self.high_watermark}",
+            [("high_watermark", place.names.replica(self.broker))],
+            [self.high_watermark],
+            lambda values: str(values[0]),
+        )
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        """What a high watermark is, and which release holds it back."""
+        yield (
+            "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
+            " follower's is that of the leader's last answer, at most its log end"
+        )
+        least = place.configuration.min_insync_replicas
+        leader = place.names.replica(self.broker)
+        members = sum(place.column(states, "isr", leader, replica) for replica in place.replicas)
+        is_higher = place.column(states, "high_watermark", leader) > self.high_watermark
+        leads = place.column(states, "leader", leader) == leader
+        if not place.configuration.HW_MINISR_GATE and bool(((members < least) & is_higher & leads).all()):
+            yield (
+                "rule: HW_MINISR_GATE is off, so a high watermark also rises while the leader's ISR has fewer than"
+                f" min.insync.replicas={least} members, as in all of these states; Kafka holds it back since 3.7"
+                " (KAFKA-15583)"
+            )
+
+    def in_window(self, window: Window) -> HighWatermark:
+        """The high watermark from the beginning of the window; before it, it is compared with that of a short log."""
+        if window.shows(self.high_watermark):
+            return replace(self, high_watermark=self.high_watermark - window.offset)
+        short = window.short(self.broker)
+        known = None if short is None else short.high_watermark
+        if known is None:
+            window.leave_out(self.number)
+        elif known != self.high_watermark:
+            raise FalseLine(f"the high watermark of broker {self.broker} is {known}")
+        return replace(self, high_watermark=0)
 
 
 @dataclass(frozen=True)
 class LogEnd(Line):
     """The log end offset of a follower, as its fetch shows it, and the leader epoch of its last record, if known."""
 
-    broker: int
-    log_end_offset: int
-    last_epoch: int | None
+    broker: int = said(LineReader.replica)
+    log_end_offset: int = said(LineReader.offset, required=True)
+    last_epoch: int | None = said(LineReader.epoch)
+
+    kinds = ("log_end",)
+
+    @classmethod
+    def read(cls, reader: LineReader) -> Line:
+        """The line in JSON; the epoch of a record before the first offset is not used."""
+        line = super().read(reader)
+        return line if any(line.all(LineReader.offset)) else line.changed({LineReader.epoch: lambda epoch: None})
+
+    @property
+    def says(self) -> str:
+        return f"the log of broker {self.broker} ends at {self.log_end_offset}"
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        replica, end, first = place.names.replica(self.broker), self.log_end_offset, place.names.first_epoch
+        says = f"the log of broker {self.broker} ends at {end}"
+        if end > place.log_size:
+            yield place.never(says, f"no log has more than {place.log_size} records")
+            return
+        yield place.equal(says, [("log_end_offset", replica)], [end], lambda values: str(values[0]))
+        if self.last_epoch is not None:
+            yield place.equal(
+                f"its last record has the epoch {self.last_epoch}",
+                [("log_epoch", replica, end - 1)],
+                [self.last_epoch - first],
+                lambda values: "there is none" if values[0] == NONE else f"epoch {values[0] + first}",
+            )
+
+    def in_window(self, window: Window) -> LogEnd:
+        """The log end from the beginning of the window; before it, it is compared with that of a short log."""
+        if window.shows(self.log_end_offset):
+            epoch = self.last_epoch
+            if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
+                window.check_guard(epoch)
+                epoch = None
+            return replace(self, log_end_offset=self.log_end_offset - window.offset, last_epoch=epoch)
+        short = window.short(self.broker)
+        if short is None:
+            raise FalseLine(f"the log of broker {self.broker} has more than {window.offset} records")
+        if short.length != self.log_end_offset:
+            raise FalseLine(f"the log of broker {self.broker} ends at {short.length}")
+        return replace(self, log_end_offset=0, last_epoch=None)
+
+
+class Records(Line):
+    """A line that shows some records at ascending offsets."""
+
+    records: tuple[str, ...]
+    offsets: tuple[int, ...]
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        return self.records
+
+    @property
+    def held_at(self) -> Sequence[int]:
+        return self.offsets
+
+    @property
+    def bounds(self) -> Sequence[int]:
+        return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
+
+    def in_window(self, window: Window) -> Line | None:
+        """The records from the guard on; those before it are compared with the settled records."""
+        offsets, records = window.since_guard(self.number, self.records, self.offsets)
+        changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
+            LineReader.records: lambda _: records,
+            LineReader.offsets: lambda _: offsets,
+            LineReader.epochs: lambda epochs: tuple(max(epoch, window.epoch) for epoch in epochs[-len(records) :]),
+        }
+        return self.changed(changes) if records else None
 
 
 @dataclass(frozen=True)
-class Holds(Line):
+class Holds(Records):
     """A broker has these records at these offsets, as it has answered to a fetch; with their leader epochs, if known.
 
     Nothing is said about its other records.
     """
 
-    broker: int
-    records: tuple[str, ...]
-    offsets: tuple[int, ...]
-    batch_epochs: tuple[int, ...] | None
+    broker: int = said(LineReader.replica)
+    records: tuple[str, ...] = said(LineReader.records)
+    offsets: tuple[int, ...] = said(LineReader.offsets, "records")
+    batch_epochs: tuple[int, ...] | None = said(LineReader.epochs, of="records")
+
+    kinds = ("holds",)
+
+    @property
+    def says(self) -> str:
+        return f"broker {self.broker} has {_spelled(self.records)} at {_spelled(self.offsets)}"
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        replica, first = place.names.replica(self.broker), place.names.first_epoch
+        says = f"broker {self.broker} has {place.listed(self.records)} at {place.listed(self.offsets)}"
+        if any(offset >= place.log_size for offset in self.offsets):
+            yield place.never(says, f"no log has more than {place.log_size} records")
+            return
+        yield place.equal(
+            says,
+            [("log_record", replica, offset) for offset in self.offsets],
+            [place.names.record(value) for value in self.records],
+            place.spell_records,
+        )
+        if self.batch_epochs is not None:
+            yield place.equal(
+                f"the epochs of these records are {place.listed(self.batch_epochs)}",
+                [("log_epoch", replica, offset) for offset in self.offsets],
+                [epoch - first for epoch in self.batch_epochs],
+                place.spell_epochs,
+            )
 
 
-@dataclass(frozen=True)
-class Applied(Line):
-    """A broker has applied the metadata log at least up to this partition epoch, with KRaft."""
-
-    broker: int
-    partition_epoch: int
+# ------------------------------------------------------------------------------------- lines about leaders and requests
 
 
 @dataclass(frozen=True)
 class AlterRequest(Line):
     """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
 
-    leader: int
-    isr: frozenset[int]
-    leader_epoch: int
-    partition_epoch: int
+    leader: int = said(LineReader.replica)
+    isr: frozenset[int] = said(LineReader.replicas, required=True)
+    leader_epoch: int = said(LineReader.epoch, required=True)
+    partition_epoch: int = said(LineReader.partition_epoch, required=True)
+
+    kinds = ("alter_partition",)
+    may_change_partition = True
+
+    @property
+    def says(self) -> str:
+        return f"leader {self.leader} asks for ISR {_spelled(self.isr)} in epoch {self.leader_epoch}"
+
+    @property
+    def epochs(self) -> Sequence[int]:
+        """None that has begun for sure."""
+        return ()
+
+    @staticmethod
+    def variables(leader: int, replicas: int) -> list[Variable]:
+        """The variables that hold the request of a leader, one of so many replicas."""
+        return [
+            ("alter_partition", leader),
+            ("requested_leader_epoch", leader),
+            ("requested_partition_epoch", leader),
+            *(("requested_isr", leader, replica) for replica in range(replicas)),
+        ]
+
+    def cells(self, names: Names) -> dict[Variable, int]:
+        """The values of these variables while the request is on its way."""
+        variables = self.variables(names.replica(self.leader), len(names.brokers))
+        isr = [int(broker in self.isr) for broker in names.brokers]
+        epochs = self.leader_epoch - names.first_epoch, self.partition_epoch
+        return dict(zip(variables, [AlterPartition.REQUESTED, *epochs, *isr], strict=True))
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The request is on its way, where leaders send requests."""
+        if not place.alters_partitions:
+            return
+
+        def told(values: Sequence[int]) -> str:
+            if values[0] != AlterPartition.REQUESTED:
+                return "it has no request on its way"
+            isr, epoch = place.spell_members(values[3:]), values[1] + place.names.first_epoch
+            return f"ISR {isr} after partition epoch {values[2]} in epoch {epoch}"
+
+        cells = self.cells(place.names)
+        says = (
+            f"broker {self.leader} asks for the ISR {place.listed(sorted(self.isr))} after partition epoch"
+            f" {self.partition_epoch} in epoch {self.leader_epoch}"
+        )
+        yield place.equal(says, list(cells), list(cells.values()), told)
 
 
 @dataclass(frozen=True)
-class ElectRequest(Line):
-    """An administrator asks for a preferred election, or for an unclean one.
+class Applied(Line):
+    """A broker has applied the metadata log at least up to this partition epoch, with KRaft."""
 
-    `is_unasked`: nobody asks, and from here on the controller may elect the preferred leader by itself
-    (`auto.leader.rebalance.enable`).
-    """
+    broker: int = said(LineReader.replica)
+    partition_epoch: int = said(LineReader.partition_epoch, required=True)
 
-    is_unclean: bool = False
-    is_unasked: bool = False
+    kinds = ("applied",)
+
+    @property
+    def says(self) -> str:
+        return f"broker {self.broker} has applied the metadata up to partition epoch {self.partition_epoch}"
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The broker has read so far, with KRaft."""
+        if not place.has_kraft:
+            return
+        replica, least = place.names.replica(self.broker), self.partition_epoch
+        yield place.claim(
+            f"broker {self.broker} has applied the metadata up to partition epoch {least}",
+            lambda states, monitors: place.column(states, "metadata_position", replica) >= least,
+            lambda states, monitors: [place.column(states, "metadata_position", replica)],
+            lambda values: f"up to {values[0]}",
+            "metadata_position",
+        )
 
 
-@dataclass(frozen=True)
-class Reassignment(Line):
-    """An operator asks for these replicas, or cancels the reassignment (None): from here on, up to the answer, the
-    controller may take the request.
-
-    `is_unseen`: no line shows the request; later ones show replicas that it explains.
-    """
-
-    replicas: frozenset[int] | None
-    is_unseen: bool = False
+def _wish(replicas: frozenset[int] | None) -> str:
+    """What an operator asks for."""
+    return "to cancel the reassignment" if replicas is None else f"for the replicas {_spelled(replicas)}"
 
 
 @dataclass(frozen=True)
 class Reassigned(Line):
-    """The controller answers such a request: it has taken it, or has refused it."""
+    """The controller answers a request to reassign the partition: it has taken it, or has refused it."""
 
-    replicas: frozenset[int] | None
-    is_refused: bool = False
+    replicas: frozenset[int] | None = said(LineReader.target)
+    is_refused: bool = said(LineReader.flag, "refused")
+
+    kinds = ("reassigned",)
+    is_about_reassignments = True
+
+    @property
+    def says(self) -> str:
+        return f"the controller {'refuses' if self.is_refused else 'has taken'} the request {_wish(self.replicas)}"
+
+    @property
+    def passing(self) -> Passing:
+        """At any time, if the request was taken: then it was, up to this line."""
+        return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """All that is asked for are replicas, and others only as long as they leave; after a cancellation, nothing is
+        in progress.
+        """
+        if not place.shows_reassignment:
+            return
+        target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [place.column(states, name, replica) for name in fields for replica in place.replicas]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            values = columns(states, monitors)
+            assigned, adding, removing = (values[at * count : (at + 1) * count] for at in range(3))
+            if target is None:
+                return place.all_of(states, (adding[r] + removing[r] == 0 for r in place.replicas))
+            wanted = [broker in target for broker in place.names.brokers]
+            taken = (assigned[r] == 1 if wanted[r] else assigned[r] <= removing[r] for r in place.replicas)
+            return place.all_of(states, taken)
+
+        def told(values: Sequence[int]) -> str:
+            sets = [place.spell_members(values[at * count : (at + 1) * count]) for at in range(3)]
+            return f"its replicas are {sets[0]}, being added {sets[1]}, being removed {sets[2]}"
+
+        says = f"the partition is reassigned to {place.listed(sorted(target or ()))}"
+        says = "no reassignment is in progress" if target is None else says
+        yield place.claim(says, is_true, columns, told, *fields)
+
+
+# --------------------------------------------------------------------------------------- faults, clients and operators
 
 
 @dataclass(frozen=True)
@@ -210,19 +1212,277 @@ class Fault(Line):
     what: FaultKind
     broker: int
 
+    kinds = ("fault",)
+    may_change_partition = True
+
+    @classmethod
+    def read(cls, reader: LineReader) -> Line:
+        """The line in JSON: a fault of a broker, or what else the experimenter or a client has done."""
+        what = reader.value("what", _is_text, "what happened", required=True)
+        if what in FAULTS:
+            return FAULTS[what].read(reader)
+        known = {kind.value: kind for kind in FaultKind}
+        if what not in known:
+            reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, *FAULTS))}")
+        is_cut = what == FaultKind.CUT.value
+        reader.only("what", "broker", "frozen_s", *(["peer"] if is_cut else []))
+        if is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True)):
+            # Brokers that do not reach each other: messages are lost, as they may be always.
+            return Remark(**reader.common)
+        if str(reader.keys.get("broker")).startswith("controller"):
+            # It holds no replica; other lines record the effects of its absence.
+            return Remark(**reader.common)
+        return cls(**reader.common, what=known[what], broker=reader.broker("broker"))
+
+    @property
+    def says(self) -> str:
+        return f"{self.what.value} broker {self.broker}"
+
+    @property
+    def is_death(self) -> bool:
+        """Whether a broker is killed or shut down."""
+        return self.what in (FaultKind.KILL, FaultKind.STOP)
+
+    @property
+    def high_watermark_of(self) -> int | None:
+        return self.broker if self.what is FaultKind.START else None
+
+    @property
+    def passing(self) -> Passing:
+        """By a step of the model, or at any time before a broker freezes."""
+        by_a_step = self.what in (FaultKind.KILL, FaultKind.START)
+        at_any_time = Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
+        return Passing.BY_A_STEP if by_a_step else at_any_time
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
+        if self.what is not FaultKind.START:
+            return
+        replica = place.names.replica(self.broker)
+        yield place.equal(f"broker {self.broker} does not run", [("is_up", replica)], [0], lambda values: "it runs")
+        yield place.claim(
+            "it restarts with a checkpoint that agrees with the observations and is not above its last high watermark",
+            lambda states, monitors: place.may_start(
+                monitors, replica, place.column(states, "high_watermark", replica)
+            ),
+            lambda states, monitors: [place.column(states, "high_watermark", replica)],
+            lambda values: f"its last high watermark was {values[0]}",
+        )
+
+    def leave(self, window: Window) -> None:
+        """A broker with a short log may start with an earlier high watermark."""
+        if self.what is FaultKind.START:
+            window.forget_high_watermark(self.broker)
+
 
 @dataclass(frozen=True)
-class Header(Line):
-    """The configuration of the cluster; None: not recorded.
+class Read(Records):
+    """A consumer read these records, at these ascending offsets; it does not see markers and aborted records."""
 
-    `replicas` are those of the partition at the beginning. `has_all_requests`: every request to change the ISR and
-    every preferred election has a line. `first_offset` and `first_partition_epoch`: where offsets and partition epochs
-    begin.
+    records: tuple[str, ...] = said(LineReader.records)
+    offsets: tuple[int, ...] = said(LineReader.offsets, "records")
+
+    kinds = ("client_read",)
+
+    @property
+    def says(self) -> str:
+        return f"a consumer reads {_spelled(self.records) or 'nothing'}{_where(self.offsets)}"
+
+    def lacks(self, value: str, offset: int | None) -> bool:
+        """The consumer has read up to the record's offset, and has not read the record."""
+        return bool(self.records) and (offset is None or offset in self.offsets) and value not in self.records
+
+    def claims(self, place: Place) -> Iterator[Claim]:
+        """Some broker presumes leadership, is not frozen, and can return these records.
+
+        A consumer that reads nothing may not have reached a broker.
+        """
+        if not self.records:
+            return
+        log_size, wanted, end = place.log_size, [*map(place.names.record, self.records)], self.offsets[-1] + 1
+        servers = [replica for replica in place.replicas if replica not in place.frozen]
+
+        def serves(states: Words, replica: int) -> Truths:
+            if end > log_size:
+                return place.any_of(states, ())
+            return place.all_of(
+                states,
+                [
+                    place.column(states, "leader", replica) == replica,
+                    place.column(states, "high_watermark", replica) >= end,
+                    *(
+                        place.column(states, "log_record", replica, offset) == record
+                        for offset, record in zip(self.offsets, wanted, strict=True)
+                    ),
+                ],
+            )
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            values = []
+            for replica in servers:
+                leads = place.column(states, "leader", replica) == replica
+                high_watermark = place.column(states, "high_watermark", replica)
+                for offset in range(log_size):
+                    held = place.column(states, "log_record", replica, offset)
+                    values.append(place.where(leads & (offset < high_watermark), held))
+            return values
+
+        def told(values: Sequence[int]) -> str:
+            parts = []
+            for position, replica in enumerate(servers):
+                records = values[position * log_size : (position + 1) * log_size]
+                if any(record != NONE for record in records):
+                    parts.append(f"{place.spell_broker(replica)} can return {place.spell_records(records)}")
+            return " and ".join(parts) or "no broker can return anything"
+
+        yield place.claim(
+            f"a running leader can return {place.listed(self.records)}{_where(self.offsets)}",
+            lambda states, monitors: place.any_of(states, (serves(states, replica) for replica in servers)),
+            columns,
+            told,
+            "leader",
+            "log_record",
+            "high_watermark",
+        )
+
+    def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
+        yield "rule: only a broker that takes itself for the leader answers a consumer, and up to its high watermark"
+
+
+@dataclass(frozen=True)
+class Sent(Line):
+    """A producer sends a record, for the first time."""
+
+    value: str = said(LineReader.record)
+    acks: Acks | None = said(LineReader.acks)  # noqa: RUF009 - a field
+
+    faults = ("send",)
+
+    @property
+    def says(self) -> str:
+        return f"{self.value} is sent"
+
+
+@dataclass(frozen=True)
+class Remark(Line):
+    """A line that says nothing about the state of the cluster."""
+
+    unused: str = ""
+    """What the recording holds beside its lines."""
+
+    unmodelled: str = ""
+    """What happens here that no path of the model has; empty: nothing."""
+
+    copies: int = 0
+    """The number of copies of records that leaders may have appended, as far as the traffic shows the requests."""
+
+    kinds = ("roles", "note", "result", "refused")
+    faults = ("hold", "release", "delay", "pass", "note", "refused", "heal")
+
+    @classmethod
+    def read(cls, reader: LineReader) -> Remark:
+        """A remark, or an intervention of the experimenter, of which other lines record the effects."""
+        if reader.keys["kind"] == "fault":
+            return cls(**reader.common)
+        unused, unmodelled, copies = (reader.keys.get(key) for key in ("unused", "unmodelled", "copies"))
+        return cls(
+            **reader.common,
+            unused=unused if isinstance(unused, str) else "",
+            unmodelled=unmodelled if isinstance(unmodelled, str) else "",
+            copies=copies if isinstance(copies, int) and is_count(copies) else 0,
+        )
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it says something about the recording."""
+        return bool(self.unused or self.unmodelled or self.copies)
+
+    def counts(self, *, has_all_requests: bool) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class ElectRequest(Line):
+    """An administrator asks for a preferred election, or for an unclean one."""
+
+    is_unasked: bool = said(LineReader.flag, "unasked")
+    """Nobody asks, and from here on the controller may elect the preferred leader by itself
+    (`auto.leader.rebalance.enable`)."""
+
+    is_unclean: bool = said(lambda reader, key: reader.keys[key] == ELECT_UNCLEAN, "what")
+
+    faults = (ELECT, ELECT_UNCLEAN)
+    may_change_partition = True
+
+    @property
+    def says(self) -> str:
+        if self.is_unasked:
+            return "from here on, the controller elects the preferred leader, and nobody has asked for it"
+        return f"an administrator asks for {'an unclean' if self.is_unclean else 'a preferred'} election"
+
+    def counts(self, *, has_all_requests: bool) -> bool:
+        """A preferred election needs a request only where all requests have lines."""
+        return has_all_requests or self.is_unclean
+
+
+@dataclass(frozen=True)
+class Reassignment(Line):
+    """An operator asks for these replicas, or cancels the reassignment (None): from here on, up to the answer, the
+    controller may take the request.
     """
 
-    min_insync_replicas: int | None
-    unclean_election: bool | None
-    replicas: frozenset[int]
-    has_all_requests: bool = False
-    first_offset: int = 0
-    first_partition_epoch: int = 0
+    replicas: frozenset[int] | None = said(LineReader.target)
+
+    is_unseen: bool = said(LineReader.flag, "unseen")
+    """No line shows the request; later ones show replicas that it explains."""
+
+    faults = (REASSIGN,)
+    may_change_partition = True
+    is_about_reassignments = True
+
+    @property
+    def says(self) -> str:
+        who = "perhaps, from here on, an operator" if self.is_unseen else "an operator"
+        return f"{who} asks {_wish(self.replicas)}{'; no line shows it' if self.is_unseen else ''}"
+
+
+# ----------------------------------------------------------------------------------------------------- reading a line
+
+
+def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins | None = None) -> Line:
+    """The typed line for the object on a line of a file that begins so. Raises UsageError."""
+    reader = LineReader(path, number, said, begins or begins_of(path, number, said))
+    kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
+    if kind not in KINDS:
+        reader.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(KINDS)}")
+    n = reader.value("n", is_count, "the number of the line", required=kind not in Header.kinds)
+    reader.value("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
+    reader.common |= {"n": -1 if n is None else n, "source": reader.value("from", _is_text, "the name of a file")}
+    return KINDS[kind].read(reader)
+
+
+def begins_of(path: Path, number: int, said: Mapping[str, Any]) -> Begins:
+    """Where a recording with this first line begins: a header says so, otherwise at 0. Raises UsageError."""
+    if said.get("kind") not in Header.kinds:
+        return Begins()
+    header = LineReader(path, number, said, Begins())
+    offset = header.value("first_offset", is_count, "an offset")
+    return Begins(offset or 0, header.value("first_partition_epoch", is_count, "a partition epoch") or 0)
+
+
+def is_observation(line: bytes) -> bool:
+    """Whether the first line of a file begins a recording of observations, that is, has a known kind.
+
+    Event logs begin with the version of their schema.
+    """
+    try:
+        said = parsed(line)
+    except UnreadableError:
+        return False
+    return "schema" not in said and str(said.get("kind")) in KINDS
+
+
+def only_about_kafka(path: Path, model: str | None) -> None:
+    """Refuse a recording that is to be one of another model. Raises UsageError."""
+    if model not in (None, "kafka"):
+        raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")

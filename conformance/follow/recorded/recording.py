@@ -1,30 +1,55 @@
-"""A whole recording. Lines that contradict earlier lines are refused.
+"""A whole recording: its lines, and its records, told apart if their values are equal, left out if they reach nobody,
+and folded in batches.
 
-In:  a file of lines.
-Out: a `Recording`. Every defect is one UsageError with file and line.
+In:  a file of lines, or the objects on them. Lines that contradict earlier lines are one UsageError with file and line.
+Out: a `Recording`. Its requests of an operator to reassign the partition (`requests_in`). The same recording, once for
+     each way in which the records can have arrived that only `send` lines show (`ways`). The same recording with fewer
+     records, or None if nothing can be folded (`folded`).
+
+A request to reassign the partition may be taken from its line on, up to its answer, which names the same replicas. One
+that is refused is never taken; one without an answer may be taken at any later time.
+
+Several records with the same value get names of their own: `x` at the offsets 3 and 5 is `x@3` and `x@5`, if `x` was
+sent or acknowledged twice. A value that is in a log twice, but was sent and acknowledged at most once, can be a copy of
+one record, and keeps its name. A `send` line, and an `acked` line without an offset, does not say which of the records
+it is about: they are taken in the order in which leaders appended the records, by epoch and offset. If any order
+explains the recording, this one does, because equal records can change places. A `send` line that would come after its
+record was shown claims nothing.
+
+Nobody knows of a record that only a `send` line shows whether it has reached a leader. A leader that has taken it had
+it in its log at least for a time, and other records came after it. So each way is followed by itself; what none of them
+explains is rejected. The records of one request arrive together.
+
+A producer sends many records as one batch, which a log holds completely or not at all. The model appends records one
+after the other, so a batch has many states that no line shows. Consecutive records are folded if every log has all of
+them or none, always at the same offsets and in one leader epoch; if they are sent, and acknowledged, directly after
+each other; and if no line names an offset between them. A path with the folded record stands for one that appends its
+records one after the other. So an explanation of the folded recording is one of the recording itself, but a rejection
+is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations, count
 from pathlib import Path
 from typing import Any, TypeVar
 
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.recorded.faults import ALLOWED, BECOMES, FaultKind
 from isrcheck.conformance.follow.recorded.lines import (
+    KINDS,
     MARKER,
+    NO_HEADER,
+    UNKNOWN,
     Acked,
-    AlterRequest,
-    Applied,
-    Disk,
     ElectRequest,
     Fault,
     Header,
-    HighWatermark,
-    Holds,
     Line,
+    LineReader,
     LogEnd,
     Metadata,
     Reassigned,
@@ -32,10 +57,10 @@ from isrcheck.conformance.follow.recorded.lines import (
     Remark,
     Sent,
     View,
+    begins_of,
+    read_line,
 )
-from isrcheck.conformance.follow.recorded.reading import REMARKS, begins_of, read_line
-from isrcheck.conformance.follow.recorded.reassigning import requests_in
-from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
+from isrcheck.conformance.follow.recorded.states import Names
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages import UsageError
 
@@ -48,34 +73,40 @@ Objects = Iterable[tuple[int, dict[str, Any]]]
 """The objects on the lines of a recording, each with the number of its line."""
 
 
-@dataclass(frozen=True)
-class Recording:
+@dataclass(frozen=True, kw_only=True)
+class Recording(Names):
     """The observations of one partition, in order.
 
-    `lines` are the lines about the state or a fault, without header and remarks. `brokers` are all that are replicas at
-    some time, in ascending order; if the partition is reassigned, its `first_replicas` replicas at the beginning come
-    first (0: it is not). `values` are the records in the order in which they were sent, as far as that order is known.
-    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
-    every request to change the ISR and every preferred election has a line. All offsets in the lines are counted from
-    `first_offset`. `is_folded`: some of its records stand for several (folding.py). `lost`: the `send` lines that were
-    taken out, of records that reach nobody (lost_sends.py). `remarks` say what is not modelled, and what is not used.
+    `brokers` are all that are replicas at some time, in ascending order, but the replicas at the beginning come first
+    if the partition is reassigned. `values` are the records in the order in which they were sent, as far as that order
+    is known. `first_epoch` is the smallest leader epoch.
     """
 
     path: Path
+
     lines: tuple[Line, ...]
-    brokers: tuple[int, ...]
-    values: tuple[str, ...]
-    min_insync_replicas: int | None
-    unclean_election: bool | None
+    """The lines about the state or a fault, without header and remarks."""
+
+    header: Header
+    """The settings. All offsets in the lines are counted from its `first_offset`."""
+
     acks: Acks | None
+    """The acks of the producers, if recorded; the model has one kind of producer at a time."""
+
     has_epochs: bool
-    first_epoch: int
-    has_all_requests: bool = False
-    first_offset: int = 0
+    """Every metadata line has a leader epoch."""
+
     is_folded: bool = False
+    """Some of its records stand for several."""
+
     lost: tuple[Sent, ...] = ()
+    """The `send` lines that were taken out, of records that reach nobody."""
+
     remarks: tuple[Remark, ...] = ()
+    """What is not modelled, and what is not used."""
+
     first_replicas: int = 0
+    """How many of the brokers are the replicas at the beginning, if the partition is reassigned; 0: it is not."""
 
     @property
     def unmodelled(self) -> Remark | None:
@@ -94,50 +125,34 @@ class Recording:
         A log with a record twice, or with more records than there are, has copies. Others may have been truncated; so
         where the traffic shows the requests that were sent again, all of them count.
         """
-        told = [line for line in self.lines if not isinstance(line, Sent | Acked)]
-        shown = max((len(named_by(line)) - len(set(named_by(line))) for line in told), default=0)
+        shown = max((len(line.held) - len(set(line.held)) for line in self.lines), default=0)
         sent_again = sum(line.copies for line in self.remarks)
-        is_longer = any(line.log_end_offset > len(self.values) for line in told if isinstance(line, LogEnd))
+        is_longer = any(line.log_end_offset > len(self.values) for _, line in self.claims(LogEnd))
         return max(shown, sent_again) if shown or (sent_again and is_longer) else 0
 
     @property
     def asks_unclean(self) -> bool:
         """Whether an administrator asks for an unclean election."""
-        return any(isinstance(line, ElectRequest) and line.is_unclean for line in self.lines)
+        return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
         """The recording of the lines before the one with this number."""
         lines = tuple(line for line in self.lines if line.n < n)
-        named = {value for line in lines for value in named_by(line)}
+        named = {value for line in lines for value in line.named}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
     def without_reassignments(self, why: str) -> Recording:
         """The recording for a model that has no reassignments; `why` says what is not modelled."""
-        lines = tuple(
+        lines = (
             replace(line, replicas=None) if isinstance(line, Metadata) else line
             for line in self.lines
-            if not isinstance(line, Reassignment | Reassigned)
+            if not line.is_about_reassignments
         )
         remarks = [
-            Remark(line.number, line.n, unmodelled=why, source=line.source)
-            for line in self.lines
-            if isinstance(line, Reassignment)
+            Remark(line.number, line.n, unmodelled=why, source=line.source) for _, line in self.claims(Reassignment)
         ]
         told = tuple(sorted((*self.remarks, *remarks), key=lambda line: line.n))
-        return replace(self, lines=lines, remarks=told, first_replicas=0)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the recording has no line about the state or a fault."""
-        return not self.lines
-
-    def replica(self, broker: int) -> int:
-        """The model's number of a broker."""
-        return self.brokers.index(broker)
-
-    def record(self, value: str) -> int:
-        """The model's number of a record."""
-        return self.values.index(value)
+        return replace(self, lines=tuple(lines), remarks=told, first_replicas=0)
 
     def claims(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         """The lines of one kind, with their positions in `lines`."""
@@ -147,16 +162,17 @@ class Recording:
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
     """The remarks that say something. For a recording that is followed online, an unclean election is not modelled, nor
     is a reassignment."""
-    found = []
+    remarks = []
     for number, said in objects:
-        line = read_line(path, number, said) if said.get("kind") in (*REMARKS, "fault") else None
+        kind = KINDS.get(str(said.get("kind")))
+        line = read_line(path, number, said) if kind in (Remark, Fault) else None
         if isinstance(line, ElectRequest) and line.is_unclean:
-            found.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
+            remarks.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
         elif isinstance(line, Reassignment):
-            found.append(Remark(line.number, line.n, unmodelled="a reassignment of replicas"))
+            remarks.append(Remark(line.number, line.n, unmodelled="a reassignment of replicas"))
         elif isinstance(line, Remark) and line.says_something:
-            found.append(line)
-    return found
+            remarks.append(line)
+    return remarks
 
 
 def unused_in(remarks: Iterable[Remark]) -> str:
@@ -164,74 +180,102 @@ def unused_in(remarks: Iterable[Remark]) -> str:
     return "; ".join(line.unused for line in remarks if line.unused)
 
 
+# ---------------------------------------------------------------------------------------------------- reading the lines
+
+
+def typed(path: Path, objects: Objects) -> Iterator[Line]:
+    """The lines of a recording, in order. Raises UsageError."""
+    begins, before = None, -1
+    for position, (number, said) in enumerate(objects):
+        begins = begins or begins_of(path, number, said)
+        line = read_line(path, number, said, begins)
+        if isinstance(line, Header):
+            if position:
+                raise bad_line(path, number, "a header after other lines; put one header first")
+        elif line.n <= before:
+            raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
+        before = line.n
+        yield line
+
+
+def since_start(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines except the starts of brokers at the beginning, which start the whole cluster."""
+    has_begun = False
+    for line in lines:
+        has_begun |= not (isinstance(line, Fault) and line.what is FaultKind.START)
+        if has_begun:
+            yield line
+
+
+class Consistency:
+    """What later lines must not contradict: the conditions of brokers, and the acks of producers."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.acks: Acks | None = None
+        self._acks_line = 0
+        self._conditions: dict[int, tuple[str, int]] = {}
+
+    def befall(self, line: Fault) -> None:
+        """Note a fault of a replica. Raises UsageError if the broker is in no condition for it."""
+        condition, since = self._conditions.get(line.broker, ("running", 0))
+        if condition not in ALLOWED[line.what]:
+            told = f"is {condition} since line {since}" if since else "runs from the start"
+            cure = "correct the line, or add the missing one"
+            raise bad_line(self.path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
+        self._conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
+
+    def produce(self, line: Line) -> None:
+        """Note the acks of a producer. Raises UsageError if another line shows others."""
+        for acks in line.all(LineReader.acks):
+            if self.acks not in (None, acks):
+                what = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
+                raise bad_line(self.path, line.number, f"{what}; split the recording: acks may not change in it")
+            if self.acks is None:
+                self.acks, self._acks_line = acks, line.number
+
+    def without_epoch(self, line: Metadata | None) -> None:
+        """Other lines than this metadata line have epochs. Raises UsageError."""
+        if line is not None:
+            what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
+            raise bad_line(self.path, line.number, what)
+
+
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
-    lines = told_apart(list(_lines(path, objects or _objects(path, content))))
-    _check_order(path, lines)
-    header = next((line for line in lines if isinstance(line, Header)), None)
-    has_all_requests = header is not None and header.has_all_requests
-    claims = _without_first_starts(line for line in _without_late_views(lines) if _counts(line, has_all_requests))
+    lines = _told_apart(list(typed(path, objects or _objects(path, content))))
+    header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
+    said = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
+    claims = list(since_start(said))
+    consistency = Consistency(path)
     first = _first_replicas(path, claims, header)
-    replicas = _brokers(path, claims, set() if header is None else set(header.replicas))
-    brokers = tuple(sorted(replicas, key=lambda broker: (broker not in first, broker)))
-    epochs = [epoch for line in claims for epoch in _epochs(line)]
+    replicas = _brokers(path, claims, header, consistency)
+    values = _values(path, claims)
+    for line in claims:
+        consistency.produce(line)
+    epochs = [epoch for line in claims for epoch in line.epochs]
+    if epochs:
+        shown = (line for line in claims if isinstance(line, Metadata))
+        consistency.without_epoch(next((line for line in shown if line.leader_epoch is None), None))
     return Recording(
-        path,
-        tuple(line for line in claims if not isinstance(line, Fault) or line.broker in brokers),
-        brokers,
-        _values(path, claims),
-        None if header is None else header.min_insync_replicas,
-        None if header is None else header.unclean_election,
-        _acks(path, claims),
-        _has_epochs(path, claims),
-        min(epochs, default=0),
-        has_all_requests,
-        0 if header is None else header.first_offset,
+        path=path,
+        lines=tuple(line for line in claims if not isinstance(line, Fault) or line.broker in replicas),
+        brokers=tuple(sorted(replicas, key=lambda broker: (broker not in first, broker))),
+        values=values,
+        header=header,
+        acks=consistency.acks,
+        has_epochs=bool(epochs),
+        first_epoch=min(epochs, default=0),
         remarks=tuple(line for line in lines if isinstance(line, Remark) and line.says_something),
         first_replicas=len(first),
     )
 
 
-def _counts(line: Line, has_all_requests: bool) -> bool:
-    """Whether a line says something about the state, a fault or a request."""
-    if isinstance(line, ElectRequest):
-        return has_all_requests or line.is_unclean
-    return not isinstance(line, Header | Remark)
-
-
-def _lines(path: Path, objects: Objects) -> Iterator[Line]:
-    begins = None
-    for number, said in objects:
-        begins = begins or begins_of(path, number, said)
-        yield read_line(path, number, said, begins)
-
-
-def _objects(path: Path, content: bytes | None) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(path: Path, content: bytes | None) -> Objects:
     size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
     if size > MOST_BYTES:
         raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
     return objects_of(path, content)
-
-
-def _check_order(path: Path, lines: list[Line]) -> None:
-    before = -1
-    for position, line in enumerate(lines):
-        if isinstance(line, Header):
-            if position:
-                raise bad_line(path, line.number, "a header after other lines; put one header first")
-            continue
-        if line.n <= before:
-            raise bad_line(path, line.number, f"n is {line.n} after {before}; put the lines in the order of n")
-        before = line.n
-
-
-def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
-    """The lines except the starts of brokers at the beginning, which start the whole cluster."""
-    found: list[Line] = []
-    for line in claims:
-        if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
-            found.append(line)
-    return found
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
@@ -240,29 +284,29 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
     The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, what was
     the last known state before may be an old one, too.
     """
-    states: dict[int, list[Metadata]] = {}
+    states: defaultdict[int, list[Metadata]] = defaultdict(list)
     is_doubtful = False
     for line in lines:
         if isinstance(line, Metadata) and line.leader_epoch is not None and line.partition_epoch is None:
-            before = states.setdefault(line.leader_epoch, [])
+            before = states[line.leader_epoch]
             is_last = bool(before) and before[-1].isr == line.isr
-            is_known = any(one.isr == line.isr for one in before)
+            is_known = any(earlier.isr == line.isr for earlier in before)
             if line.seen_by is not None and is_known and (is_doubtful or not is_last):
                 is_doubtful = True
-                shown = line.leader, line.leader_epoch, None
-                yield View(line.number, line.n, line.seen_by, *shown, source=line.source)
+                shown = line.seen_by, line.leader, line.leader_epoch, None, None
+                yield View(line.number, line.n, *shown, source=line.source)
                 continue
             is_doubtful &= is_last
             before.append(line)
         yield line
 
 
-def _first_replicas(path: Path, claims: list[Line], header: Header | None) -> frozenset[int]:
+def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset[int]:
     """The replicas before a reassignment, by the header or the first metadata; empty: no line asks for one, and none
     shows others. Raises UsageError if no line says who they are.
     """
     request = next((line for line in claims if isinstance(line, Reassignment)), None)
-    shown = [] if header is None or not header.replicas else [header.replicas]
+    shown = [header.replicas] if header.replicas else []
     for line in claims:
         if line is request and not shown:
             cure = "give replicas in the header"
@@ -272,37 +316,22 @@ def _first_replicas(path: Path, claims: list[Line], header: Header | None) -> fr
     return shown[0] if request is not None or len(set(shown)) > 1 else frozenset()
 
 
-def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> set[int]:
+def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
     """The replicas: the brokers in disk lines, in the metadata, in requests that reassign the partition, or in the
     header. Faults may name other brokers."""
-    known: set[int] = set()
+    replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
-    for line in claims:
-        if isinstance(line, Applied | Disk | HighWatermark | Holds | LogEnd):
-            replicas.add(line.broker)
-        elif isinstance(line, AlterRequest):
-            replicas |= line.isr | {line.leader}
-        elif isinstance(line, Metadata):
-            replicas |= line.isr | (line.replicas or set()) | (set() if line.leader is None else {line.leader})
-            known |= line.brokers
     if claims and not replicas:
         cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
         raise bad_line(path, claims[0].number, f"no line names the brokers that hold the partition; {cure}")
-    conditions = dict.fromkeys(replicas, ("running", 0))
+    others = {broker for line in claims if isinstance(line, Metadata) for broker in line.brokers}
     for line in claims:
-        if not isinstance(line, Fault):
-            continue
-        if line.broker not in replicas | known:
+        if isinstance(line, Fault) and line.broker in replicas:
+            consistency.befall(line)
+        elif isinstance(line, Fault) and line.broker not in others:
             cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
             raise bad_line(path, line.number, f"broker {line.broker} is unknown; {cure}")
-        if line.broker in replicas:
-            condition, since = conditions[line.broker]
-            if condition not in ALLOWED[line.what]:
-                told = f"is {condition} since line {since}" if since else "runs from the start"
-                cure = "correct the line, or add the missing one"
-                raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
-            conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
     return replicas
 
 
@@ -312,17 +341,17 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     A response can be lost or arrive late; then the log is the evidence that the record was sent. But where a line says
     when the other one was sent, a record that appears later was sent later, unless no producer sends it: a marker.
     """
-    found: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     sent: set[str] = set()
     order: list[str] = []
     for line in claims:
-        if isinstance(line, Sent) and line.value in found:
-            what = f"{line.value} is sent after it was observed at line {found[line.value]}"
+        if isinstance(line, Sent) and line.value in first_lines:
+            what = f"{line.value} is sent after it was observed at line {first_lines[line.value]}"
             raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         next_one: str | None = None
-        for value in reversed(dict.fromkeys(named_by(line))):  # copies appear later
-            if value not in found:
-                found[value] = line.number
+        for value in reversed(dict.fromkeys(line.named)):  # copies appear later
+            if value not in first_lines:
+                first_lines[value] = line.number
                 is_last = next_one is None or (next_one in sent and not value.startswith(MARKER))
                 order.insert(len(order) if is_last else order.index(str(next_one)), value)
             next_one = value
@@ -330,35 +359,258 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     return tuple(order)
 
 
-def _acks(path: Path, claims: list[Line]) -> Acks | None:
-    """The producer's acks, if recorded; the model has one kind of producer at a time."""
-    told = [(line, line.acks) for line in claims if isinstance(line, Acked | Sent) and line.acks is not None]
-    for line, acks in told:
-        if acks != told[0][1]:
-            what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
-            raise bad_line(path, line.number, f"{what}; split the recording: acks may not change in it")
-    return told[0][1] if told else None
+# ------------------------------------------------------------------------------------- requests to reassign a partition
 
 
-def _epochs(line: Line) -> list[int]:
-    if isinstance(line, LogEnd):
-        return [] if line.last_epoch is None else [line.last_epoch]
-    if isinstance(line, Holds):
-        return list(line.batch_epochs or ())
-    if isinstance(line, View):
-        return [line.leader_epoch]
-    if isinstance(line, Metadata):
-        return [] if line.leader_epoch is None else [line.leader_epoch]
-    if isinstance(line, Disk):
-        return [*(line.batch_epochs or ()), *(epoch for epoch, _ in line.epoch_cache or ())]
-    return []
+@dataclass
+class Request:
+    """A request of an operator: the positions of its line and of its answer (None: there is none)."""
+
+    target: frozenset[int] | None
+    """The replicas that are asked for; None: the reassignment is cancelled."""
+
+    since: int
+    until: int | None = None
+    is_refused: bool = False
+
+    def is_open(self, position: int) -> bool:
+        """Whether the controller may take it before the line at this position."""
+        return not self.is_refused and self.since < position and (self.until is None or position <= self.until)
 
 
-def _has_epochs(path: Path, claims: list[Line]) -> bool:
-    told = [line for line in claims if isinstance(line, Metadata)]
-    with_epochs = any(map(_epochs, claims))
-    for line in told:
-        if with_epochs and line.leader_epoch is None:
-            what = "leader_epoch is missing, but other lines have epochs"
-            raise bad_line(path, line.number, f"{what}; give it in every metadata line, or in none")
-    return with_epochs
+def requests_in(lines: Sequence[Line]) -> list[Request]:
+    """The requests of a recording. An answer is that to the earliest request for its replicas which has none."""
+    requests: list[Request] = []
+    for position, line in enumerate(lines):
+        if isinstance(line, Reassignment):
+            requests.append(Request(line.replicas, position))
+        elif isinstance(line, Reassigned):
+            open_ones = (one for one in requests if one.until is None and one.target == line.replicas)
+            request = next(open_ones, None)
+            if request is not None:
+                request.until, request.is_refused = position, line.is_refused
+    return requests
+
+
+def is_shown_at(requests: Iterable[Request], position: int) -> bool:
+    """Whether the state shows the effect of a request at its answer at this position. Not if it is refused, or another
+    request that may have been taken after it changes what the state shows."""
+    taken = [request for request in requests if not request.is_refused]
+    answered = next((request for request in taken if request.until == position), None)
+    return answered is not None and not any(
+        other.since < position and (other.until is None or other.until > answered.since)
+        for other in taken
+        if other is not answered
+    )
+
+
+# ------------------------------------------------------------------------------------------- records with equal values
+
+
+def _told_apart(lines: Sequence[Line]) -> list[Line]:
+    """The lines, with a name of its own for each record."""
+    repeated: set[str] = set()
+    for kind in (Sent, Acked):
+        counted = Counter(line.value for line in lines if isinstance(line, kind))
+        repeated |= {value for value, times in counted.items() if times > 1}
+    return list(_OwnNames(lines, repeated).renamed(lines)) if repeated else list(lines)
+
+
+class _OwnNames:
+    """The names of all records whose values are repeated."""
+
+    def __init__(self, lines: Sequence[Line], repeated: set[str]) -> None:
+        header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
+        self.first = header.first_offset
+        self.repeated = repeated
+        self.others = {value for line in lines for value in line.named} - repeated
+        epochs: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for line in lines:
+            for value, offset, epoch in line.placed:
+                epochs[value][offset] = min(epoch, epochs[value].get(offset, UNKNOWN))
+        acked = {(line.value, line.offset) for line in lines if isinstance(line, Acked)}
+        self.next: dict[type[Line], dict[str, Iterator[str]]] = {Sent: {}, Acked: {}}
+        """The names of the records that are sent, and acknowledged without an offset, in turn."""
+        for value in repeated:
+            offsets = [offset for _, offset in sorted((epoch, offset) for offset, epoch in epochs[value].items())]
+            open_ones = [offset for offset in offsets if (value, offset) not in acked]
+            self.next[Sent][value] = self._in_turn(value, offsets, len(offsets))
+            self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
+
+    def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
+        """The names of the records at these offsets, and then names of records that no line shows at an offset."""
+        unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
+        return chain((self._at(value, offset) for offset in offsets), unseen)
+
+    def _at(self, value: str, offset: int) -> str:
+        return self._own(f"{value}@{offset + self.first}") if value in self.repeated else value
+
+    def _own(self, name: str) -> str:
+        while name in self.others:
+            name += "'"
+        return name
+
+    def renamed(self, lines: Sequence[Line]) -> Iterator[Line]:
+        """The lines with these names; a second acknowledgement of a record is a remark."""
+        shown: set[str] = set()
+        acked: set[str] = set()
+        for line in lines:
+            own = self._renamed(line)
+            is_repeated = any(value in self.repeated for value in line.all(LineReader.record))
+            is_late = isinstance(own, Sent) and own.value in shown
+            is_again = isinstance(own, Acked) and own.value in acked
+            if is_repeated and (is_late or is_again):
+                own = Remark(line.number, line.n, source=line.source)
+            shown.update(own.named)
+            acked |= {own.value} if isinstance(own, Acked) else set()
+            yield own
+
+    def _renamed(self, line: Line) -> Line:
+        def renamed(value: str) -> str:
+            offset = next((offset for _, offset, _ in line.placed), None)
+            if value not in self.repeated:
+                return value
+            return next(self.next[type(line)][value]) if offset is None else self._at(value, offset)
+
+        def in_log(values: Sequence[str]) -> tuple[str, ...]:
+            return tuple(self._at(value, offset) for value, offset in zip(values, line.held_at, strict=True))
+
+        return line.changed({LineReader.record: renamed, LineReader.records: in_log, LineReader.log: in_log})
+
+
+# --------------------------------------------------------------------------------------- records that only a line sends
+
+MOST_REQUESTS = 4
+"""The most requests of unknown fate for which all ways are tried; there are two for each."""
+
+Batch = tuple[Sent, ...]
+"""The records of one request of a producer."""
+
+
+def unknown_requests(recording: Recording) -> list[Batch]:
+    """The requests whose records no line shows after they were sent."""
+    shown = {value for line in recording.lines if not isinstance(line, Sent) for value in line.named}
+    requests: list[list[Sent]] = []
+    before = None
+    for line in recording.lines:
+        is_unknown = isinstance(line, Sent) and line.value not in shown
+        if isinstance(line, Sent) and is_unknown:
+            if before is not None and before.number == line.number:
+                requests[-1].append(line)
+            else:
+                requests.append([line])
+        before = line if is_unknown else None
+    return [tuple(lines) for lines in requests]
+
+
+def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
+    """The recording without some of these requests: first without all of them, then with all, then with some."""
+    yield _without(recording, requests)
+    if requests:
+        yield recording
+    for arrived in range(1, len(requests)):
+        for lost in combinations(requests, len(requests) - arrived):
+            yield _without(recording, lost)
+
+
+def _without(recording: Recording, requests: Sequence[Batch]) -> Recording:
+    lost = tuple(line for request in requests for line in request)
+    values = {line.value for line in lost}
+    return replace(
+        recording,
+        lines=tuple(line for line in recording.lines if line not in lost),
+        values=tuple(value for value in recording.values if value not in values),
+        lost=lost,
+    )
+
+
+# ------------------------------------------------------------------------------------------------- records of one batch
+
+FEWEST = 5
+"""The fewest records that are folded: a few records have few states."""
+
+
+def folded(recording: Recording) -> Recording | None:
+    """The recording with batches as single records, or None."""
+    places = _places(recording)
+    bounds = {offset for line in recording.lines for offset in line.bounds}
+    groups: list[list[str]] = []
+    for value in recording.values:
+        if groups and _is_together(recording, groups[-1][-1], value, places, bounds):
+            groups[-1].append(value)
+        else:
+            groups.append([value])
+    large = [group for group in groups if len(group) >= FEWEST]
+    return _Fold(large, places).recording(recording) if large else None
+
+
+def _places(recording: Recording) -> dict[str, int]:
+    """The offset of each record that has the same offset, and no other neighbour there, wherever it is shown."""
+    offsets: defaultdict[str, set[int]] = defaultdict(set)
+    values: defaultdict[int, set[str]] = defaultdict(set)
+    for line in recording.lines:
+        for value, offset, _ in line.placed:
+            offsets[value].add(offset)
+            values[offset].add(value)
+    return {value: min(at) for value, at in offsets.items() if len(at) == 1 == len(values[min(at)])}
+
+
+def _is_together(recording: Recording, one: str, other: str, places: Mapping[str, int], bounds: set[int]) -> bool:
+    """Whether two consecutive records can be folded."""
+    if one not in places or places.get(other) != places[one] + 1 or places[other] in bounds:
+        return False
+    for line in recording.lines:
+        if (one in line.held) != (other in line.held):
+            return False
+        if line.held_in and one in line.held:
+            at = line.held.index(one)
+            if line.held_in[at] != line.held_in[at + 1]:
+                return False
+    return all(_follows(recording, kind, one, other) for kind in (Sent, Acked))
+
+
+def _follows(recording: Recording, kind: type[Sent | Acked], one: str, other: str) -> bool:
+    """Whether the second record's line of this kind comes directly after the first one's, or both have none."""
+    positions = {line.value: at for at, line in recording.claims(kind) if line.value in (one, other)}
+    return not positions or (len(positions) == 2 and positions[other] == positions[one] + 1)
+
+
+class _Fold:
+    """Replaces groups of records by single ones."""
+
+    def __init__(self, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> None:
+        self.names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
+        self.dropped = {value for group in groups for value in group[1:]}
+        self.lasts = {group[-1]: group[0] for group in groups}
+        self.gone = {*self.names, *self.dropped} - self.lasts.keys()
+        self.removed = sorted(places[value] for value in self.dropped)
+
+    def recording(self, recording: Recording) -> Recording:
+        """The folded recording. Of the lines about one record of a batch, that about the last one says the most."""
+        kept = [line for line in recording.lines if self.gone.isdisjoint(line.all(LineReader.record))]
+        lines = tuple(map(self._line, kept))
+        return replace(recording, lines=lines, values=self._records(recording.values), is_folded=True)
+
+    def _line(self, line: Line) -> Line:
+        """A line about folded records."""
+
+        def of_those_that_stay(items: Iterable[int]) -> tuple[int, ...]:
+            return tuple(item for value, item in zip(line.held, items, strict=True) if value not in self.dropped)
+
+        return line.changed(
+            {
+                LineReader.record: lambda value: self.names[self.lasts[value]] if value in self.lasts else value,
+                LineReader.records: self._records,
+                LineReader.log: self._records,
+                LineReader.offset: self._offset,
+                LineReader.offsets: lambda offsets: tuple(map(self._offset, of_those_that_stay(offsets))),
+                LineReader.epochs: of_those_that_stay,
+                LineReader.epoch_cache: lambda entries: tuple((epoch, self._offset(at)) for epoch, at in entries),
+            }
+        )
+
+    def _records(self, values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self.names.get(value, value) for value in values if value not in self.dropped)
+
+    def _offset(self, offset: int) -> int:
+        return offset - sum(removed <= offset for removed in self.removed)

@@ -1,17 +1,22 @@
-"""Reads a variable in many packed states at once, as a column of values.
+"""Many packed states at once: their variables as columns of values, and claims, which are true in some of them.
 
-In:  states as words (checker/compile/layout.py), one row each.
-Out: columns of whole numbers.
+In:  states as words (checker/compile/layout.py), one row each, with what is remembered of the paths to them.
+Out: columns of whole numbers; for each claim of a line, in which states it is true, and the actual values in the
+     others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.layout import Layout
+from isrcheck.models.kafka.state.values import Controller, IsrChannel
+from isrcheck.models.language.declarations import NONE
 from isrcheck.models.language.model import Instance
 
 Words = NDArray[np.uint64]
@@ -22,6 +27,37 @@ Truths = NDArray[np.bool_]
 
 Variable = tuple[str, *tuple[int, ...]]
 """A variable: the name of a field, and its indices."""
+
+Told = Callable[[Sequence[int]], str]
+
+
+def alters_partitions(instance: Instance) -> bool:
+    """Whether leaders change the ISR by requests to the controller, so that partition epochs count the changes."""
+    return bool(instance.configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
+
+
+def has_kraft(instance: Instance) -> bool:
+    """Whether the controller is a KRaft quorum."""
+    return bool(instance.configuration.CONTROLLER == Controller.KRAFT)
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A bit field of a monitor: the number of its lowest bit, and its width."""
+
+    shift: int
+    width: int
+
+    def read(self, monitors: Words) -> Numbers:
+        """The value of the field in each of these monitors."""
+        mask = np.uint64((1 << self.width) - 1)
+        return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
+
+    def write(self, monitors: Words, values: Numbers) -> None:
+        """Write a value into each of these monitors."""
+        mask = np.uint64(((1 << self.width) - 1) << self.shift)
+        monitors &= ~mask
+        monitors |= values.astype(np.uint64) << np.uint64(self.shift)
 
 
 class Cells:
@@ -34,15 +70,6 @@ class Cells:
     def column(self, states: Words, name: str, *index: int) -> Numbers:
         """The value of a variable in every state."""
         return self.layout.column(states, self.place(name, *index))
-
-    def masks(self, *names: str) -> Words:
-        """A mask for packed states: it selects the bits of these variables."""
-        masks = [0] * self.layout.words
-        for name in names:
-            place = self.instance.layouts[name]
-            for bits in self.layout.bits[place.offset : place.offset + place.count]:
-                masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
-        return np.array(masks, np.uint64)
 
     def place(self, name: str, *index: int) -> int:
         """The number of the cell that holds a variable."""
@@ -59,18 +86,212 @@ class Cells:
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
         """A mask of these variables, and their bits in a packed state in which they have these values (None: 0)."""
+        return self._pattern({self.place(name, *index): value for (name, *index), value in values.items()})
+
+    def pattern_of_fields(self, values: Mapping[str, int]) -> tuple[Words, Words]:
+        """The same for all variables of these fields, of which each has the value of its field."""
+        places = {name: self.instance.layouts[name] for name in values}
+        return self._pattern(
+            {place.offset + at: values[name] for name, place in places.items() for at in range(place.count)}
+        )
+
+    def _pattern(self, values: Mapping[int, int | None]) -> tuple[Words, Words]:
         masks, words = [0] * self.layout.words, [0] * self.layout.words
-        for (name, *index), value in values.items():
-            bits = self.layout.bits[self.place(name, *index)]
+        for cell, value in values.items():
+            bits = self.layout.bits[cell]
             masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
             words[bits.word] |= 0 if value is None else (value - bits.low) << bits.shift
         return np.array(masks, np.uint64), np.array(words, np.uint64)
 
-    def packed(self, values: Mapping[str, int]) -> Words:
-        """A packed state in which all cells of each variable have the given value, and all other bits are 0."""
-        words = [0] * self.layout.words
-        for name, value in values.items():
-            place = self.instance.layouts[name]
-            for bits in self.layout.bits[place.offset : place.offset + place.count]:
-                words[bits.word] |= (value - bits.low) << bits.shift
-        return np.array(words, np.uint64)
+
+@dataclass(frozen=True)
+class Claim:
+    """One condition on a state, evaluated on many states at once."""
+
+    says: str
+    """Its text."""
+
+    is_true: Callable[[Words, Words], Truths]
+    """For each of many states and their monitors, whether it is true."""
+
+    columns: Callable[[Words, Words], list[Numbers]]
+    """The values in the states that the condition is about."""
+
+    told: Told
+    """Turns the values of one state into text."""
+
+    cells: tuple[tuple[Variable, int], ...] = ()
+    """The variables and their values, where the condition is that variables have certain values."""
+
+    reads: tuple[str, ...] = ()
+    """Otherwise the fields that it reads, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names of brokers, records and leader epochs in a recording."""
+
+    brokers: tuple[int, ...]
+    """The broker of each replica."""
+
+    values: tuple[str, ...]
+    """The value of each record."""
+
+    first_epoch: int
+    """The leader epoch that the model counts from."""
+
+    def replica(self, broker: int) -> int:
+        """The model's number of a broker."""
+        return self.brokers.index(broker)
+
+    def record(self, value: str) -> int:
+        """The model's number of a record."""
+        return self.values.index(value)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a line stands in a recording: what its claims refer to, and how they are made."""
+
+    names: Names
+    cells: Cells
+
+    earlier: Sequence[Any]
+    """The lines before it."""
+
+    seen: Sequence[Bits]
+    """For each replica, how many of the observed checkpoints of its process have occurred."""
+
+    elsewhere: Mapping[int, Bits]
+    """For each record, whether it was acknowledged at another offset than the recorded one."""
+
+    may_start: Callable[[Words, int, Numbers], Truths]
+    """For each monitor, whether this replica can be started with a checkpoint up to this high watermark."""
+
+    frozen: frozenset[int]
+    """The replicas that are frozen."""
+
+    stopping: frozenset[int]
+    """The replicas that are shut down or shutting down."""
+
+    sightings: int | None
+    """How many observed checkpoints of the broker's process have occurred when a checkpoint of this line is true. None:
+    the checkpoint differs from the last observed one although no process could have written it."""
+
+    shows_reassignment: bool
+    """Whether the states show the effect of the reassignment that is answered here."""
+
+    @property
+    def configuration(self) -> Any:
+        """The configuration of the model."""
+        return self.cells.instance.configuration
+
+    @property
+    def alters_partitions(self) -> bool:
+        """Whether leaders change the ISR by requests to the controller."""
+        return alters_partitions(self.cells.instance)
+
+    @property
+    def has_kraft(self) -> bool:
+        """Whether the controller is a KRaft quorum."""
+        return has_kraft(self.cells.instance)
+
+    @property
+    def replicas(self) -> range:
+        """The numbers of the replicas."""
+        return range(self.configuration.replicas)
+
+    @property
+    def log_size(self) -> int:
+        """The most records of a log."""
+        return int(self.configuration.log_size)
+
+    @property
+    def newest_epoch(self) -> int:
+        """The newest leader epoch that an earlier line shows, as the model counts."""
+        epochs = (line.metadata_epoch for line in self.earlier)
+        return max((epoch - self.names.first_epoch for epoch in epochs if epoch is not None), default=0)
+
+    def column(self, states: Words, name: str, *index: int) -> Numbers:
+        """The value of a variable in every state."""
+        return self.cells.column(states, name, *index)
+
+    def equal(self, says: str, variables: Sequence[Variable], wanted: Sequence[int], told: Told) -> Claim:
+        """The claim that each of these variables has its wanted value."""
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.column(states, *variable) for variable in variables]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            pairs = zip(columns(states, monitors), wanted, strict=True)
+            return self.all_of(states, (column == value for column, value in pairs))
+
+        return Claim(says, is_true, columns, told, tuple(zip(variables, wanted, strict=True)))
+
+    def never(self, says: str, told: str) -> Claim:
+        """A claim that is true in no state."""
+        return Claim(
+            says, lambda states, monitors: self.any_of(states, ()), lambda states, monitors: [], lambda values: told
+        )
+
+    def claim(
+        self,
+        says: str,
+        is_true: Callable[[Words, Words], Truths],
+        columns: Callable[[Words, Words], list[Numbers]],
+        told: Told,
+        *reads: str,
+    ) -> Claim:
+        """A claim about the values of these fields."""
+        return Claim(says, is_true, columns, told, reads=reads)
+
+    def members(self, says: str, field: str, members: frozenset[int]) -> Claim:
+        """The claim that these brokers are the members of a set."""
+        return self.equal(
+            f"{says} {self.listed(sorted(members))}",
+            [(field, replica) for replica in self.replicas],
+            [int(broker in members) for broker in self.names.brokers],
+            self.spell_members,
+        )
+
+    @staticmethod
+    def all_of(states: Words, truths: Iterable[Truths]) -> Truths:
+        """For each state, whether all of these are true."""
+        found: Truths = np.ones(len(states), bool)
+        for one in truths:
+            found &= one
+        return found
+
+    @staticmethod
+    def any_of(states: Words, truths: Iterable[Truths]) -> Truths:
+        """For each state, whether one of these is true."""
+        found: Truths = np.zeros(len(states), bool)
+        for one in truths:
+            found |= one
+        return found
+
+    @staticmethod
+    def where(truths: Truths, column: Numbers) -> Numbers:
+        """The values of a column where something is true, and NONE elsewhere."""
+        return np.where(truths, column, NONE)
+
+    def spell_members(self, flags: Sequence[int]) -> str:
+        """The brokers of a set, given as one truth value for each."""
+        return self.listed(sorted(broker for broker, flag in zip(self.names.brokers, flags, strict=True) if flag))
+
+    def spell_broker(self, replica: int) -> str:
+        """A broker, by its name in the recording."""
+        return "nobody" if replica == NONE else f"broker {self.names.brokers[replica]}"
+
+    def spell_epochs(self, epochs: Sequence[int]) -> str:
+        """The leader epochs of the records of a log, as the recording counts them."""
+        return self.listed([epoch + self.names.first_epoch for epoch in epochs if epoch != NONE])
+
+    def spell_records(self, records: Sequence[int]) -> str:
+        """The records of a log, by their values."""
+        return self.listed([self.names.values[record] for record in records if record != NONE])
+
+    @staticmethod
+    def listed(values: Sequence[object]) -> str:
+        """The values in one text; "empty" if there are none."""
+        return " ".join(map(str, values)) or "empty"

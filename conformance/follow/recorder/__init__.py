@@ -1,6 +1,6 @@
-"""Records runs of the executable cluster under random faults; transactions/ those of its system of transactions.
+"""Records runs of the executable cluster under random faults, and of its system of transactions.
 
 In:  a plan: protocol, bounds, frequency of each event.
-Out: a log of runs.
+Out: a log of runs, or a recording of observations.
 May import: cluster, replay, follow.format.
 """

@@ -89,7 +89,7 @@ class MappedEvent:
 
 
 def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The model actions of an act; restarts are mapped by the recorder (recorded_run.py)."""
+    """The model actions of an act; restarts are mapped by the recorder (record.py)."""
     match act.name, act.arguments:
         case (("deliver" | "drop"), (Message(payload=ProduceRequest(stamp=ProducerStamp())) as message,)):
             return _numbered(message, before, after)

@@ -19,6 +19,7 @@ from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.scheduler import Chances
 from isrcheck.conformance.follow.format.events import LeftOut
+from isrcheck.conformance.follow.search.size import AT_THE_START
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
@@ -100,10 +101,8 @@ FENCES_LIVING = "the controller fences a broker that lives"
 SHUTS_DOWN = "a broker begins to shut down"
 """Steps with budgets that several actions share."""
 
-NOT_RECORDED = (
-    *("start", "start_isr", "common_records", "brokers_down"),
-    *("unclean_elections", "power_losses", "disk_losses", "transactions", "reassignments", "late_fetches"),
-)
+LOSSES = ("unclean_elections", "power_losses", "disk_losses")
+NOT_RECORDED = (*AT_THE_START, *LOSSES, "transactions", "reassignments", "late_fetches")
 """Entries of the model for which no run is recorded; the first ones are chosen at random for each run."""
 
 

@@ -89,10 +89,8 @@ PAIRS_SINCE_ALTER_ISR = ("diverging_epoch", "diverging_end_offset")
 PAIRS_OF_CLIENTS = {"enable_idempotence": "response_producer_epoch", "delete_records": "response_log_start_offset"}
 """Those that a fetch has if an entry of the configuration is set."""
 
-EVERYBODYS = (
-    *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
-    *("next_record", "pending", "acknowledged", "exposed_record"),
-)
+OF_CONTROLLER = ("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr")
+EVERYBODYS = (*OF_CONTROLLER, "next_record", "pending", "acknowledged", "exposed_record")
 """The variables of the controller and the clients, which every event observes."""
 
 FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
@@ -101,10 +99,8 @@ FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_s
 OF_PRODUCER = ("producer_epoch", "has_sequence")
 """Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
 
-OF_CONSUMERS = (
-    *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
-    "preferred_read_replica",
-)
+OF_POSITION = ("position", "known_end_offset", "consumer_leader_epoch")
+OF_CONSUMERS = (*OF_POSITION, "consumed_epoch", "consumed_record", "has_skipped", "preferred_read_replica")
 """Those of each consumer that has not stopped."""
 
 OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)

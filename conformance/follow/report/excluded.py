@@ -21,9 +21,7 @@ import numpy as np
 
 from isrcheck import models
 from isrcheck.conformance.follow.recorded.lines import Line, Metadata, Sent
-from isrcheck.conformance.follow.recorded.states import Numbers, Words
-from isrcheck.conformance.follow.report.rules_of_lines import rules_of
-from isrcheck.conformance.follow.search.claims import Claim
+from isrcheck.conformance.follow.recorded.states import Claim, Numbers, Words, alters_partitions
 from isrcheck.conformance.follow.search.rules import DECIDES
 from isrcheck.conformance.follow.search.script import (
     CANCELLATIONS,
@@ -38,7 +36,6 @@ from isrcheck.conformance.follow.search.script import (
     Permission,
     Script,
     actors,
-    alters_partitions,
 )
 from isrcheck.conformance.follow.search.search import ObservationSearch
 from isrcheck.models.kafka.state.values import AlterPartition
@@ -122,7 +119,7 @@ def _by_recording(script: Script, position: int, step: Step, s: State, after: St
             return f"no metadata line up to the next one with a leader shows the leader epoch {epoch + shown}"
         if epoch == stage.most_epoch and stage.leader not in (NOBODY, after.controller_leader):
             return f"the leader of epoch {epoch + shown} is broker {recording.brokers[stage.leader]} by a metadata line"
-    if recording.has_all_requests and alters_partitions(script.instance):
+    if recording.header.has_all_requests and alters_partitions(script.instance):
         if step.action in DECIDES:
             return f"the next request of broker {recording.brokers[step.ordinals[0]]} has its line only later"
         for replica, broker in enumerate(recording.brokers):
@@ -168,7 +165,7 @@ class _Exclusion:
         self.claims = search.claims.of_line[search.furthest]
         self.line: Line = search.script.stages[search.furthest].line
         self.nodes = search.nodes_waiting()
-        states, monitors = search.of_nodes(self.nodes)
+        states, monitors = search.nodes.of(self.nodes)
         self.false = [claim for claim in self.claims if not claim.is_true(states, monitors).any()]
         distances = self._distances(states, monitors)
         self.least = int(distances.min()) if len(distances) else 0
@@ -188,8 +185,8 @@ class _Exclusion:
         """The report."""
         if not len(self.nodes):
             return
-        states, _ = self.search.of_nodes(self.nodes)
-        yield from rules_of(self.line, self.false, states, self.search.cells, self.search.script.recording)
+        states, _ = self.search.nodes.of(self.nodes)
+        yield from self.line.rules(self.false, states, self.search.claims.places[self.search.furthest])
         yield from self._ended()
         candidates = self._candidates()
         if candidates:
@@ -206,8 +203,8 @@ class _Exclusion:
         for claim in self.false:
             found: Counter[tuple[str, str]] = Counter()
             for node in self.chosen:
-                nodes, steps = self.search.trail(int(node))
-                true = np.flatnonzero(claim.is_true(*self.search.of_nodes(np.array(nodes))))
+                nodes, steps = self.search.nodes.trail(int(node))
+                true = np.flatnonzero(claim.is_true(*self.search.nodes.of(np.array(nodes))))
                 if len(true):
                     last = int(true[0])
                     step = self.instance.spell_step(self.instance.step(steps[last - 1]))
@@ -218,7 +215,7 @@ class _Exclusion:
 
     def _passed(self, node: int) -> str:
         """The last line that was passed at this node; empty if none was."""
-        _, monitors = self.search.of_nodes(np.array([node]))
+        _, monitors = self.search.nodes.of(np.array([node]))
         passed = int(self.search.monitor.passed.read(monitors)[0])
         return self.search.script.stages[passed - 1].line.spot if passed else ""
 
@@ -227,7 +224,7 @@ class _Exclusion:
     def _candidates(self) -> list[tuple[str, str]]:
         """The steps that come nearest to the line, those with the fewest false guards first; and their reasons."""
         layout = self.search.cells.layout
-        states, monitors = self.search.of_nodes(self.chosen)
+        states, monitors = self.search.nodes.of(self.chosen)
         tried: list[tuple[int, Step, Cells, Tried]] = []
         for row, words in enumerate(states):
             cells = layout.unpack([int(word) for word in words])

@@ -1,33 +1,23 @@
-"""Prints the outcome of following a recording.
+"""Prints the outcome of following a recording, with its history or online.
 
-In:  an outcome (explain.py).
+In:  an outcome (search/explain.py, online/follow.py).
 Out: lines of text. Lines of the recording use its names of brokers and records, the trace uses the model's names; the
-     first lines map the model's names to the recording's.
+     first lines map the model's names to the recording's. Claims on a recording that was followed online are in terms
+     of the window. For each acknowledged record that is lost, one line names its lines in the recording, the faults,
+     and what permits it.
 """
 
 from __future__ import annotations
 
-from isrcheck.conformance.follow.recorded.lines import (
-    Acked,
-    AlterRequest,
-    Applied,
-    Disk,
-    ElectRequest,
-    Fault,
-    HighWatermark,
-    Holds,
-    Line,
-    LogEnd,
-    Metadata,
-    Read,
-    Reassigned,
-    Reassignment,
-    Sent,
-    View,
-)
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from isrcheck.conformance.follow.online.follow import Followed, Online, OnlineOutcome, RejectedOnline, UndecidedOnline
+from isrcheck.conformance.follow.recorded.faults import FaultKind
+from isrcheck.conformance.follow.recorded.lines import Acked, Fault, Line
 from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.conformance.follow.recorded.states import alters_partitions
 from isrcheck.conformance.follow.report.excluded import excluded
-from isrcheck.conformance.follow.report.losses import losses
 from isrcheck.conformance.follow.search.explain import (
     Effort,
     Explained,
@@ -38,12 +28,13 @@ from isrcheck.conformance.follow.search.explain import (
     Undecided,
     UnmetClaim,
 )
+from isrcheck.conformance.follow.search.promises import PROMISE, Failure, summary
 from isrcheck.conformance.follow.search.promises import lines as failure_lines
-from isrcheck.conformance.follow.search.promises import summary
-from isrcheck.conformance.follow.search.script import alters_partitions
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import spell_element
+from isrcheck.traces.format.trace import VIOLATED
+from isrcheck.traces.kafka import failures as attribution
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 
@@ -122,7 +113,7 @@ def _explained(outcome: Explained) -> list[str]:
     for position, count in enumerate(outcome.passed):
         found.append(f"  {position:>3}  {trace.spell_row(position)}")
         for line in recording.lines[passed:count]:
-            found += wrapped(f"{line.spot}: {says(line)}", "         ")
+            found += wrapped(f"{line.spot}: {line.says}", "         ")
         passed = count
     found += ["", *view(trace), ""]
     for failure in outcome.failures:
@@ -139,7 +130,7 @@ def unused(what: str) -> list[str]:
 
 def _rejected(outcome: Rejected) -> list[str]:
     recording, line = outcome.recording, outcome.line
-    found = wrapped(f"REJECTED at {place(recording, line)}: {says(line)}")
+    found = wrapped(f"REJECTED at {place(recording.path, line)}: {line.says}")
     found += wrapped(
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
         " that are possible before this line were found, and the line is true in none of them:"
@@ -159,8 +150,8 @@ def _rejected_after(outcome: RejectedAfter) -> list[str]:
             " tried that agree with the partition epochs and the offsets that later lines show."
         ),
         *wrapped(
-            f"The lines before {place(outcome.recording, outcome.line)} have an explanation. Which line is the first"
-            f" without one was not found out: {WHY[outcome.why]}."
+            f"The lines before {place(outcome.recording.path, outcome.line)} have an explanation. Which line is the"
+            f" first without one was not found out: {WHY[outcome.why]}."
         ),
         *_rests_on(outcome.instance),
         *unused(outcome.recording.unused),
@@ -204,7 +195,7 @@ def reached(outcome: Undecided) -> str:
         return f"{outcome.path} was not read to its end"
     if outcome.line is None:
         return "a path explains every line, but it is not decided whether it keeps the model's promises"
-    return f"the search found explanations only of the lines before {place(outcome.recording, outcome.line)}"
+    return f"the search found explanations only of the lines before {place(outcome.recording.path, outcome.line)}"
 
 
 def _effort(effort: Effort) -> str:
@@ -218,68 +209,122 @@ def names(recording: Recording) -> list[str]:
     """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
-    first = recording.first_offset
+    first = recording.header.first_offset
     counted = f" Offsets are counted from {first}, the first one of the recording." if first else ""
     together = f" {FOLDED}" if recording.is_folded else ""
     return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.{counted}{together}")]
 
 
-def place(recording: Recording, line: Line) -> str:
-    """The position of a line, as FILE:LINE; for what a broker left on its disk, its folder."""
-    if line.source is None:
-        return f"{recording.path}:{line.number}"
-    return str(recording.path.parent / line.spot)
+def place(path: Path, line: Line) -> str:
+    """The position of a line of a recording, as FILE:LINE; for what is in a file beside it, that file or folder."""
+    return f"{path}:{line.number}" if line.source is None else str(path.parent / line.spot)
 
 
-def says(line: Line) -> str:
-    """A line of a recording in words."""
-    if isinstance(line, Acked):
-        at = "" if line.offset is None else f" at offset {line.offset}"
-        return f"{line.value} is acknowledged{at}"
-    if isinstance(line, Sent):
-        return f"{line.value} is sent"
-    if isinstance(line, Disk):
-        checkpoint = "" if line.checkpoint is None else f", checkpointed high watermark {line.checkpoint}"
-        return f"broker {line.broker} has {' '.join(line.log) or 'nothing'} on disk{checkpoint}"
-    if isinstance(line, Metadata):
-        leader = "no leader" if line.leader is None else f"leader {line.leader}"
-        epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
-        replicas = "" if line.replicas is None else f", replicas {' '.join(map(str, sorted(line.replicas)))}"
-        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}{replicas}"
-    if isinstance(line, Reassignment):
-        who = "perhaps, from here on, an operator" if line.is_unseen else "an operator"
-        return f"{who} asks {_wish(line.replicas)}{'; no line shows it' if line.is_unseen else ''}"
-    if isinstance(line, Reassigned):
-        return f"the controller {'refuses' if line.is_refused else 'has taken'} the request {_wish(line.replicas)}"
-    if isinstance(line, View):
-        isr = "" if line.isr is None else f", ISR {' '.join(map(str, sorted(line.isr)))}"
-        who = "the controller" if line.broker is None else f"broker {line.broker}"
-        leader = "no leader" if line.leader is None else f"leader {line.leader}"
-        return f"{who} shows {leader} in epoch {line.leader_epoch}{isr}"
-    if isinstance(line, AlterRequest):
-        isr = " ".join(map(str, sorted(line.isr)))
-        return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
-    if isinstance(line, Applied):
-        return f"broker {line.broker} has applied the metadata up to partition epoch {line.partition_epoch}"
-    if isinstance(line, ElectRequest):
-        if line.is_unasked:
-            return "from here on, the controller elects the preferred leader, and nobody has asked for it"
-        return f"an administrator asks for {'an unclean' if line.is_unclean else 'a preferred'} election"
-    if isinstance(line, HighWatermark):
-        return f"broker {line.broker} has the high watermark {line.high_watermark}"
-    if isinstance(line, Holds):
-        return f"broker {line.broker} has {' '.join(line.records)} at {' '.join(map(str, line.offsets))}"
-    if isinstance(line, LogEnd):
-        return f"the log of broker {line.broker} ends at {line.log_end_offset}"
-    if isinstance(line, Read):
-        where = "" if line.offsets == tuple(range(len(line.offsets))) else f" at {' '.join(map(str, line.offsets))}"
-        return f"a consumer reads {' '.join(line.records) or 'nothing'}{where}"
-    assert isinstance(line, Fault)
-    return f"{line.what.value} broker {line.broker}"
+# ---------------------------------------------------------------------------- the loss of an acknowledged record
+
+HARMLESS = (FaultKind.START, FaultKind.THAW)
+"""Faults that no loss rests on: they end other faults."""
 
 
-def _wish(replicas: frozenset[int] | None) -> str:
-    """What an operator asks for."""
-    if replicas is None:
-        return "to cancel the reassignment"
-    return f"for the replicas {' '.join(map(str, sorted(replicas)))}"
+def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[int]) -> Iterator[str]:
+    """A line for each acknowledged record that is lost on the path, which has passed so many lines after each state."""
+    for failure in failures:
+        if failure.name == PROMISE and failure.loss is not None:
+            lost = passed[failure.step - 1] if failure.step else 0
+            yield _told(failure, recording.lines, lost, recording.values[failure.loss.record])
+
+
+def _told(failure: Failure, lines: Sequence[Line], lost: int, value: str) -> str:
+    acked = next((line for line in lines if isinstance(line, Acked) and line.value == value), None)
+    offset = None if acked is None else acked.offset
+    gone = next((line for line in lines[lost:] if line.lacks(value, offset)), None)
+    faults = [line for line in lines[:lost] if isinstance(line, Fault) and line.what not in HARMLESS]
+    was = "no line says so" if acked is None else acked.spot
+    is_gone = "no line shows it" if gone is None else gone.spot
+    rests = "; ".join(f"{line.what.value} broker {line.broker} ({line.spot})" for line in faults) or "no fault"
+    permission = attribution.lines(failure.until)[-1].strip()
+    verdict = "violated" if failure.verdict == VIOLATED else "broken, which is permitted,"
+    return (
+        f"record {value} was acknowledged ({was}), and is not in the log any more ({is_gone}): {PROMISE} is {verdict}"
+        f" at step {failure.step}; before that: {rests}; {permission}"
+    )
+
+
+# --------------------------------------------------------------------------------------------------- followed online
+
+HEAD = "{path}: followed online: a verdict, no history; --history searches for one"
+"""The first line of the report."""
+
+
+def tell_online(outcome: OnlineOutcome) -> list[str]:
+    """The report on an outcome, as lines of text."""
+    found = wrapped(HEAD.format(path=outcome.path))
+    if isinstance(outcome, Followed):
+        found += _followed(outcome)
+    elif isinstance(outcome, RejectedOnline):
+        found += _rejected_online(outcome)
+    else:
+        found += _undecided_online(outcome)
+    return [*found, *_unchecked(outcome), *unused(outcome.unused), _cost(outcome)]
+
+
+def _followed(outcome: Followed) -> list[str]:
+    explains = f"a behaviour of {outcome.generation} explains all {outcome.cost.of:,} lines"
+    if outcome.keeps:
+        return wrapped(f"FOLLOWED: {explains}, and does not violate {PROMISE}. Other promises are not judged.")
+    if outcome.lost is None:
+        return wrapped(f"FOLLOWED: {explains}. Whether it keeps the model's promises is not decided.")
+    return wrapped(
+        f"FOLLOWED: {explains}, but every one that explains {place(outcome.path, outcome.lost)}"
+        f" ({outcome.lost.says}) violates {PROMISE} before it: a record that was acknowledged is lost, without"
+        " permission. --history says which one, and why."
+    )
+
+
+def _rejected_online(outcome: RejectedOnline) -> list[str]:
+    found = wrapped(f"REJECTED at {place(outcome.path, outcome.line)}: {outcome.line.says}")
+    if outcome.why is not None:
+        found += wrapped(
+            f"Every line before it has an explanation in {outcome.generation}, and the line is true in no state that"
+            f" is possible then: {outcome.why}."
+        )
+    else:
+        found += wrapped(
+            f"Every line before it has an explanation in {outcome.generation}. All {outcome.possible:,} states that"
+            " are possible before this line were found, and the line is true in none of them:"
+        )
+    for unmet in outcome.unmet:
+        found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
+    if outcome.unmet and outcome.offset:
+        epochs = f", partition epochs from {outcome.partition_epoch}" if outcome.partition_epoch else ""
+        found += wrapped(f"Here, offsets are counted from {outcome.offset}{epochs}.", "  ")
+    rests_on = RESTS_ON.format(acks=outcome.acks.spelling)
+    return [*found, *wrapped(rests_on + (f" {AND_ON}" if outcome.alters_partitions else ""))]
+
+
+def _undecided_online(outcome: UndecidedOnline) -> list[str]:
+    why = WHY.get(outcome.why, f"{outcome.why}. With --history, the recording is followed as a whole")
+    if outcome.line is None:
+        return wrapped(f"UNDECIDED: {why}; {outcome.cost.lines:,} lines are followed")
+    return wrapped(
+        f"UNDECIDED: {why}; {outcome.cost.lines:,} of {outcome.cost.of:,} lines are followed, those before"
+        f" {place(outcome.path, outcome.line)}: {outcome.line.says}"
+    )
+
+
+def _unchecked(outcome: Online) -> list[str]:
+    found = []
+    if outcome.left_out is not None:
+        found += wrapped(f"Not all possibilities were followed: {outcome.left_out}.")
+    if outcome.unchecked:
+        what = "1 line shows" if outcome.unchecked == 1 else f"{outcome.unchecked:,} lines show"
+        found += wrapped(f"{what} something from before the window, which was not checked.")
+    return found
+
+
+def _cost(outcome: Online) -> str:
+    cost = outcome.cost
+    return (
+        f"{cost.states:,} states, {cost.most:,} at most before one line, {cost.generated:,} successors,"
+        f" {cost.windows:,} moves of the window, {cost.seconds:.1f} s"
+    )

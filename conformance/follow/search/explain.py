@@ -25,16 +25,21 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_within
 from isrcheck.checker.resources.limits import Budget, Limits, Spent
-from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line, Remark
-from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
-from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
-from isrcheck.conformance.follow.recorded.states import Variable
-from isrcheck.conformance.follow.search.claims import Claim
+from isrcheck.conformance.follow.recorded.recording import (
+    MOST_REQUESTS,
+    Objects,
+    Recording,
+    folded,
+    read_recording,
+    unknown_requests,
+    ways,
+)
+from isrcheck.conformance.follow.recorded.states import Claim, Variable, alters_partitions, has_kraft
 from isrcheck.conformance.follow.search.promises import Failure, failures_of
 from isrcheck.conformance.follow.search.rules import Dropped
-from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script, alters_partitions, has_kraft
-from isrcheck.conformance.follow.search.search import ObservationSearch, Progress
+from isrcheck.conformance.follow.search.script import SEND_AGAIN, Script
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch, Progress
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
@@ -57,11 +62,11 @@ class Unknown:
 
 def hint(search: ObservationSearch) -> str:
     """The sentence; empty if the states do not differ in anything that a line can say."""
-    nodes = search.nodes()
-    passed = search.monitor.passed.read(nodes[:, search.words])
+    states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
+    passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
     rows = np.flatnonzero(passed == stage)
-    chosen = nodes[rows[:: 1 + len(rows) // MOST_STATES], : search.words]
+    chosen = states[rows[:: 1 + len(rows) // MOST_STATES]]
     found = [(_bits(search, chosen, one), one) for one in _unknown(search)]
     bits, most = max(found, key=lambda pair: pair[0])
     if not bits:
@@ -187,7 +192,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class RejectedAfter:
-    """No path explains the recording: all were tried that agree with what later lines say (foreseen.py). Then a limit
+    """No path explains the recording: all were tried that agree with what later lines say (pruning.py). Then a limit
     ended the search for the first line that no path passes, which is `line` or a later one.
     """
 
@@ -205,7 +210,7 @@ class Undecided:
     before `line` (`why` says what); all lines before `line` are explained.
 
     Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
-    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most (hints.py).
+    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most.
     """
 
     path: Path
@@ -295,12 +300,12 @@ class _Following:
     def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
         """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
         recording = read_recording(self.path, content, objects)
-        if recording.is_empty:
+        if not recording.lines:
             return NothingToFollow(self.path)
         if not has_kraft(registry.load("kafka")[0].instance(self.protocol)):
             recording = recording.without_reassignments(f"a reassignment of replicas by the rules of {self.protocol}")
-        if recording.unclean_election is None and self.given.get("unclean_elections"):
-            recording = replace(recording, unclean_election=True)
+        if recording.header.unclean_election is None and self.given.get("unclean_elections"):
+            recording = replace(recording, header=replace(recording.header, unclean_election=True))
         if recording.copies:
             self.given = {"retries": recording.copies} | dict(self.given)
         outcome = self.in_every_way(recording)
@@ -312,7 +317,7 @@ class _Following:
         # What follows may be the effect of what is not modelled; what comes before is not.
         before = recording.until(unmodelled.n)
         self.explanation, self.is_judged = None, False
-        earlier = None if before.is_empty else self.in_every_way(before)
+        earlier = None if not before.lines else self.in_every_way(before)
         if earlier is not None and earlier.exit_code != 0:
             return earlier
         return self.unmodelled(recording, outcome)
@@ -392,17 +397,11 @@ class _Following:
             raise UsageError(f"{self.path}: {error}") from None
         script = Script(recording, instance)
 
-        def search(
-            memory: int, *, keeps_promises: bool = False, in_time: Dropped | None = None, finds_line: bool = False
-        ) -> ObservationSearch:
-            return ObservationSearch(
-                *(script, instance, kernel, self.is_idempotent, self.budget.limits(Limits(None, memory)), self.report),
-                keeps_promises=keeps_promises,
-                in_time=in_time,
-                finds_line=finds_line,
-            )
+        def search(memory: int, manner: Manner) -> ObservationSearch:
+            limits = self.budget.limits(Limits(None, memory))
+            return ObservationSearch(script, kernel, self.is_idempotent, limits, self.report, manner)
 
-        self.search = first = search(self.budget.memory, finds_line=True)
+        self.search = first = search(self.budget.memory, Manner())
         first.run()
         self.leaves_out |= first.last is None and first.leaves_out
         if first.stopped is not None and first.last is None:
@@ -413,11 +412,12 @@ class _Following:
         del first  # its states
         return self.preferred(search)
 
-    def preferred(self, search: Callable[..., ObservationSearch]) -> Explained:
+    def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
         """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
-            further = search(min(self.budget.memory, FURTHER_BYTES), keeps_promises=keeps_promises, in_time=in_time)
+            manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)
+            further = search(min(self.budget.memory, FURTHER_BYTES), manner)
             further.run()
             return further
 
@@ -469,14 +469,16 @@ class _Following:
 def _rejected(search: ObservationSearch) -> Rejected:
     """The outcome of a search that has tried everything, and found no path."""
     recording = search.script.recording
-    states, monitors = search.waiting()
+    states, monitors = search.nodes.of(search.nodes_waiting())
     unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
     line = recording.lines[search.furthest]
     return Rejected(recording, search.instance, line, len(states), unmet, _effort(search), search)
 
 
 def _effort(search: ObservationSearch) -> Effort:
-    return Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
+    return Effort(
+        tuple(search.counts()), search.expander.generated, search.clock.seconds, search.nodes.store.bytes_used
+    )
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:

@@ -2,9 +2,9 @@
 lines, the checkpoints observed so far, and whether a record was acknowledged at another offset than the recorded one.
 
 In:  a script.
-Out: the bit fields of that number, and how each step changes them. For that: for each process of each broker, the
-     observed checkpoints in order; for each line with a checkpoint, how many of them it needs; for each start, the
-     checkpoints that the broker can restart with.
+Out: the claims of its lines, which read that number and the states; its bit fields, and how each step changes them. For
+     that: for each process of each broker, the observed checkpoints in order; for each line with a checkpoint, how many
+     of them it needs; for each start, the checkpoints that the broker can restart with.
 
 A checkpoint is a high watermark that the broker had in memory before the checkpoint was observed, and not before the
 high watermarks of earlier observed checkpoints. A checkpoint may be observed repeatedly. A broker that is down or
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Acked, Disk, Fault
-from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.search.script import FaultStage, Script
+from isrcheck.conformance.follow.recorded.recording import is_shown_at, requests_in
+from isrcheck.conformance.follow.recorded.states import Bits, Cells, Numbers, Place, Truths, Words
+from isrcheck.conformance.follow.search.script import Script
 from isrcheck.models.messages import UsageError
 
 
@@ -44,19 +45,6 @@ class Process:
     ends: Known | None = None
 
 
-@dataclass(frozen=True)
-class Needed:
-    """What has to be true when a line with a checkpoint is passed: `count` of the observed values have occurred.
-
-    They are high watermarks of the running process of the broker. `is_possible` is False if the checkpoint differs from
-    the last observed one although no process could write it.
-    """
-
-    replica: int
-    count: int
-    is_possible: bool
-
-
 class Sightings:
     """The checkpoints that the lines of a script show."""
 
@@ -64,7 +52,9 @@ class Sightings:
         recording = script.recording
         replicas = range(len(recording.brokers))
         self.processes: list[list[Process]] = [[Process()] for _ in replicas]
-        self.needed: dict[int, Needed] = {}
+        self.needed: dict[int, int | None] = {}
+        """For each line with a checkpoint, how many of the observed values of the running process have occurred when it
+        is passed. None: the checkpoint differs from the last observed one although no process could write it."""
         seen_still: dict[int, int] = {}
         for position, stage in enumerate(script.stages):
             line = stage.line
@@ -77,8 +67,8 @@ class Sightings:
                     process.values.append(line.checkpoint)
                 if replica in stage.down:
                     process.ends = Known.SEEN
-                self.needed[position] = Needed(replica, len(process.values), is_possible)
-            if isinstance(stage, FaultStage) and isinstance(line, Fault):
+                self.needed[position] = len(process.values) if is_possible else None
+            if isinstance(line, Fault):
                 if line.what is FaultKind.START:
                     process = self.processes[stage.replica][-1]
                     if stage.replica in stage.stopping:
@@ -96,25 +86,6 @@ class Sightings:
 WORD_BITS = 64
 NEVER = -1
 """The value for no further checkpoint; not a high watermark."""
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A bit field of the monitor: the number of its lowest bit, and its width."""
-
-    shift: int
-    width: int
-
-    def read(self, monitors: Words) -> Numbers:
-        """The value of the field in each of these monitors."""
-        mask = np.uint64((1 << self.width) - 1)
-        return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
-
-    def write(self, monitors: Words, values: Numbers) -> None:
-        """Write a value into each of these monitors."""
-        mask = np.uint64(((1 << self.width) - 1) << self.shift)
-        monitors &= ~mask
-        monitors |= values.astype(np.uint64) << np.uint64(self.shift)
 
 
 class Monitor:
@@ -211,6 +182,15 @@ class Monitor:
                 allowed[rows] = (since.read(monitors[rows]) >> checkpoints[rows] & 1) == 1
         return allowed
 
+    def may_start(self, monitors: Words, replica: int, high_watermarks: Numbers) -> Truths:
+        """For each monitor, whether this replica can be started with a checkpoint up to this high watermark."""
+        allowed: Truths = np.zeros(len(monitors), bool)
+        for offset in range(self.cells.instance.configuration.log_size + 1):
+            checkpoints = np.full(len(monitors), offset, np.int64)
+            fits = self.may_start_with(monitors, replica, checkpoints, high_watermarks)
+            allowed |= fits & (checkpoints <= high_watermarks)
+        return allowed
+
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
@@ -232,3 +212,34 @@ class Monitor:
             changed = monitors[rows]
             self.elsewhere[record].write(changed, (~there).astype(np.int64))
             monitors[rows] = changed
+
+
+class Claims:
+    """The claims of all lines of a recording, and the place of each line."""
+
+    def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
+        recording = script.recording
+        requests = requests_in(recording.lines)
+        self.places = [
+            Place(
+                names=recording,
+                cells=cells,
+                earlier=recording.lines[:position],
+                seen=monitor.seen,
+                elsewhere=monitor.elsewhere,
+                may_start=monitor.may_start,
+                frozen=stage.frozen,
+                stopping=stage.stopping,
+                sightings=monitor.sightings.needed.get(position),
+                shows_reassignment=is_shown_at(requests, position),
+            )
+            for position, stage in enumerate(script.stages)
+        ]
+        self.passing = np.array([*(line.passing for line in recording.lines), -1], np.int64)
+        """When a path passes each line, and -1 after the last one."""
+
+        self.of_line = [tuple(line.claims(place)) for line, place in zip(recording.lines, self.places, strict=True)]
+
+    def hold(self, position: int, states: Words, monitors: Words) -> Truths:
+        """For each of these states, whether all claims of a line are true."""
+        return Place.all_of(states, (claim.is_true(states, monitors) for claim in self.of_line[position]))

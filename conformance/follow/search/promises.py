@@ -66,10 +66,8 @@ class Keeping:
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
         """The first state of a range that breaks a promise without permission."""
         self.results.clear()
-        self.kernel.check(
-            *(states.ctypes.data, first, last, self.buffer.ctypes.data),
-            *(self.active.ctypes.data, self.results.address),
-        )
+        buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
+        self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)
         return self.results.first_found(self.numbers)
 
 

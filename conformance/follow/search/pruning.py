@@ -46,11 +46,18 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.recorded.faults import FaultKind
-from isrcheck.conformance.follow.recorded.lines import Acked, AlterRequest, Disk, Fault, HighWatermark, Line, Metadata
-from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Variable, Words
+from isrcheck.conformance.follow.recorded.lines import Acked, AlterRequest, Line, Metadata
+from isrcheck.conformance.follow.recorded.states import (
+    Cells,
+    Numbers,
+    Truths,
+    Variable,
+    Words,
+    alters_partitions,
+    has_kraft,
+)
 from isrcheck.conformance.follow.search.monitor import Monitor
-from isrcheck.conformance.follow.search.script import NOBODY, Script, alters_partitions, has_kraft, is_old
+from isrcheck.conformance.follow.search.script import NOBODY, Script
 from isrcheck.models.language.declarations import NONE
 
 FETCH = {
@@ -80,8 +87,10 @@ class Unread:
         if not self.is_used:
             return
         self.may_be_elected = _elections(script, configuration.elections + 1, len(self.replicas))
-        self.has_request = _shown_later(script, len(self.replicas), _request)
-        self.has_high_watermark = _shown_later(script, len(self.replicas), _high_watermark)
+        self.has_request = _shown_later(
+            script, len(self.replicas), lambda line: line.leader if isinstance(line, AlterRequest) else None
+        )
+        self.has_high_watermark = _shown_later(script, len(self.replicas), lambda line: line.high_watermark_of)
         self.fetches = {
             (follower, leader): self._pattern(self._fetch(follower, leader))
             for follower in self.replicas
@@ -169,18 +178,6 @@ def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int 
     return found
 
 
-def _request(line: Line) -> int | None:
-    return line.leader if isinstance(line, AlterRequest) else None
-
-
-def _high_watermark(line: Line) -> int | None:
-    if isinstance(line, Disk):
-        return None if line.checkpoint is None else line.broker
-    if isinstance(line, Fault):
-        return line.broker if line.what is FaultKind.START else None
-    return line.broker if isinstance(line, HighWatermark) else None
-
-
 ANY = -2
 """The value of what no line shows; -1 is nobody."""
 
@@ -205,7 +202,7 @@ class Foreseen:
         self.records: NDArray[np.int64] = np.full((stages, epochs, 2 + len(self.replicas)), ANY, np.int64)
         recording, newest = script.recording, 0
         for position, line in recording.claims(Metadata):
-            if is_old(recording, line, newest):
+            if line.is_before(newest + recording.first_epoch):
                 continue
             if line.leader_epoch is not None:
                 newest = line.leader_epoch - recording.first_epoch

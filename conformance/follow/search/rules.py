@@ -23,17 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.conformance.follow.recorded.lines import AlterRequest, Fault
-from isrcheck.conformance.follow.recorded.recording import Recording
-from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Truths, Variable, Words
+from isrcheck.conformance.follow.recorded.states import (
+    Cells,
+    Numbers,
+    Truths,
+    Words,
+    alters_partitions,
+    has_kraft,
+)
 from isrcheck.conformance.follow.search.monitor import Monitor
 from isrcheck.conformance.follow.search.script import (
     CANCEL,
     NOBODY,
+    SHRINK,
     Permission,
     Script,
-    alters_partitions,
     elections_after_metadata,
-    has_kraft,
 )
 from isrcheck.models.kafka.state.values import AlterPartition
 
@@ -49,12 +54,13 @@ class Requests:
         self.cells = cells
         self.replicas = range(cells.instance.configuration.replicas)
         recording = script.recording
-        self.is_complete = recording.has_all_requests and alters_partitions(script.instance)
-        found = list(recording.claims(AlterRequest))
-        places = [(at, recording.replica(line.leader)) for at, line in found] if self.is_complete else []
+        self.is_complete = recording.header.has_all_requests and alters_partitions(script.instance)
+        lines = list(recording.claims(AlterRequest))
+        places = [(at, recording.replica(line.leader)) for at, line in lines] if self.is_complete else []
         empty = np.zeros(cells.layout.words, np.uint64)
-        self.requests = np.array([empty, *(cells.pattern(_cells(recording, line))[1] for _, line in found if places)])
-        self.masks = [cells.mask(request_variables(leader, self.replicas)) for leader in self.replicas if places]
+        self.requests = np.array([empty, *(cells.pattern(line.cells(recording))[1] for _, line in lines if places)])
+        count = len(self.replicas)
+        self.masks = [cells.mask(AlterRequest.variables(leader, count)) for leader in self.replicas if places]
         stages = range(len(script.stages) + 1)
         self.next: NDArray[np.int64] = np.full((len(self.replicas), len(stages)), NO_REQUEST, np.int64)
         self.last = self.next.copy()
@@ -86,30 +92,7 @@ class Requests:
         return truths
 
 
-def request_variables(leader: int, replicas: range) -> list[Variable]:
-    """The variables that hold a leader's request."""
-    return [
-        ("alter_partition", leader),
-        ("requested_leader_epoch", leader),
-        ("requested_partition_epoch", leader),
-        *(("requested_isr", leader, replica) for replica in replicas),
-    ]
-
-
-def request_values(recording: Recording, line: AlterRequest) -> list[int]:
-    """The values of these variables while the request of this line is on its way."""
-    return [
-        *(AlterPartition.REQUESTED, line.leader_epoch - recording.first_epoch, line.partition_epoch),
-        *(int(broker in line.isr) for broker in recording.brokers),
-    ]
-
-
-def _cells(recording: Recording, line: AlterRequest) -> dict[Variable, int]:
-    variables = request_variables(recording.replica(line.leader), range(len(recording.brokers)))
-    return dict(zip(variables, request_values(recording, line), strict=True))
-
-
-SHRINKS, FETCHES = "leader_shrinks_isr", "leader_handles_fetch"
+FETCHES = "leader_handles_fetch"
 
 
 class Dropped(enum.Enum):
@@ -133,7 +116,7 @@ class InTime:
         self.fetches: NDArray[np.int64] = np.full(count, NOBODY, np.int64)
         self.follower: NDArray[np.int64] = np.full(count, NOBODY, np.int64)
         for step in script.instance.steps:
-            if step.action == SHRINKS:
+            if step.action == SHRINK:
                 self.shrinks[step.number], self.removed[step.number] = step.ordinals
             elif step.action == FETCHES:
                 self.fetches[step.number], self.follower[step.number] = step.ordinals

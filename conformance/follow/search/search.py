@@ -26,13 +26,13 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.kernel_results import KernelResults
+from isrcheck.conformance.follow.recorded.lines import Passing
 from isrcheck.conformance.follow.recorded.states import Cells, Numbers, Words
-from isrcheck.conformance.follow.search.claims import Claims
-from isrcheck.conformance.follow.search.monitor import Monitor
+from isrcheck.conformance.follow.search.monitor import Claims, Monitor
 from isrcheck.conformance.follow.search.promises import Keeping
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
 from isrcheck.conformance.follow.search.rules import Dropped, InTime, Rules
-from isrcheck.conformance.follow.search.script import NOBODY, Passing, Permission, Script
+from isrcheck.conformance.follow.search.script import NOBODY, Permission, Script
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.language.declarations import NONE
@@ -81,6 +81,7 @@ class Waiting:
     def __init__(self) -> None:
         self.is_broad = True
         self._orders = [Order(0)]
+        self._left: list[Numbers] = []
         self._count = 0
         self._is_taken: NDArray[np.bool_] = np.zeros(1 << 16, bool)
 
@@ -104,6 +105,17 @@ class Waiting:
             if len(nodes):
                 self._is_taken[nodes] = True
                 return nodes
+
+    def leave(self, nodes: Numbers) -> None:
+        """Let nodes wait until no other is left."""
+        if len(nodes):
+            self._left.append(nodes)
+
+    def left(self) -> Numbers:
+        """The nodes that were left so far; from now on they wait like others."""
+        nodes = np.concatenate([np.empty(0, np.int64), *self._left])
+        self._left = []
+        return nodes
 
     def _are_taken(self, nodes: Numbers) -> NDArray[np.bool_]:
         size = int(nodes.max()) + 1
@@ -154,15 +166,160 @@ class Progress:
     bytes_used: int
 
 
+@dataclass(frozen=True)
+class Manner:
+    """What a search is to find, and how."""
+
+    keeps_promises: bool = False
+    """No path goes on from a state that violates a promise of the model."""
+
+    in_time: Dropped | None = None
+    """If given, no path takes a step that a cluster's clocks may exclude (rules.py)."""
+
+    most_broad: int = MOST_BROAD
+    """The number of nodes from which on the search is no longer breadth first."""
+
+    clears: bool = True
+    """Cells that are no longer read are cleared (pruning.py), unless promises are judged, which may read them."""
+
+    finds_line: bool = True
+    """If no path passes the last line, the first line that none passes is looked for."""
+
+
+class Nodes:
+    """The nodes of a search: a row has the words of the state, and the monitor; each has its parent, step and depth."""
+
+    def __init__(self, words: int, steps: int, starts: int, memory: int) -> None:
+        self.words = words
+        self.steps = steps
+        """The number of steps of the model; a start has a number from here on, and is its own parent."""
+
+        self.store = VisitedSet(words + 1, steps + starts, memory)
+        self.depths = reserve(self.store.room, np.uint16)
+
+    def all(self) -> Words:
+        """All nodes so far."""
+        width = self.words + 1
+        return self.store.states[: self.store.count * width].reshape(-1, width)
+
+    def monitors(self) -> Words:
+        """Their monitors."""
+        return self.all()[:, self.words]
+
+    def of(self, nodes: Numbers) -> tuple[Words, Words]:
+        """The states of these nodes, and their monitors."""
+        rows = self.all()[nodes]
+        return rows[:, : self.words], rows[:, self.words]
+
+    def add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers) -> Numbers:
+        """Store nodes, each once; return those that are new. Raises Full."""
+        count, known = len(states), self.store.count
+        batch = Batch(
+            np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
+            parents.astype(np.uint32),
+            steps.astype(np.uint32),
+            np.empty(count, np.uint32),
+            np.empty(count, np.uint64),
+        )
+        self.store.add(batch, count)
+        new = np.arange(known, self.store.count)
+        is_step = self.store.steps[new] < self.steps
+        self.depths[new] = self.depths[self.store.parents[new]].astype(np.int64) + is_step
+        return new
+
+    def trail(self, index: int) -> tuple[list[int], list[int]]:
+        """The nodes from this one back to the start, and the step to each of them but the last."""
+        nodes, steps = [index], []
+        while int(self.store.parents[nodes[-1]]) != nodes[-1]:
+            steps.append(int(self.store.steps[nodes[-1]]))
+            nodes.append(int(self.store.parents[nodes[-1]]))
+        return nodes, steps
+
+
+class Expander:
+    """Takes every step of the model from states, many at a time. `generated` counts the successors."""
+
+    def __init__(self, instance: Instance, kernel: Kernel, room_bytes: int) -> None:
+        self.instance = instance
+        self.kernel = kernel
+        self.words = kernel.layout.words
+        self.room = max(min(ROOM, room_bytes // (8 * self.words)), 2 * instance.first_steps[-1])
+        self.batch = Batch.of(self.room, self.words)
+        self.generated = 0
+        self._expanded = 0
+        self._active = np.zeros(len(instance.model.properties) + 1, np.int8)
+        self._fired = np.zeros(len(instance.model.actions), np.int64)
+        self._buffers = kernel.layout.buffer(instance), kernel.layout.buffer(instance)
+
+    def expand(self, states: Words, deadline: float) -> tuple[int, Words, Numbers, Numbers]:
+        """How many of these states were expanded; the successors, each with its parent (a row of `states`) and step."""
+        results = KernelResults(len(self.instance.model.properties))
+        before, after = self._buffers
+        count = self.kernel.expand(
+            states.ctypes.data,
+            0,
+            len(states),
+            before.ctypes.data,
+            after.ctypes.data,
+            self.batch.states.ctypes.data,
+            self.batch.parents.ctypes.data,
+            self.batch.steps.ctypes.data,
+            self.room,
+            self._fired.ctypes.data,
+            self._active.ctypes.data,
+            results.address,
+        )
+        done = results.next_state
+        if results.has_failed:
+            self._explain_failure(states[done])
+        self.generated += count
+        self._expanded += done
+        self.kernel.optimize_for(self._expanded, deadline)
+        successors = self.batch.states[: count * self.words].reshape(count, self.words)
+        return done, successors, self.batch.parents[:count].astype(np.int64), self.batch.steps[:count].astype(np.int64)
+
+    def _explain_failure(self, state: Words) -> None:
+        cells = self.kernel.layout.unpack([int(word) for word in state])
+        for step in self.instance.steps:
+            run.take(self.instance, cells, step)
+        raise AssertionError("the kernel reports a range error that the reference does not find")
+
+
+class Clock:
+    """When a search has to end, and when it reports."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.started = self.reported = time.monotonic()
+        self.deadline = float("inf") if seconds is None else self.started + seconds
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the start."""
+        return time.monotonic() - self.started
+
+    def has_to_report(self) -> bool:
+        """Whether half a second has passed since the last report."""
+        is_due = time.monotonic() - self.reported >= 0.5
+        self.reported = time.monotonic() if is_due else self.reported
+        return is_due
+
+
+@dataclass
+class Checks:
+    """What the recording says of steps and states."""
+
+    rules: Rules
+    in_time: InTime | None
+    keeping: Keeping | None
+    unread: Unread | None
+    foreseen: Foreseen
+
+
 class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
-    With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
-    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py). Cells that are no longer read
-    are cleared (unread.py), unless promises are judged, which may read them; or never, without `clears`.
-    States that a later line contradicts (foreseen.py) are left until no other is: from then on `is_exhausted`, no path
-    passes the last line. Then only the first line that no path passes is looked for, or nothing without `finds_line`.
-    `is_shortest`: the search has always been breadth first.
+    States that a later line contradicts (pruning.py) are left until no other is: from then on `is_exhausted`, no path
+    passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
     """
 
     room_bytes = ROOM_BYTES
@@ -170,59 +327,48 @@ class ObservationSearch:
     def __init__(
         self,
         script: Script,
-        instance: Instance,
         kernel: Kernel,
         is_idempotent: bool,
         limits: Limits,
         report: Callable[[Progress], None] = lambda progress: None,
-        *,
-        keeps_promises: bool = False,
-        in_time: Dropped | None = None,
-        most_broad: int = MOST_BROAD,
-        clears: bool = True,
-        finds_line: bool = True,
+        manner: Manner = Manner(),
     ) -> None:
+        instance = script.instance
         self.script = script
-        self.instance = instance
-        self.kernel = kernel
+        self.manner = manner
         self.report = report
         self.cells = Cells(instance, kernel.layout)
         self.monitor = Monitor(script, self.cells)
         self.claims = Claims(script, self.cells, self.monitor)
-        self.lines = len(script.stages)
-        self.words = kernel.layout.words
-        self.steps = instance.first_steps[-1]
-        self.room = max(min(ROOM, self.room_bytes // (8 * self.words)), 2 * self.steps)
-        self.batch = Batch.of(self.room, self.words)
-        self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
-        self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
-        self.in_time = InTime(script, self.cells, in_time) if in_time is not None else None
+        self.checks = Checks(
+            Rules(script, self.cells, self.monitor, is_idempotent),
+            InTime(script, self.cells, manner.in_time) if manner.in_time is not None else None,
+            Keeping(instance, kernel) if manner.keeps_promises else None,
+            Unread(script, self.cells) if manner.clears and not manner.keeps_promises else None,
+            Foreseen(script, self.cells, self.monitor),
+        )
+        self.expander = Expander(instance, kernel, self.room_bytes)
+        starts = len(instance.initial_states)
+        self.nodes = Nodes(kernel.layout.words, instance.first_steps[-1], starts, limits.memory)
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
-        self.keeping = Keeping(instance, kernel) if keeps_promises else None
-        self.unread = Unread(script, self.cells) if clears and not keeps_promises else None
-        if not keeps_promises:
-            values["exposed_record"] = NONE
-        self.kept = ~self.cells.masks(*values)
-        self.full = self.cells.packed(values)
-        self.passing = np.array([*(stage.passing for stage in script.stages), -1], np.int64)
-        self.started = time.monotonic()
-        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
-        self.reported = self.started
-        self.seconds = 0.0
-        self.stopped: str | None = None
-        self.depth = 0
-        self.depths = reserve(self.store.room, np.uint16)
-        self.foreseen = Foreseen(script, self.cells, self.monitor)
-        self.finds_line = finds_line
-        self.is_exhausted = False
+        self.restored = self.cells.pattern_of_fields(
+            values | ({} if manner.keeps_promises else {"exposed_record": NONE})
+        )
+        """A mask of the budgets and of `exposed_record`, and their bits in every node."""
+
+        self.lines = len(script.stages)
+        self.clock = Clock(limits.seconds)
         self.waiting_nodes = Waiting()
-        self.left: list[Numbers] = []
-        self.most_broad = most_broad
-        self.generated = 0
-        self.expanded = 0
+        self.stopped: str | None = None
+        self.is_exhausted = False
         self.last: int | None = None
         self.furthest = 0
+
+    @property
+    def instance(self) -> Instance:
+        """The instance of the model."""
+        return self.script.instance
 
     # ------------------------------------------------------------------------------------------------------ the loop
 
@@ -231,117 +377,82 @@ class ObservationSearch:
         try:
             self._start()
             while self.last is None and self.stopped is None:
-                nodes = self.waiting_nodes.take(self.room)
+                nodes = self.waiting_nodes.take(self.expander.room)
                 if not len(nodes):
                     self.is_exhausted = True
-                    if not (self.left and self.finds_line):
+                    left = self.waiting_nodes.left()
+                    if not (len(left) and self.manner.finds_line):
                         break
-                    self._let_left_wait()
+                    self._add_waiting(left)
                     continue
                 self._expand(nodes)
-                if self.waiting_nodes.is_broad and self.store.count > self.most_broad:
-                    self.waiting_nodes.prefer_lines(self.depths, self._passed_at)
+                if self.waiting_nodes.is_broad and self.nodes.store.count > self.manner.most_broad:
+                    self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
         except KeyboardInterrupt:
             self.stopped = "interrupt"
         except Full:
             self.stopped = "memory"
-        finally:
-            self.seconds = time.monotonic() - self.started
 
     def _start(self) -> None:
         """Start with the leader of the first metadata line, if that is of the first epoch."""
-        chosen = [
-            position
-            for position, cells in enumerate(self.instance.initial_states)
-            if self._is_start(State(self.instance, cells))
-        ]
-        packed = [self.kernel.layout.pack(self.instance.initial_states[position]) for position in chosen]
-        states = np.array(packed, np.uint64).reshape(len(chosen), self.words)
-        states = states & self.kept | self.full
+        starts, layout = self.instance.initial_states, self.cells.layout
+        chosen = [at for at, cells in enumerate(starts) if self._is_start(State(self.instance, cells))]
+        states = np.array([layout.pack(starts[at]) for at in chosen], np.uint64).reshape(len(chosen), layout.words)
+        self._restore(states)
         monitors = np.zeros(len(chosen), np.uint64)
         self.monitor.look(monitors, states)
-        nodes = np.arange(len(chosen))
-        self._pass_and_add(states, monitors, nodes, self.steps + np.array(chosen, np.int64), is_start=True)
+        steps = self.nodes.steps + np.array(chosen, np.int64)
+        self._pass_and_add(states, monitors, np.arange(len(chosen)), steps, is_start=True)
 
     def _is_start(self, s: State) -> bool:
         stage = self.script.stages[0]
         is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
         return not is_first_epoch or s.controller_leader == stage.leader
 
-    @property
-    def is_shortest(self) -> bool:
-        """Whether the path that was found is a shortest one."""
-        return self.waiting_nodes.is_broad
+    def _restore(self, states: Words) -> None:
+        """Restore the budgets of states, in place."""
+        mask, words = self.restored
+        states &= ~mask
+        states |= words
 
     def _expand(self, nodes: Numbers) -> None:
         """Take every allowed step from these nodes."""
-        active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
-        results = KernelResults(len(self.instance.model.properties))
-        fired = np.zeros(len(self.instance.model.actions), np.int64)
-        before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = 0
         while at < len(nodes) and self.last is None and self.stopped is None:
             chosen = nodes[at:]
-            found = self.nodes()[chosen]
-            states = np.ascontiguousarray(found[:, : self.words])
-            count = self.kernel.expand(
-                *(states.ctypes.data, 0, len(states), before.ctypes.data, after.ctypes.data),
-                *(self.batch.states.ctypes.data, self.batch.parents.ctypes.data, self.batch.steps.ctypes.data),
-                *(self.room, fired.ctypes.data, active.ctypes.data, results.address),
-            )
-            done = results.next_state
-            if results.has_failed:
-                self._explain_failure(states[done])
-            self.generated += count
-            self._take(chosen, states, found[:, self.words].copy(), count)
+            states, monitors = self.nodes.of(chosen)
+            states = np.ascontiguousarray(states)
+            done, after, parents, steps = self.expander.expand(states, self.clock.deadline)
+            self._take(chosen, states, monitors.copy(), after, parents, steps)
             at += done
-            self.expanded += done
-            self._look_at_clock()
-            self.kernel.optimize_for(self.expanded, self.deadline)
+            self.look_at_clock()
 
-    def nodes(self) -> Words:
-        """All nodes so far: a row has the words of the state, and the monitor."""
-        width = self.words + 1
-        return self.store.states[: self.store.count * width].reshape(-1, width)
-
-    def _explain_failure(self, state: Words) -> None:
-        cells = self.kernel.layout.unpack([int(word) for word in state])
-        for step in self.instance.steps:
-            run.take(self.instance, cells, step)
-        raise AssertionError("the kernel reports a range error that the reference does not find")
-
-    def _look_at_clock(self) -> None:
-        now = time.monotonic()
-        if now - self.reported >= 0.5:
-            self.reported = now
-            seconds = now - self.started
-            self.report(
-                Progress(seconds, self.depth, self.store.count, self.furthest, self.lines, self.store.bytes_used)
-            )
-        if now > self.deadline and self.last is None:
+    def look_at_clock(self) -> None:
+        if self.clock.has_to_report():
+            count, used = self.nodes.store.count, self.nodes.store.bytes_used
+            self.report(Progress(self.clock.seconds, self.depth, count, self.furthest, self.lines, used))
+        if time.monotonic() > self.clock.deadline and self.last is None:
             self.stopped = "seconds"
 
     # -------------------------------------------------------------------------------------------------- one batch
 
-    def _take(self, nodes: Numbers, before: Words, monitors_before: Words, count: int) -> None:
+    def _take(
+        self, nodes: Numbers, before: Words, monitors_before: Words, after: Words, parents: Numbers, steps: Numbers
+    ) -> None:
         """Store the successors that the recording allows, with their monitors."""
-        parents = self.batch.parents[:count].astype(np.int64)
-        steps = self.batch.steps[:count].astype(np.int64)
-        after = self.batch.states[: count * self.words].reshape(count, self.words)
         stages = self.monitor.passed.read(monitors_before)
         permissions = self.script.permissions[stages[parents], steps]
         rows = np.flatnonzero(permissions)
         after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
-        allowed = self.rules.allow(before, monitors_before, after, parents, steps, permissions)
-        if self.in_time is not None:
-            allowed &= self.in_time.allow(before, after, parents, steps, stages[parents])
+        allowed = self.checks.rules.allow(before, monitors_before, after, parents, steps, permissions)
+        if self.checks.in_time is not None:
+            allowed &= self.checks.in_time.allow(before, after, parents, steps, stages[parents])
         rows = np.flatnonzero(allowed)
         after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
         monitors = monitors_before[parents]
         actors = self.script.actor[steps]
         self.monitor.note_acknowledged(monitors, before, parents, after, actors)
-        after &= self.kept
-        after |= self.full
+        self._restore(after)
         by_fault = (permissions == Permission.KILL) | (permissions == Permission.START)
         stages = self.monitor.passed.read(monitors)
         self.monitor.passed.write(monitors, stages + by_fault)
@@ -361,8 +472,8 @@ class ObservationSearch:
         while nodes:
             states, monitors, parents, steps = nodes.pop()
             later = self._pass_lines(states, monitors)
-            if self.unread is not None:
-                self.unread.clear(states, self.monitor.passed.read(monitors))
+            if self.checks.unread is not None:
+                self.checks.unread.clear(states, self.monitor.passed.read(monitors))
             self._add(states, monitors, parents, steps, is_start)
             if len(later):
                 changed = monitors[later]
@@ -377,7 +488,7 @@ class ObservationSearch:
             stages = self.monitor.passed.read(monitors[moving])
             moved = np.zeros(len(moving), bool)
             for stage in np.unique(stages):
-                if stage == self.lines or self.passing[stage] != Passing.AT_ONCE:
+                if stage == self.lines or self.claims.passing[stage] != Passing.AT_ONCE:
                     continue
                 rows = np.flatnonzero(stages == stage)
                 chosen = moving[rows]
@@ -387,7 +498,7 @@ class ObservationSearch:
             self.monitor.passed.write(changed, self.monitor.passed.read(changed) + 1)
             monitors[moving] = changed
         stages = self.monitor.passed.read(monitors)
-        is_true = self.passing[stages] == Passing.AT_ANY_TIME
+        is_true = self.claims.passing[stages] == Passing.AT_ANY_TIME
         for stage in np.unique(stages[is_true]):
             rows = np.flatnonzero(stages == stage)
             is_true[rows] = self.claims.hold(int(stage), states[rows], monitors[rows])
@@ -395,100 +506,66 @@ class ObservationSearch:
         return found
 
     def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
-        count = len(states)
-        if not count:
-            return
-        known = self.store.count
-        if is_start:
-            parents = known + np.arange(count)
-        batch = Batch(
-            np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
-            parents.astype(np.uint32),
-            steps.astype(np.uint32),
-            np.empty(count, np.uint32),
-            np.empty(count, np.uint64),
-        )
-        self.store.add(batch, count)
-        new = np.arange(known, self.store.count)
-        if len(new):
-            self._let_wait(new)
+        if len(states):
+            first = self.nodes.store.count
+            new = self.nodes.add(states, monitors, first + np.arange(len(states)) if is_start else parents, steps)
+            if len(new):
+                self._let_wait(new)
 
     def _passed_at(self, nodes: Numbers) -> Numbers:
         """The number of lines that each of these nodes has passed."""
-        return self.monitor.passed.read(self.nodes()[nodes, self.words])
+        return self.monitor.passed.read(self.nodes.of(nodes)[1])
 
     def _let_wait(self, new: Numbers) -> None:
         """Let new nodes wait; those that violate a promise do not, if the search keeps promises."""
-        found = self.nodes()[new]
-        depths = self.depths[self.store.parents[new]].astype(np.int64) + (self.store.steps[new] < self.steps)
-        self.depths[new] = depths
-        self.depth = max(self.depth, int(depths.max()))
-        passed = self.monitor.passed.read(found[:, self.words])
-        if self.keeping is not None:
-            kept = self.keeping.keep(found[:, : self.words])
-            new, depths, passed = new[kept], depths[kept], passed[kept]
-        if len(new):
-            self.furthest = max(self.furthest, int(passed.max()))
+        if self.checks.keeping is not None:
+            new = new[self.checks.keeping.keep(self.nodes.of(new)[0])]
+        passed = self._passed_at(new)
+        self.furthest = max(self.furthest, int(passed.max(initial=0)))
         if not self.is_exhausted:
-            is_left = self.foreseen.contradicts(*self.of_nodes(new))
-            if is_left.any():
-                self.left.append(new[is_left])
-                new, depths, passed = new[~is_left], depths[~is_left], passed[~is_left]
+            is_left = self.checks.foreseen.contradicts(*self.nodes.of(new))
+            self.waiting_nodes.leave(new[is_left])
+            new, passed = new[~is_left], passed[~is_left]
         done = np.flatnonzero(passed == self.lines)
         if len(done) and self.last is None:
             self.last = int(new[done[0]])
-        self.waiting_nodes.add(new, depths, passed)
+        self._add_waiting(new)
 
-    def _let_left_wait(self) -> None:
-        """Let those nodes wait that were left because of a later line."""
-        nodes = np.concatenate(self.left)
-        self.left = []
-        self.waiting_nodes.add(nodes, self.depths[nodes].astype(np.int64), self._passed_at(nodes))
+    def _add_waiting(self, nodes: Numbers) -> None:
+        self.waiting_nodes.add(nodes, self.nodes.depths[nodes].astype(np.int64), self._passed_at(nodes))
 
     # ------------------------------------------------------------------------------------------------------- results
+
+    @property
+    def depth(self) -> int:
+        """The most steps of a path."""
+        return int(self.nodes.depths[: self.nodes.store.count].max(initial=0))
+
+    @property
+    def is_shortest(self) -> bool:
+        """Whether the path that was found is a shortest one."""
+        return self.waiting_nodes.is_broad
 
     def path(self) -> Path:
         """The path that passes the last line."""
         assert self.last is not None
-        nodes = self.nodes()[:, self.words]
-        index, steps, passed = self.last, [], []
-        while True:
-            passed.append(int(self.monitor.passed.read(nodes[index : index + 1])[0]))
-            if int(self.store.parents[index]) == index:
-                break
-            steps.append(int(self.store.steps[index]))
-            index = int(self.store.parents[index])
-        return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
+        nodes, steps = self.nodes.trail(self.last)
+        passed = self._passed_at(np.array(nodes[::-1])).tolist()
+        return Path(int(self.nodes.store.steps[nodes[-1]]) - self.nodes.steps, tuple(steps[::-1]), tuple(passed))
 
     @property
     def leaves_out(self) -> bool:
         """Whether the search has come to a state in which the model leaves something out."""
-        parts = (np.arange(at, min(at + ROOM, self.store.count)) for at in range(0, self.store.count, ROOM))
-        return any(self.rules.leave_out(*self.of_nodes(nodes)).any() for nodes in parts)
-
-    def waiting(self) -> tuple[Words, Words]:
-        """The states before the furthest line that the search reached, and their monitors."""
-        return self.of_nodes(self.nodes_waiting())
-
-    def trail(self, index: int) -> tuple[list[int], list[int]]:
-        """The nodes from this one back to the start, and the step to each of them but the last."""
-        nodes, steps = [index], []
-        while int(self.store.parents[nodes[-1]]) != nodes[-1]:
-            steps.append(int(self.store.steps[nodes[-1]]))
-            nodes.append(int(self.store.parents[nodes[-1]]))
-        return nodes, steps
+        count = self.nodes.store.count
+        parts = (np.arange(at, min(at + ROOM, count)) for at in range(0, count, ROOM))
+        return any(self.checks.rules.leave_out(*self.nodes.of(nodes)).any() for nodes in parts)
 
     def nodes_waiting(self) -> Numbers:
         """The nodes before the furthest line that the search reached."""
-        found: Numbers = np.flatnonzero(self.monitor.passed.read(self.nodes()[:, self.words]) == self.furthest)
-        return found
-
-    def of_nodes(self, nodes: Numbers) -> tuple[Words, Words]:
-        """The states of these nodes, and their monitors."""
-        found = self.nodes()[nodes]
-        return found[:, : self.words], found[:, self.words]
+        nodes: Numbers = np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
+        return nodes
 
     def counts(self) -> list[int]:
         """The number of nodes before each line; the last number counts those that passed all lines."""
-        passed = self.monitor.passed.read(self.nodes()[:, self.words])
+        passed = self.monitor.passed.read(self.nodes.monitors())
         return [int(count) for count in np.bincount(passed, minlength=self.lines + 1)]

@@ -18,13 +18,8 @@ from dataclasses import dataclass, replace
 from isrcheck.conformance.follow.recorded.faults import FaultKind
 from isrcheck.conformance.follow.recorded.lines import Fault
 from isrcheck.conformance.follow.recorded.recording import Recording
-from isrcheck.conformance.follow.search.script import (
-    alters_partitions,
-    changes_required,
-    deaths,
-    elections_required,
-    has_kraft,
-)
+from isrcheck.conformance.follow.recorded.states import alters_partitions, has_kraft
+from isrcheck.conformance.follow.search.script import changes_required, deaths, elections_required
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import Configuration, Instance
@@ -59,12 +54,10 @@ def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
         yield small.position([min(one, size - 1) for one, size in zip(index, small.sizes, strict=True)])
 
 
-FROM_THE_RECORDING = (
-    *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
-    *("power_losses", "disk_losses", "delete_records", "transactions"),
-    *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
-    *("start", "start_isr", "start_assignment", "common_records", "brokers_down"),
-)
+AT_THE_START = ("start", "start_isr", "common_records", "brokers_down")
+ROOM = ("replicas", "records", "log_size", "elections", "partition_changes", "delete_records", "transactions")
+FAULTS_SEEN = ("crashes", "bounces", "preferred_elections", "power_losses", "disk_losses", "fencings", "shutdowns")
+FROM_THE_RECORDING = ROOM + FAULTS_SEEN + ("reassignments", "late_fetches", "start_assignment", *AT_THE_START)
 """The configuration entries that only the recording determines; it may also determine `acks`."""
 
 FENCINGS_OF_A_FREEZE = 3
@@ -103,8 +96,8 @@ def size_of(recording: Recording) -> Size:
         deaths(recording),
         changes_required(recording),
         Counter(line.what for _, line in recording.claims(Fault)),
-        recording.min_insync_replicas,
-        recording.unclean_election,
+        recording.header.min_insync_replicas,
+        recording.header.unclean_election,
         recording.acks,
         recording.asks_unclean,
         recording.first_replicas,

@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, content_of, objects_of
-from isrcheck.conformance.follow.recorded.lines import Header
-from isrcheck.conformance.follow.recorded.reading import read_line
+from isrcheck.conformance.follow.recorded.lines import Header, read_line
 from isrcheck.conformance.follow.wire.controller import View
 from isrcheck.conformance.follow.wire.exchanges import spelled
 from isrcheck.conformance.follow.wire.messages import Happening, is_number

@@ -136,14 +136,11 @@ def _line(number: int, said: Mapping[str, Any]) -> Message | Happening | None:
     if body is not None and not isinstance(body, dict):
         raise UnreadableError('"body" has to be an object; give the decoded message')
     undecoded = body is None and said.get("undecoded") is not None
-    return Message(
-        *(number, n, t, is_request, kind == "held", _header(said, "client", str, "", undecoded=undecoded)),
-        broker if isinstance(broker, int) else None,
-        _header(said, "api", str, "", undecoded=undecoded),
-        _header(said, "correlation", int, -1, undecoded=undecoded),
-        body or {},
-        undecoded,
-    )
+    client = _header(said, "client", str, "", undecoded=undecoded)
+    api = _header(said, "api", str, "", undecoded=undecoded)
+    correlation = _header(said, "correlation", int, -1, undecoded=undecoded)
+    at = broker if isinstance(broker, int) else None
+    return Message(number, n, t, is_request, kind == "held", client, at, api, correlation, body or {}, undecoded)
 
 
 def _happening(number: int, n: int, t: float, said: Mapping[str, Any]) -> Happening:

@@ -258,60 +258,101 @@ MOST_VALUES = 1_000
 DEPARTURES = tuple(kind.value for kind in (FaultKind.KILL, FaultKind.FREEZE, FaultKind.STOP))
 """Faults after which the controller elects another leader."""
 
-MOST = 1 << 62
-
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 @dataclass
+class Partition:
+    """What a recording shows of a partition."""
+
+    replicas: set[int] | None = None
+    """None: no Metadata response names it."""
+
+    fetching: set[int] | None = None
+    """The followers, with the brokers that they fetch from; None: nobody fetches it."""
+
+    acks: set[str] = field(default_factory=set)
+    """Those of its producers."""
+
+    elections: Elections = field(default_factory=Elections)
+    assignments: Assignments = field(default_factory=Assignments)
+
+    lowest: int | None = None
+    """The smallest offset at which a follower fetches."""
+
+    def join(self, other: Partition) -> None:
+        """Add what messages show of it by the id of its topic. What the name has shown first comes first."""
+        self.replicas = _united(self.replicas, other.replicas)
+        self.fetching = _united(self.fetching, other.fetching)
+        self.acks |= other.acks
+        self.elections.join(other.elections)
+        self.assignments.join(other.assignments)
+        self.lowest = min((one for one in (self.lowest, other.lowest) if one is not None), default=None)
+
+
+def _united(these: set[int] | None, those: set[int] | None) -> set[int] | None:
+    return those if these is None else these | (those or set())
+
+
+@dataclass
 class Topic:
-    """What a recording shows of a topic: its id and settings; by partition its replicas, its followers with the brokers
-    that they fetch from, the acks of its producers, its leaders, and its reassignments. `values` are some of the
-    records that are sent to it, `carried` some of those that brokers answer with.
-    """
+    """What a recording shows of a topic: its id, partitions and settings."""
 
     topic_id: str | None = None
-    replicas: dict[int, set[int]] = field(default_factory=dict)
-    fetching: dict[int, set[int]] = field(default_factory=dict)
-    acks: dict[int, set[str]] = field(default_factory=dict)
-    elections: dict[int, Elections] = field(default_factory=lambda: defaultdict(Elections))
-    assignments: dict[int, Assignments] = field(default_factory=lambda: defaultdict(Assignments))
+    partitions: dict[int, Partition] = field(default_factory=lambda: defaultdict(Partition))
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None
+
     values: set[str] = field(default_factory=set)
+    """Some of the records that are sent to it."""
+
     carried: set[str] = field(default_factory=set)
+    """Some of those that brokers answer with."""
+
+    def join(self, other: Topic) -> None:
+        """Add what messages show of it by its id."""
+        for index, partition in other.partitions.items():
+            self.partitions[index].join(partition)
 
 
 @dataclass
 class Survey:
-    """The partition: its topic by name and by id, its number, its replicas (those at the beginning if it is
-    reassigned), the acks of its producers, settings.
-
-    The name or the id of the topic, and the settings, are None where the recording does not show them. `seconds` is the
-    time from the first line to the last one.
-    `first_offset` is the smallest offset at which a follower fetches: what lies before is taken for equal in all logs.
-    `shut_down_at` is the line from which on the brokers are shut down at the end, without a line that says so; None:
-    they are not.
-    `elections` has the elections that nobody asked for, `assignments` the reassignments.
-    """
+    """The partition, and the settings; None where the recording does not show them."""
 
     topic: str | None = None
     topic_id: str | None = None
     replicas: tuple[int, ...] = ()
+    """Those at the beginning, if the partition is reassigned."""
+
     partition: int = 0
+
     acks: set[str] = field(default_factory=set)
+    """Those of its producers."""
+
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None
+
     seconds: float = 0.0
+    """The time from the first line to the last one."""
+
     first_offset: int = 0
+    """The smallest offset at which a follower fetches: what lies before is taken for equal in all logs."""
+
     elections: Elections = field(default_factory=Elections)
     assignments: Assignments = field(default_factory=Assignments)
     topics: dict[str, Topic] = field(default_factory=dict)
+
     unnamed: dict[str, Topic] = field(default_factory=dict)
-    ending: Ending = field(default_factory=Ending)
+    """Topics of which only the id is known."""
+
     internal: set[str] = field(default_factory=set)
-    _lowest: dict[tuple[str, int], int] = field(default_factory=dict)
-    _departures: list[tuple[int, int | None]] = field(default_factory=list)
+    """The ids of Kafka's own topics."""
+
+    ending: Ending = field(default_factory=Ending)
+
+    departures: list[tuple[int, int | None]] = field(default_factory=list)
+    """The lines at which a broker is killed, shut down, frozen or cut off; None: an administrator asks for an election,
+    or for other replicas."""
 
     @property
     def shut_down_at(self) -> int | None:
@@ -345,34 +386,29 @@ class Survey:
         """
         self._name()
         topics = self.topics | self.unnamed
-        written = [(name, index) for name, topic in topics.items() for index in sorted(topic.acks)]
-        every = [(name, index) for name, topic in topics.items() for index in sorted(topic.replicas | topic.acks)]
-        fetched = [(name, index) for name, topic in topics.items() for index in sorted(topic.fetching)]
-        chosen = written or every or fetched
+        named = {(name, at): topic.partitions[at] for name, topic in topics.items() for at in sorted(topic.partitions)}
+        written = [place for place, partition in named.items() if partition.acks]
+        every = [place for place, partition in named.items() if partition.acks or partition.replicas is not None]
+        chosen = written or every or [place for place, partition in named.items() if partition.fetching is not None]
         if not chosen:
             raise UnreadableError(
                 "no message names a partition of a client; record Metadata, Produce or Fetch requests and responses"
             )
         if len(chosen) > 1:
-            named = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
-            what = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({named})"
+            places = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
+            what = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({places})"
             raise UnreadableError(
                 f"{what}; a recording has to be about one partition: leave the messages about the others out"
             )
         name, self.partition = chosen[0]
-        topic = topics[name]
+        topic, partition = topics[name], named[chosen[0]]
         self.topic, self.topic_id = (name if name in self.topics else None), topic.topic_id
-        self.acks = topic.acks.get(self.partition, set())
-        replicas = topic.replicas.get(self.partition) or topic.fetching.get(self.partition, set())
-        self.assignments = topic.assignments[self.partition]
+        self.acks, self.assignments, self.elections = partition.acks, partition.assignments, partition.elections
         first = self.assignments.first if self.assignments.is_reassigned else ()
-        self.replicas = tuple(sorted(first or replicas))
-        self.elections = topic.elections[self.partition]
-        self.elections.judge(self._departures, self.assignments.preferred_before)
+        self.replicas = tuple(sorted(first or partition.replicas or partition.fetching or ()))
+        self.elections.judge(self.departures, self.assignments.preferred_before)
         self.min_insync_replicas, self.unclean_election = topic.min_insync_replicas, topic.unclean_election
-        names = (name, self.topic_id or name)
-        self.first_offset = min((self._lowest.get((name, self.partition), MOST) for name in names), default=0)
-        self.first_offset = 0 if self.first_offset == MOST else self.first_offset
+        self.first_offset = partition.lowest or 0
 
     def _name(self) -> None:
         """Join what messages show of a topic by its id to what others show of it by its name. Raises UnreadableError.
@@ -381,8 +417,9 @@ class Survey:
         """
         by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
         for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:
-            _join(by_id.get(topic_id, Topic()), self.unnamed.pop(topic_id))
-        nameless = [topic for topic in self.topics.values() if topic.topic_id is None and topic.acks]
+            by_id.get(topic_id, Topic()).join(self.unnamed.pop(topic_id))
+        written = [topic for topic in self.topics.values() if any(one.acks for one in topic.partitions.values())]
+        nameless = [topic for topic in written if topic.topic_id is None]
         if len(nameless) != 1 or not self.unnamed:
             return
         named = nameless[0]
@@ -394,16 +431,7 @@ class Survey:
                 " it"
             )
         named.topic_id = ids[0]
-        _join(named, self.unnamed.pop(ids[0]))
-
-    def depart(self, number: int, broker: int | None) -> None:
-        """Note that a broker is killed, shut down, frozen or cut off; None: an administrator asks for an election."""
-        self._departures.append((number, broker))
-
-    def see_fetch(self, name: str, index: int, offset: int) -> None:
-        """A follower fetches this partition of a topic, given by name or id, from this offset on."""
-        if offset >= 0 and (len(self._lowest) < MOST_TOPICS or (name, index) in self._lowest):
-            self._lowest[name, index] = min(offset, self._lowest.get((name, index), offset))
+        named.join(self.unnamed.pop(ids[0]))
 
 
 def _index_of(partition: Mapping[str, Any]) -> int:
@@ -445,54 +473,52 @@ def _hear(found: Survey, line: Happening) -> None:
     found.ending.hear(line)
     if line.what in DEPARTURES:
         broker = line.keys.get("broker")
-        found.depart(line.number, broker if isinstance(broker, int) else None)
+        found.departures.append((line.number, broker if isinstance(broker, int) else None))
 
 
 def _take(found: Survey, line: Message) -> None:
     body = line.body
-    if line.api == "Metadata" and not line.is_request:
-        _take_metadata(found, line)
-    elif line.api == "CreateTopics":
-        for topic, known in _topics(found, listed(body, "topics")):
-            _identify(known, topic)
-            for setting in listed(topic, "configs"):
-                _take_setting(known, setting.get("name"), setting.get("value"))
-    elif shuts_down(line):
-        found.depart(line.number, get(body, "broker_id", int))
-    elif line.api == "ElectLeaders" and line.is_request:
-        found.depart(line.number, None)
-    elif line.api == "AlterPartitionReassignments" and line.is_request and not line.is_held:
-        found.depart(line.number, None)
-        for topic, known in _topics(found, listed(body, "topics")):
-            for partition in listed(topic, "partitions"):
-                known.assignments[_index_of(partition)].ask(line.number, asked_in(partition))
-    elif line.api == "Fetch" and line.broker is not None:
-        _take_fetch(found, line)
-    elif line.api == "Fetch" and not line.is_request:
-        _take_metadata_log(found, line)
-    elif line.api == "AlterPartition" and not line.is_request:
-        for topic, known in _topics(found, listed(body, "topics")):
-            for partition in listed(topic, "partitions"):
-                _lead(known, partition, line.number)
-    elif line.api == "Produce" and line.is_request:
-        for topic, known in _topics(found, listed(body, "topic_data")):
-            for partition in listed(topic, "partition_data"):
-                known.acks.setdefault(_index_of(partition), set()).add(acks_of(line))
-                _note_values(known.values, partition)
+    match line.api, line.is_request:
+        case "Metadata", False:
+            _take_metadata(found, line)
+        case "CreateTopics", _:
+            for topic, known in _topics(found, listed(body, "topics")):
+                _identify(known, topic)
+                for setting in listed(topic, "configs"):
+                    _take_setting(known, setting.get("name"), setting.get("value"))
+        case "BrokerHeartbeat", _ if shuts_down(line):
+            found.departures.append((line.number, get(body, "broker_id", int)))
+        case "ElectLeaders", True:
+            found.departures.append((line.number, None))
+        case "AlterPartitionReassignments", True if not line.is_held:
+            found.departures.append((line.number, None))
+            for _, partition, said in _partitions(found, body, "topics", "partitions"):
+                partition.assignments.ask(line.number, asked_in(said))
+        case "Fetch", _ if line.broker is not None:
+            _take_fetch(found, line, line.broker)
+        case "Fetch", False:
+            _take_metadata_log(found, line)
+        case "AlterPartition", False:
+            for _, partition, said in _partitions(found, body, "topics", "partitions"):
+                _lead(partition, said, line.number)
+        case "Produce", True:
+            for known, partition, said in _partitions(found, body, "topic_data", "partition_data"):
+                partition.acks.add(acks_of(line))
+                _note_values(known.values, said)
 
 
 def _take_metadata(found: Survey, line: Message) -> None:
-    for topic in listed(line.body, "topics"):
-        name, topic_id = topic.get("name"), topic.get("topic_id")
+    for said in listed(line.body, "topics"):
+        name, topic_id = said.get("name"), said.get("topic_id")
         if isinstance(name, str) and name.startswith(INTERNAL) and isinstance(topic_id, str):
             found.internal.add(topic_id)
-    for topic, known in _topics(found, listed(line.body, "topics")):
-        _identify(known, topic)
-        for partition in listed(topic, "partitions"):
-            nodes, index = numbers(partition, "replica_nodes"), _index_of(partition)
-            known.replicas.setdefault(index, set()).update(nodes)
-            known.assignments[index].show(line.number, nodes, get(partition, "leader_epoch", int, absent=-1))
-            _lead(known, partition, line.number)
+    for said, topic in _topics(found, listed(line.body, "topics")):
+        _identify(topic, said)
+    for _, partition, said in _partitions(found, line.body, "topics", "partitions"):
+        nodes = numbers(said, "replica_nodes")
+        partition.replicas = _united(partition.replicas, set(nodes))
+        partition.assignments.show(line.number, nodes, get(said, "leader_epoch", int, absent=-1))
+        _lead(partition, said, line.number)
 
 
 def _take_metadata_log(found: Survey, line: Message) -> None:
@@ -501,7 +527,20 @@ def _take_metadata_log(found: Survey, line: Message) -> None:
         known = [topic for topic in found.topics.values() if topic.topic_id == change.get("topic_id")]
         if known and change.get("replicas") is not None:
             replicas, offset = numbers(change, "replicas"), get(change, "offset", int)
-            known[0].assignments[_index_of(change)].log(line.number, offset, replicas)
+            known[0].partitions[_index_of(change)].assignments.log(line.number, offset, replicas)
+
+
+def _take_fetch(found: Survey, line: Message, broker: int) -> None:
+    if not line.is_request:
+        for topic, _, said in _partitions(found, line.body, "responses", "partitions"):
+            _note_values(topic.carried, said)
+        return
+    follower = follower_of(line.body) if line.body else None
+    for _, partition, said in _partitions(found, line.body, "topics", "partitions"):
+        partition.fetching = _united(partition.fetching, set() if follower is None else {follower, broker})
+        offset = -1 if follower is None else get(said, "fetch_offset", int)
+        if offset >= 0:
+            partition.lowest = offset if partition.lowest is None else min(partition.lowest, offset)
 
 
 def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
@@ -514,29 +553,11 @@ def _identify(known: Topic, topic: Mapping[str, Any]) -> None:
         known.topic_id = get(topic, "topic_id", str)
 
 
-def _lead(known: Topic, partition: Mapping[str, Any], number: int) -> None:
+def _lead(partition: Partition, said: Mapping[str, Any], number: int) -> None:
     """Note the leader that a message shows, if it shows one."""
-    leader, epoch = partition.get("leader_id"), partition.get("leader_epoch")
+    leader, epoch = said.get("leader_id"), said.get("leader_epoch")
     if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0 and epoch >= 0:
-        known.elections[_index_of(partition)].lead(number, leader, epoch)
-
-
-def _take_fetch(found: Survey, line: Message) -> None:
-    body = line.body
-    if not line.is_request:
-        for topic, known in _topics(found, listed(body, "responses")):
-            for partition in listed(topic, "partitions"):
-                _note_values(known.carried, partition)
-        return
-    follower = follower_of(body) if body else None
-    for topic, known in _topics(found, listed(body, "topics")):
-        name = topic.get("topic", topic.get("name", topic.get("topic_id")))
-        for partition in listed(topic, "partitions"):
-            index = _index_of(partition)
-            fetching = known.fetching.setdefault(index, set())
-            if follower is not None and line.broker is not None:
-                fetching |= {follower, line.broker}
-                found.see_fetch(str(name), index, get(partition, "fetch_offset", int))
+        partition.elections.lead(number, leader, epoch)
 
 
 def _note_values(known: set[str], partition: Mapping[str, Any]) -> None:
@@ -579,17 +600,13 @@ def _topics(found: Survey, topics: Iterable[Mapping[str, Any]]) -> Iterator[tupl
         yield topic, made
 
 
-def _join(known: Topic, other: Topic) -> None:
-    """Add what messages show of a topic by its id. What its name has shown first comes first."""
-    for mine, theirs in ((known.replicas, other.replicas), (known.fetching, other.fetching)):
-        for index, brokers in theirs.items():
-            mine.setdefault(index, set()).update(brokers)
-    for index, acks in other.acks.items():
-        known.acks.setdefault(index, set()).update(acks)
-    for index, elections in other.elections.items():
-        known.elections[index].join(elections)
-    for index, assignments in other.assignments.items():
-        known.assignments[index].join(assignments)
+def _partitions(
+    found: Survey, body: Mapping[str, Any], topics: str, partitions: str
+) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
+    """The entries of a message about partitions of clients, each with what is known of its topic and of it."""
+    for said, topic in _topics(found, listed(body, topics)):
+        for entry in listed(said, partitions):
+            yield topic, topic.partitions[_index_of(entry)], entry
 
 
 def _take_setting(found: Topic, name: Any, value: Any) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
 from isrcheck.conformance.follow.recorded.faults import FaultKind, may_be_fault
-from isrcheck.conformance.follow.recorded.lines import NULL
-from isrcheck.conformance.follow.recorded.reading import ELECT, ELECT_UNCLEAN, REASSIGN
+from isrcheck.conformance.follow.recorded.lines import ELECT, ELECT_UNCLEAN, NULL, REASSIGN
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.exchanges import (
     NO_ERROR,

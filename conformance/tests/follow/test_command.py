@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -12,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import checking
+from conformance.tests.support.follow import LOSS, lines_of, text_of
 from conformance.tests.support.observations import acked, disk, header, metadata, write
 from conformance.tests.support.places import RECORDINGS
 from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 
-LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
 FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
 
 
@@ -36,27 +35,32 @@ def log(conform):
     return Path("log.ndjson")
 
 
-def lines_of(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def put_lines(path: Path, lines: list[dict]) -> Path:
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    path.write_text(text_of(lines), encoding="utf-8")
     return path
 
 
 def spoilt(log: Path) -> Path:
     """A copy of the log with a wrong observation in one event."""
-    lines = lines_of(log)
+    lines = lines_of(log.read_text())
     lines[8]["state"] = {"next_record": 11}
     return put_lines(Path("spoilt.ndjson"), lines)
 
 
 def with_a_gap(log: Path) -> Path:
     """A copy of the log without all but the last of 40 events: too many possibilities for any machine."""
-    lines = lines_of(log)
+    lines = lines_of(log.read_text())
     return put_lines(Path("gap.ndjson"), [lines[0], lines[-1]])
 
+
+def refusal(conform, words: str) -> str:
+    """What is said of a command that is refused."""
+    code, out, err = conform(words)
+    assert (code, out) == (2, "")
+    return err
+
+
+FOLLOWS = "run 0.1 follows the model: {} events; 1 possible state, 1 at most at one time"
 
 # ----------------------------------------------------------------------------------------------------------------- run
 
@@ -69,7 +73,7 @@ def test_a_run_is_recorded_and_followed(conform):
         "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
         "37 of 55 seeded bugs (--bug) cannot show here:\n"
     )
-    assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson"))) == 41
+    assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson").read_text())) == 41
 
 
 def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
@@ -82,10 +86,8 @@ def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
 
 def test_an_existing_log_is_not_overwritten(conform, log):
     before = log.read_bytes()
-    assert conform(f"run --steps 5 --log {log}") == (
-        *(2, ""),
-        "conform: log.ndjson: it exists already and is not overwritten; give another --log FILE\n",
-    )
+    refused = "conform: log.ndjson: it exists already and is not overwritten; give another --log FILE\n"
+    assert refusal(conform, f"run --steps 5 --log {log}") == refused
     assert log.read_bytes() == before
 
 
@@ -93,9 +95,7 @@ def test_the_brokers_own_logs_are_kept_on_request(conform):
     assert conform("run --steps 30 --logs kept")[0] == 0
     kept = sorted(path.relative_to("kept").as_posix() for path in Path("kept").rglob("*.log"))
     assert kept == [f"run-0.1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
-    code, out, err = conform("run --steps 30 --logs kept")
-    assert (code, out) == (2, "")
-    assert "it is not empty; give an empty or new directory" in err
+    assert "it is not empty; give an empty or new directory" in refusal(conform, "run --steps 30 --logs kept")
 
 
 def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
@@ -112,27 +112,22 @@ def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
 
 def test_a_run_with_kraft_is_recorded_and_followed(conform):
     code, out, err = conform("run --steps 40 --protocol 4.1 --log log.ndjson")
-    assert (code, out.splitlines()[1:2], err) == (
-        *(0, ["run 0.1 follows the model: 40 events; 1 possible state, 1 at most at one time"], ""),
-    )
+    assert (code, out.splitlines()[1:2], err) == (0, [FOLLOWS.format(40)], "")
 
 
 @pytest.mark.parametrize("option", ["--switch", "--set"])
 def test_a_run_has_the_clients_that_are_asked_for(conform, option):
     code, out, err = conform(f"run --steps 60 {option} enable_idempotence=on {option} consumers=1 --log log.ndjson")
-    assert (code, out.splitlines()[1:2], err) == (
-        *(0, ["run 0.1 follows the model: 60 events; 1 possible state, 1 at most at one time"], ""),
-    )
-    header, *events = lines_of(Path("log.ndjson"))
+    assert (code, out.splitlines()[1:2], err) == (0, [FOLLOWS.format(60)], "")
+    header, *events = lines_of(Path("log.ndjson").read_text())
     assert header["configuration"].items() >= {"enable_idempotence": "on", "consumers": 1}.items()
     assert {"producer_resends", "consumer_fetches"} <= {event["action"] for event in events}
 
 
 def test_what_a_run_does_not_have_is_refused(conform):
-    assert conform("run --steps 5 --set unclean_elections=1") == (
-        *(2, ""),
+    assert refusal(conform, "run --steps 5 --set unclean_elections=1") == (
         "conform: unclean_elections=1: runs are recorded without it, or choose it themselves; leave it out, or replay"
-        " walks: conform replay --walks 100\n",
+        " walks: conform replay --walks 100\n"
     )
 
 
@@ -146,9 +141,7 @@ def test_a_log_with_missing_events_is_followed_too(conform):
 
 
 def test_a_log_is_followed(conform, log):
-    assert conform(f"follow {log}") == (
-        *(0, "run 0.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n", ""),
-    )
+    assert conform(f"follow {log}") == (0, f"{FOLLOWS.format(40)}\n", "")
 
 
 def test_a_rejection_names_line_event_and_reason(conform, log):
@@ -165,7 +158,7 @@ def test_a_rejection_names_line_event_and_reason(conform, log):
 
 
 def test_events_are_attributed_to_their_broker(conform, log):
-    lines = lines_of(log)
+    lines = lines_of(log.read_text())
     event = next(line for line in lines[1:] if line["broker"] is not None)
     kept = [*lines[: lines.index(event)], event | {"action": None, "arguments": {}}]
     assert conform(f"follow {put_lines(Path('at.ndjson'), kept)}")[0] == 0
@@ -197,14 +190,12 @@ def test_a_gap_that_takes_too_long_is_undecided(conform, log):
 def test_after_a_timeout_the_rest_is_still_read(conform, log):
     path = with_a_gap(log)
     path.write_text(path.read_text(encoding="utf-8") + '{"run": "0.1", "number": 41}\n', encoding="utf-8")
-    assert conform(f"follow {path} --seconds 0.1 --most-states 1000000") == (
-        *(2, ""),
-        'conform: gap.ndjson:3: "broker" is missing; docs/conformance.md describes the lines of a log\n',
-    )
+    refused = 'conform: gap.ndjson:3: "broker" is missing; docs/conformance.md describes the lines of a log\n'
+    assert refusal(conform, f"follow {path} --seconds 0.1 --most-states 1000000") == refused
 
 
 def test_too_many_initial_states_are_undecided(conform, log):
-    lines = lines_of(log)
+    lines = lines_of(log.read_text())
     lines[0]["configuration"].pop("start_isr")
     lines[0]["state"] = {}
     code, out, _ = conform(f"follow {put_lines(Path('starts.ndjson'), lines)} --most-states 1")
@@ -254,9 +245,8 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     assert (code, err) == (12, "")
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
-    assert conform(f"replay {written[1]}") == (
-        *(0, f"{written[1]}: replayed, 26 steps; system and model agree after every step\n", ""),
-    )
+    agrees = f"{written[1]}: replayed, 26 steps; system and model agree after every step\n"
+    assert conform(f"replay {written[1]}") == (0, agrees, "")
 
 
 @pytest.mark.exhaustive
@@ -306,14 +296,8 @@ def test_too_little_time_is_undecided(conform):
         ("run --switch TRUNC", "TRUNC: write it as --switch NAME=VALUE"),
         ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
-        (
-            "run --bug copy_appended",
-            "copy_appended is no bug of a system that replays kafka; choose one of hw_",
-        ),
-        (
-            "run --model transactions --bug hw_off_by_one",
-            "hw_off_by_one is no bug of a system that replays",
-        ),
+        ("run --bug copy_appended", "copy_appended is no bug of a system that replays kafka; choose one of hw_"),
+        ("run --model transactions --bug hw_off_by_one", "hw_off_by_one is no bug of a system that replays"),
         ("run --model transactions --replicas 2", "--replicas is about the brokers of kafka; leave it out"),
         ("run --model transactions --acks 1", "--acks is about the brokers of kafka; leave it out"),
         ("run --model transactions --min-insync-replicas 1", "--min-insync-replicas is about the brokers of kafka"),
@@ -326,8 +310,7 @@ def test_too_little_time_is_undecided(conform):
     ],
 )
 def test_bad_arguments_are_one_clear_line(conform, log, words, why):
-    code, out, err = conform(words)
-    assert (code, out) == (2, "")
+    err = refusal(conform, words)
     assert why in err
     assert err.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["log.ndjson"]
@@ -351,21 +334,12 @@ def test_runs_of_transactions_are_recorded_and_followed(conform):
     log = "runs/transactions-3.7-seed-1-1.ndjson"
     assert conform(f"follow {log} --model transactions --set timeouts=1")[0] == 0
     for words, why in (
-        (
-            f"{log} --protocol 3.7",
-            f"{log}:1: it is a log of transactions, not of kafka; give --model",
-        ),
-        (
-            f"{log} --model transactions --set timeouts=9",
-            f"{log}:1: it is a log of timeouts=1, not of timeouts=9",
-        ),
-        (
-            f"{LOSS} --model transactions",
-            f"{LOSS}: it is a recording of kafka, not a log of transactions",
-        ),
+        (f"{log} --protocol 3.7", f"{log}:1: it is a log of transactions, not of kafka; give --model"),
+        (f"{log} --model transactions --set timeouts=9", f"{log}:1: it is a log of timeouts=1, not of timeouts=9"),
+        (f"{LOSS} --model transactions", f"{LOSS}: it is a recording of kafka, not a log of transactions"),
     ):
-        code, out, err = conform(f"follow {words}")
-        assert (code, out, err.count("\n")) == (2, "", 1)
+        err = refusal(conform, f"follow {words}")
+        assert err.count("\n") == 1
         assert err.startswith(f"conform: {why}")
 
 
@@ -373,24 +347,20 @@ def test_a_log_that_ends_within_a_line_is_refused(conform, log):
     for path, content in ((log, log.read_bytes()), (Path("seen.ndjson"), LOSS.read_bytes())):
         path.write_bytes(content[:-5])
         number = content.count(b"\n")
-        code, out, err = conform(f"follow {path} --protocol {'2.4' if path == log else '0.10'}")
-        assert (code, out) == (2, "")
-        assert err == (
+        assert refusal(conform, f"follow {path} --protocol {'2.4' if path == log else '0.10'}") == (
             f"conform: {path}:{number}: the file ends in the middle of this line; get the rest, or remove the line\n"
         )
 
 
 def test_a_pipe_is_refused_because_it_is_read_twice(conform):
     os.mkfifo("pipe")
-    code, out, err = conform("follow pipe")
-    assert (code, out, err) == (2, "", "conform: pipe: not a regular file; give a log that can be read\n")
+    assert refusal(conform, "follow pipe") == "conform: pipe: not a regular file; give a log that can be read\n"
 
 
 def test_text_from_a_log_is_escaped_for_the_terminal(conform, log):
-    lines = lines_of(log)
+    lines = lines_of(log.read_text())
     lines[3]["action"] = "\x1b[2Jleader\nappends"
-    code, out, err = conform(f"follow {put_lines(log, lines)}")
-    assert (code, out) == (2, "")
+    err = refusal(conform, f"follow {put_lines(log, lines)}")
     assert err.startswith("conform: log.ndjson:4: there is no action \\x1b[2Jleader\\nappends; ")
     assert err.count("\n") == 1
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, write
+from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, record, sent, write
 from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
-from isrcheck.conformance.follow.online.tell import tell as tell_online
-from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.report.tell import tell, tell_online
 from isrcheck.conformance.follow.runs import StateSet, TimeOverError, Watch
 from isrcheck.conformance.follow.search.explain import Undecided, follow_recording
 from isrcheck.conformance.follow.search.size import begin_empty
@@ -24,13 +23,13 @@ SLACK = 5
 """The seconds after the limit that an answer may take, on a slow machine."""
 
 
-def many_sent(sent: int, told: int, batch: int = 16) -> Iterator[dict[str, Any]]:
+def many_sent(count: int, told: int, batch: int = 16) -> Iterator[dict[str, Any]]:
     """Many records are sent, some are acknowledged, and then all brokers are killed."""
     yield {**header(2, 1, 2, 3), "all_requests": True}
-    yield {**metadata(1, 1, 2, 3, epoch=0), "partition_epoch": 0}
-    for first in range(0, sent, batch):
-        values = [f"r{number}" for number in range(first, min(sent, first + batch))]
-        yield from ({"kind": "fault", "what": "send", "value": value, "acks": "all"} for value in values)
+    yield record(1, 1, 2, 3, epoch=0)
+    for first in range(0, count, batch):
+        values = [f"r{number}" for number in range(first, min(count, first + batch))]
+        yield from (sent(value, acks="all") for value in values)
         yield from (acked(value) for value in values if first < told)
     yield from (fault(KILL, broker) for broker in (1, 2, 3))
 

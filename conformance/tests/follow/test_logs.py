@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conformance.tests.support.follow import lines_of, recorded, text_of
 from isrcheck.conformance.follow.format import events as reading
 from isrcheck.conformance.follow.format.events import Event, Header, actor_of, line_of_event, line_of_header
 from isrcheck.conformance.follow.recorder.plan import Plan
-from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs import Verdict, follow_log
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
@@ -27,11 +26,7 @@ Said = dict[str, Any]
 @cache
 def good() -> str:
     """Two runs, 12 events each."""
-    text = ""
-    for seed in (2, 3):
-        stream = io.StringIO()
-        record(Plan(seed=seed, events=12), stream, "log")
-        text += stream.getvalue()
+    text = "".join(recorded(Plan(seed=seed, events=12)) for seed in (2, 3))
     assert text.count("\n") == 26
     return text
 
@@ -212,13 +207,13 @@ def test_lines_of_two_runs_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_after_a_rejection_is_refused_too(tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in changed(3, put("log_start_offset[0]", 0, "state")).splitlines()]
+    lines = lines_of(changed(3, put("log_start_offset[0]", 0, "state")))
     lines[2]["state"] = {"log_end_offset[0]": 12}
     path = tmp_path / "log.ndjson"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_text(text_of(lines), encoding="utf-8")
     assert [outcome.verdict for outcome in follow_log(path)] == [Verdict.REJECTED, Verdict.FOLLOWS]
     lines[9]["action"] = "nothing_like_it"
-    message = refusal(tmp_path, "".join(json.dumps(line) + "\n" for line in lines))
+    message = refusal(tmp_path, text_of(lines))
     assert message.startswith("10: there is no action nothing_like_it; ")
 
 
@@ -306,14 +301,14 @@ def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
 )
 @given(data=st.data())
 def test_no_log_with_one_changed_cell_is_accepted(tmp_path: Path, data: st.DataObject) -> None:
-    lines = [json.loads(line) for line in good().splitlines()]
+    lines = lines_of(good())
     said = data.draw(st.sampled_from(lines))["state"]
     key = data.draw(st.sampled_from(sorted(said)))
     path, cell = data.draw(st.sampled_from(list(cells_of(said[key]))))
     others = [True, False] if isinstance(cell, bool) else ["NONE", "PARKED", "ANSWERED", None, 0, 1, 2, 3]
     said[key] = with_cell(said[key], path, data.draw(st.sampled_from([one for one in others if one != cell])))
     file = tmp_path / "log.ndjson"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    file.write_text(text_of(lines), encoding="utf-8")
     try:
         verdicts = {outcome.verdict for outcome in follow_log(file)}
     except UsageError:

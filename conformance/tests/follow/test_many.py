@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,18 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import checking
-from conformance.tests.support.follow import ASKED, ERR, LOSS, OUT, every_kind, gap_log, run_log, without_times
+from conformance.tests.support.follow import (
+    ASKED,
+    ERR,
+    LOSS,
+    OUT,
+    every_kind,
+    gap_log,
+    run_log,
+    without_times,
+)
 from conformance.tests.support.observations import acked, header, write
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
@@ -219,10 +227,10 @@ def test_a_given_content_is_read_instead_of_the_file(every):
 def test_a_verdict_survives_serialization(every):
     for path in sorted(every.iterdir()):
         found = follow_one(path, ALL)
-        record = on_spark._record_of(found)
+        record = on_spark.record_of(found)
         assert {type(value) for value in record.values()} <= {str, list, bool, type(None)}
-        assert str(on_spark._found_of(record)) == str(found)
-        assert on_spark._found_of(record).exit_codes == found.exit_codes
+        assert str(on_spark.verdict_of(record)) == str(found)
+        assert on_spark.verdict_of(record).exit_codes == found.exit_codes
 
 
 # ----------------------------------------------------------------------------------------------------------- the order
@@ -269,8 +277,8 @@ def test_ctrl_c_keeps_the_findings(conform, logs):
     run_log(logs / "1-bug.ndjson", 7, 200, "hw_off_by_one")
     gap_log(logs / "3-gap.ndjson")
     with subprocess.Popen(
-        [sys.executable, "-P", "-m", "isrcheck.conformance", "follow", "logs", "--most-states", "1000000"],
-        env=os.environ | {"PYTHONPATH": str(PROJECT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        words_of("conform follow", "logs", "--most-states", 1_000_000),
+        env=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         told = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)

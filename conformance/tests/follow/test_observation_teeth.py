@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.observations import put_at
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Rejected, follow_recording
@@ -22,6 +23,7 @@ OFFSET = (
     "a leader acknowledges a record at the offset at which it has appended it; in these states, {} has the offset {}"
 )
 GUARDS = "no step brings any of these states nearer to the line"
+HAS_HAD = "it has had the high watermark 4, not before the last observed checkpoint"
 CHECKPOINT = "a broker's checkpoint is a high watermark that it has had"
 TOGETHER = "each of these is true in some state, but they are not all true in the same one"
 
@@ -42,10 +44,7 @@ CHANGES = [
             (name, 10, "offset", 2, "it was acknowledged at offset 2, if at all", OFFSET.format("m1", 1)),
             (name, 13, "batch_epochs.1", 0, "the epochs of its records are 0 0 1", GUARDS),
             (name, 14, "leader_epoch_checkpoint.1.1", 2, "its leader epoch checkpoint is 0@0 1@2", GUARDS),
-            (
-                *(name, 14, "high_watermark_checkpoint", 4),
-                *("it has had the high watermark 4, not before the last observed checkpoint", CHECKPOINT),
-            ),
+            (name, 14, "high_watermark_checkpoint", 4, HAS_HAD, CHECKPOINT),
             (name, 17, "log.3.1", "m1", "the log of broker 1 is m0 m1 m2 m1", GUARDS),
         )
     ],
@@ -61,12 +60,7 @@ CHANGES = [
 def changed(folder: Path, name: str, number: int, key: str, value: Any) -> Path:
     """A copy of a recording in which one value of one line is another; `FROZEN` ends there."""
     lines = [json.loads(line) for line in (RECORDINGS / f"{name}.ndjson").read_text().splitlines()]
-    *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
-    at: Any = lines[number - 1]
-    for step in steps:
-        at = at[step]
-    assert at[last] != value
-    at[last] = value
+    put_at(lines[number - 1], key, value)
     path = folder / "changed.ndjson"
     if name == FROZEN:  # the lines that name all brokers may come later
         lines = [{"kind": "header", "replicas": [1, 2, 3], "min.insync.replicas": 2}, *lines[:number]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.follow import LOSS, lines_of
 from conformance.tests.support.observations import (
     FREEZE,
     KILL,
@@ -21,13 +21,16 @@ from conformance.tests.support.observations import (
     disk,
     fault,
     header,
+    high_watermark,
     metadata,
     read,
+    record,
+    sent,
     write,
 )
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
-from isrcheck.conformance.follow.recorded.reading import is_observation
+from isrcheck.conformance.follow.recorded.lines import is_observation
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import (
@@ -46,7 +49,6 @@ from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.trace import VIOLATED
 
-LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
 FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
 HELD = RECORDINGS / "kafka-3.9-missed_demotion.ndjson"
 CONTROL = RECORDINGS / "kafka-3.9-missed_demotion_control.ndjson"
@@ -167,10 +169,6 @@ def test_the_control_recording_with_resends_is_explained() -> None:
 # ------------------------------------------------------------------------------------- one thing that is not true
 
 
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in path.read_text().splitlines()]
-
-
 @pytest.mark.parametrize(
     ("number", "key", "value"),
     sampled(
@@ -192,7 +190,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     ),
 )
 def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: str, value: Any) -> None:
-    lines = lines_of(LOSS)
+    lines = lines_of(LOSS.read_text())
     assert lines[number - 1][key] != value
     lines[number - 1][key] = value
     assert rejected(follow_recording(write(tmp_path / "spoilt", *lines), "0.10"))[0] == number
@@ -202,7 +200,7 @@ def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: st
     "count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count == 7, last=lambda count: count != 7)
 )
 def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
-    path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS)[:count])
+    path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS.read_text())[:count])
     # From line 17 on a follower is seen that has truncated what was acknowledged; its election is seen only at line 24.
     breaks = {"isr_is_complete": 23} if count > 18 else {"isr_is_complete": 20} if count > 16 else {}
     assert explained(follow_recording(path, "0.10"), breaks=breaks) <= 26
@@ -210,14 +208,14 @@ def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
 
 @pytest.mark.recorded
 def test_a_plausible_change_is_rejected_at_the_first_contradiction(tmp_path: Path) -> None:
-    lines = lines_of(LOSS)
+    lines = lines_of(LOSS.read_text())
     # Broker 3 could have had this one, but it is frozen there and dead at line 23, and the file changes in between.
     lines[17]["high_watermark_checkpoint"] = 3
     outcome = follow_recording(write(tmp_path / "spoilt", *lines), "0.10")
     assert rejected(outcome)[0] == 23
     assert "it was another one, and no process ran that could have written it" in flat(outcome)
     # If nobody but broker 2 is told to lead, it follows nobody and truncates nothing.
-    lines = lines_of(LOSS)
+    lines = lines_of(LOSS.read_text())
     lines[18]["leader"] = 2
     assert rejected(follow_recording(write(tmp_path / "spoilt", *lines), "0.10"))[0] == 17
 
@@ -228,7 +226,7 @@ X_IS_WRITTEN = (acked("x", 0), disk(1, "x"), disk(2, "x"), metadata(1, 1, 2))
 """What takes three steps of two brokers of which one has to hold a record, besides the fetch before."""
 
 
-SENT = {"kind": "fault", "what": "send", "value": "x"}
+SENT = sent("x")
 
 
 def follow(path: Path, *lines: dict[str, Any], protocol: str = "2.1", **values: int) -> Outcome:
@@ -341,9 +339,8 @@ def test_a_leader_hands_over_its_leadership_before_it_shuts_down(tmp_path: Path)
     outcome = follow(tmp_path, *begin, metadata(2, 2), fault(START, 1))
     assert explained(outcome) == 3
     assert isinstance(outcome, Explained)
-    assert [step.action for step in outcome.trace.steps] == [
-        *("controller_fails_over", "broker_crashes", "broker_restarts")
-    ]
+    actions = [step.action for step in outcome.trace.steps]
+    assert actions == ["controller_fails_over", "broker_crashes", "broker_restarts"]
     # Without a leader that takes over it does not end, and so cannot be started.
     outcome = follow(tmp_path, *begin, fault(START, 1), metadata(1, 1, 2))
     assert rejected(outcome)[0] == 4
@@ -462,12 +459,11 @@ def test_a_broker_does_not_halt_unrecorded(tmp_path: Path) -> None:
 
 
 def test_resent_records_make_no_copy_and_keep_the_order(tmp_path: Path) -> None:
-    y_is_sent = {"kind": "fault", "what": "send", "value": "y"}
-    copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, y_is_sent, disk(1, "x", "x"))
+    copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, sent("y"), disk(1, "x", "x"))
     # A log with a record twice shows that a request was sent again.
     assert explained(follow(tmp_path, *copied), is_idempotent=False) == 2
     # x is refused while the ISR is too small.
-    overtaken = (header(2, 1, 2), metadata(1, 1), SENT, y_is_sent, disk(1, "y", "x"))
+    overtaken = (header(2, 1, 2), metadata(1, 1), SENT, sent("y"), disk(1, "y", "x"))
     assert rejected(follow(tmp_path, *overtaken))[0] == 5
     assert explained(follow(tmp_path, *overtaken, retries=1), is_idempotent=False) == 4
     assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 2  # x reaches nobody
@@ -501,9 +497,8 @@ def test_acks_comes_from_the_recording_or_the_option(tmp_path: Path) -> None:
 
 def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
     begin = (header(1, 1), metadata(1, 1), acked("x", 0))
-    sent = {"kind": "fault", "what": "send", "value": "y"}
-    assert explained(follow(tmp_path, *begin, disk(1, "x"), sent, acked("y", 1))) == 2
-    assert explained(follow(tmp_path, *begin, sent, disk(1, "x", "y"))) == 2
+    assert explained(follow(tmp_path, *begin, disk(1, "x"), sent("y"), acked("y", 1))) == 2
+    assert explained(follow(tmp_path, *begin, sent("y"), disk(1, "x", "y"))) == 2
     assert rejected(follow(tmp_path, *begin, acked("y", 2)))[0] == 4
 
 
@@ -517,7 +512,7 @@ def test_generations_with_alter_partition_are_followed(tmp_path: Path, protocol:
     """A follower freezes, and leaves the ISR; with the first KRaft controllers, the leader epoch rises."""
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=0), acked("x", 0), fault(FREEZE, 2))
     rises = protocol in ("3.3", "3.5")
-    shrunk = {**metadata(1, 1, epoch=int(rises)), "partition_epoch": 1}
+    shrunk = record(1, 1, epoch=int(rises), change=1)
     path = write(tmp_path / "seen.ndjson", *begin, shrunk, acked("y", 1))
     outcome = follow_recording(path, protocol)
     assert isinstance(outcome, Explained)
@@ -525,14 +520,14 @@ def test_generations_with_alter_partition_are_followed(tmp_path: Path, protocol:
     actions = {step.action for step in outcome.trace.steps}
     new = {"controller_handles_alter_partition"} if protocol == "2.8" else {"controller_fences_broker"}
     assert new <= actions
-    wrong = {**metadata(1, 1, epoch=int(not rises)), "partition_epoch": 1}
+    wrong = record(1, 1, epoch=int(not rises), change=1)
     assert isinstance(follow_recording(write(path, *begin, wrong, acked("y", 1)), protocol), Rejected)
 
 
 def test_a_partition_epoch_counts_the_changes(tmp_path: Path) -> None:
-    begin = (header(1, 1, 2), {**metadata(1, 1, 2, epoch=0), "partition_epoch": 0}, fault(KILL, 2))
+    begin = (header(1, 1, 2), record(1, 1, 2, epoch=0), fault(KILL, 2))
     for partition_epoch, is_possible in ((1, True), (2, False)):
-        line = {**metadata(1, 1, epoch=0), "partition_epoch": partition_epoch}
+        line = record(1, 1, epoch=0, change=partition_epoch)
         outcome = follow_recording(write(tmp_path / "seen.ndjson", *begin, line), "3.7")
         assert isinstance(outcome, Explained if is_possible else Rejected)
 
@@ -541,8 +536,8 @@ def test_a_partition_epoch_counts_the_changes(tmp_path: Path) -> None:
 def test_an_answered_high_watermark_is_in_memory(tmp_path: Path, protocol: str) -> None:
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=0), acked("x", 0))
     for broker, value, is_possible in ((1, 1, True), (2, 1, True), (1, 0, False), (2, 2, False)):
-        seen = {"kind": "high_watermark", "broker": broker, "high_watermark": value}
-        outcome = follow_recording(write(tmp_path / "seen.ndjson", *begin, seen), protocol)
+        lines = (*begin, high_watermark(broker, value))
+        outcome = follow_recording(write(tmp_path / "seen.ndjson", *lines), protocol)
         assert isinstance(outcome, Explained if is_possible else Rejected)
         if isinstance(outcome, Explained) and protocol == "2.4":
             explained(outcome)
@@ -573,7 +568,7 @@ def test_an_interrupted_search_reports_its_position(monkeypatch: pytest.MonkeyPa
         if search.depth == 8:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ObservationSearch, "_look_at_clock", interrupt)
+    monkeypatch.setattr(ObservationSearch, "look_at_clock", interrupt)
     outcome = follow_recording(LOSS, "0.10")
     assert isinstance(outcome, Undecided)
     assert outcome.exit_code == 130

@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from conformance.tests.support.observations import KILL, acked, disk, fault, header, metadata, read, write
+from conformance.tests.support.observations import (
+    KILL,
+    acked,
+    disk,
+    fault,
+    header,
+    high_watermark,
+    metadata,
+    read,
+    write,
+)
 from isrcheck.conformance.follow.recorded.lines import Metadata, View
 from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.conformance.follow.report.excluded import excluded
-from isrcheck.conformance.follow.report.losses import losses
+from isrcheck.conformance.follow.report.tell import losses
 from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, follow_recording
 
 BEGIN = (header(1, 1, 2), metadata(1, 1, 2), acked("x", 0), disk(2, "x"))
@@ -35,7 +45,7 @@ def test_a_rejected_metadata_line_names_the_first_false_guard(tmp_path: Path) ->
 
 
 def test_a_claim_that_was_true_before_names_the_step_that_ended_it(tmp_path: Path) -> None:
-    lines = (*BEGIN, {"kind": "high_watermark", "broker": 1, "high_watermark": 0})
+    lines = (*BEGIN, high_watermark(1, 0))
     told = excluding(follow(tmp_path, *lines))
     assert "the high watermark of broker 1 is 0: last true after line 2, until leader_handles_fetch 0 from 1" in told
 
@@ -46,8 +56,14 @@ def test_an_acknowledgement_at_another_offset_names_the_right_one(tmp_path: Path
 
 
 LOST = (
-    *(header(1, 1, 2), metadata(1, 1, 2, epoch=0), acked("x", 0) | {"acks": "1"}),
-    *(fault(KILL, 1), metadata(1, 1, 2, epoch=0), metadata(2, 2, epoch=1), acked("y", 0) | {"acks": "1"}, read("y")),
+    header(1, 1, 2),
+    metadata(1, 1, 2, epoch=0),
+    acked("x", 0) | {"acks": "1"},
+    fault(KILL, 1),
+    metadata(1, 1, 2, epoch=0),
+    metadata(2, 2, epoch=1),
+    acked("y", 0) | {"acks": "1"},
+    read("y"),
 )
 
 

@@ -11,17 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.tests.support.observations import KILL, START, acked, disk, fault, header, metadata, read, write
+from conformance.tests.support.observations import (
+    KILL,
+    START,
+    acked,
+    disk,
+    fault,
+    header,
+    metadata,
+    read,
+    record,
+    write,
+)
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Disk
-from isrcheck.conformance.follow.recorded.recording import Recording, read_recording
+from isrcheck.conformance.follow.recorded.recording import Recording, folded, read_recording
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Explained, Rejected, follow_recording, hint
 from isrcheck.conformance.follow.search.script import Script
-from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.models.messages import UsageError
@@ -29,11 +39,8 @@ from isrcheck.models.messages import UsageError
 
 def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promises: bool = False) -> ObservationSearch:
     instance = instance_for(size_of(recording), protocol, {}, {}, 1)
-    found = ObservationSearch(
-        *(Script(recording, instance), instance, kernel_of(instance), True, Limits()),
-        keeps_promises=keeps_promises,
-        most_broad=most_broad,
-    )
+    manner = Manner(keeps_promises=keeps_promises, most_broad=most_broad)
+    found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, Limits(), manner=manner)
     found.run()
     return found
 
@@ -41,10 +48,9 @@ def search(recording: Recording, protocol: str, most_broad: int, *, keeps_promis
 # ---------------------------------------------------------------------------------------------------- order of nodes
 
 
-WRITTEN = (
-    *(metadata(1, 1, 2), acked("x", 0), disk(1, "x"), disk(2, "x", checkpoint=1), acked("y", 1)),
-    *(fault(KILL, 2), acked("z"), fault(START, 2), disk(2, "x", "y", checkpoint=1), metadata(1, 1, 2), read("x", "y")),
-)
+UP = (metadata(1, 1, 2), acked("x", 0), disk(1, "x"), disk(2, "x", checkpoint=1), acked("y", 1))
+DOWN = (fault(KILL, 2), acked("z"), fault(START, 2))
+WRITTEN = (*UP, *DOWN, disk(2, "x", "y", checkpoint=1), metadata(1, 1, 2), read("x", "y"))
 
 
 def mutated(chance: random.Random) -> list[dict[str, Any]]:
@@ -99,9 +105,9 @@ def smaller_and_larger(*left_out: int) -> Iterator[dict[str, Any]]:
         metadata(1, 1, 2, epoch=0),
         disk(1, "x"),
         request(1, 1, partition_epoch=0),
-        {**metadata(1, 1, epoch=0), "partition_epoch": 1},
+        record(1, 1, epoch=0, change=1),
         request(1, 1, 2, partition_epoch=1),
-        {**metadata(1, 1, 2, epoch=0), "partition_epoch": 2},
+        record(1, 1, 2, epoch=0, change=2),
     )
     return (line for number, line in enumerate(lines) if number not in left_out)
 
@@ -151,16 +157,8 @@ def test_records_that_are_always_shown_together_become_one(tmp_path: Path) -> No
     assert short is not None
     assert short.values == ("x", "b0 to b5")
     told = [(type(line).__name__, getattr(line, "log", None) or getattr(line, "value", None)) for line in short.lines]
-    assert told == [
-        *(
-            ("Acked", "x"),
-            ("Disk", ("x",)),
-            ("Acked", "b0 to b5"),
-            ("Disk", ("x", "b0 to b5")),
-            ("Disk", ("x", "b0 to b5")),
-        ),
-        ("Read", None),
-    ]
+    disk_of_all = ("Disk", ("x", "b0 to b5"))
+    assert told == [("Acked", "x"), ("Disk", ("x",)), ("Acked", "b0 to b5"), disk_of_all, disk_of_all, ("Read", None)]
     assert isinstance(short.lines[4], Disk)
     assert short.lines[4].checkpoint == 2
 
@@ -219,7 +217,7 @@ def test_the_line_before_which_most_states_wait_is_named(tmp_path: Path) -> None
         text,
     )
     assert told is not None
-    passed = found.monitor.passed.read(found.nodes()[:, found.words])
+    passed = found.monitor.passed.read(found.nodes.monitors())
     waiting = np.bincount(passed)[: found.lines]
     assert int(told[1].replace(",", "")) == waiting.max()
     assert int(told[2].replace(",", "")) == len(passed)

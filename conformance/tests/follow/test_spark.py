@@ -7,14 +7,21 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.sampling import recorded
-from conformance.tests.support.follow import ASKED, ERR, OUT, every_kind, gap_log, run_log, without_times
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.follow import (
+    ASKED,
+    ERR,
+    OUT,
+    every_kind,
+    gap_log,
+    run_log,
+    without_times,
+)
+from conformance.tests.support.programs import HERE, words_of
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
 from isrcheck.checker.spark import session as sessions
 from isrcheck.conformance.cli import main
@@ -53,7 +60,7 @@ def followed_here(paths):
 
 def plain(found):
     """A verdict for comparison: a verdict from an executor has lists in place of tuples."""
-    return {number: on_spark._record_of(one) for number, one in found.items()}
+    return {number: on_spark.record_of(one) for number, one in found.items()}
 
 
 # ------------------------------------------------------------------------------------------------------------ the same
@@ -81,9 +88,9 @@ def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
     loads = []
-    usual = on_spark._follow_load
+    usual = on_spark.follow_load
     monkeypatch.setattr(
-        on_spark, "_follow_load", lambda session, load, *rest: loads.append(len(load)) or usual(session, load, *rest)
+        on_spark, "follow_load", lambda session, load, *rest: loads.append(len(load)) or usual(session, load, *rest)
     )
     monkeypatch.setattr(on_spark, "MOST_AT_ONCE", 10_000)
     assert plain(followed(local_spark, paths)) == expected
@@ -105,20 +112,10 @@ def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_s
     )
 
 
-def command(*words):
-    return [sys.executable, "-P", "-m", "isrcheck.conformance", "follow", *words]
-
-
 def process(words):
     """The command as a process of its own, for in one process there is one session at a time: exit code, stdout without
     times, stderr without how far it is, the last line as it is."""
-    done = subprocess.run(
-        command(*words),
-        env=os.environ | {"PYTHONPATH": str(PROJECT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(words_of("conform follow", *words), env=HERE, capture_output=True, text=True, check=False)
     return done.returncode, without_times(done.stdout), without_progress(done.stderr), done.stdout.splitlines()[-1]
 
 
@@ -187,8 +184,8 @@ def cut_short(folder, function):
     run_log(folder / "4.ndjson", 4, 20)
     words = [str(folder), "--most-states", "1000000", *SPARK.split()]
     with subprocess.Popen(
-        command(*words),
-        env=os.environ | {"PYTHONPATH": str(PROJECT), "TMPDIR": str(folder)},
+        words_of("conform follow", *words),
+        env=HERE | {"TMPDIR": str(folder)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as running:  # fmt: skip
         lines = [running.stdout.readline() for _ in range(2)]

@@ -1,17 +1,49 @@
-"""Shared by the tests of many logs: a folder with a log of every kind, and the expected output for it."""
+"""Shared by the tests of event logs: recorded runs, a folder with a log of every kind and what is said of it."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.recorder.transactions import TransactionsPlan
+from isrcheck.conformance.follow.runs import Outcome, follow_log
 
 LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
+
+
+def recorded(plan: Plan | TransactionsPlan) -> str:
+    """The log of the runs of a plan."""
+    stream = io.StringIO()
+    record(plan, stream, "log")
+    return stream.getvalue()
+
+
+def followed(folder: Path, text: str, **limits: int) -> list[Outcome]:
+    """The outcome of each run in a log with this text."""
+    path = folder / "log.ndjson"
+    path.write_text(text, encoding="utf-8")
+    return list(follow_log(path, **limits))
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def text_of(lines: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def without_line(text: str) -> str:
+    """Replace the line number of a guard, which changes with every comment in the model."""
+    return re.sub(r"\.py:\d+:", ".py:", text)
 
 
 def run_log(path: Path, seed: int, events: int, bug: str | None = None) -> Path:
@@ -86,3 +118,16 @@ conform: logs/b-binary.ndjson:1: the file ends in the middle of this line; get t
 conform: logs/d-cut.ndjson:31: the file ends in the middle of this line; get the rest, or remove the line
 conform: logs/h-bug-then-damage.ndjson:203: "number" is missing; docs/conformance.md describes the lines of a log
 """
+
+
+def table(text: str) -> list[tuple[list[str], str]]:
+    """Rows of words and a sentence: `words | sentence`, or with the sentence in indented lines; # begins a comment."""
+    rows: list[tuple[list[str], str]] = []
+    for line in text.splitlines():
+        if line.startswith(" "):
+            words, sentence = rows.pop()
+            rows.append((words, f"{sentence} {line.strip()}".strip()))
+        elif not line.startswith("#"):
+            words_of_line, _, sentence = line.partition(" | ")
+            rows.append((words_of_line.split(), sentence))
+    return rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -54,17 +54,46 @@ def header(least: int, *replicas: int, unclean: bool = False) -> dict[str, Any]:
     }
 
 
-def acked(value: str, offset: int | None = None) -> dict[str, Any]:
+def acked(value: str | None, offset: int | None = None) -> dict[str, Any]:
     return {"kind": "acked", "value": value, "offset": offset}
 
 
-def disk(broker: int, *values: str, checkpoint: int | None = None) -> dict[str, Any]:
+def disk(broker: int, *values: str | None, checkpoint: int | None = None) -> dict[str, Any]:
     log = [[offset, value] for offset, value in enumerate(values)]
     return {"kind": "disk", "broker": broker, "log": log, "high_watermark_checkpoint": checkpoint}
 
 
 def metadata(leader: int, *isr: int, epoch: int | None = None) -> dict[str, Any]:
     return {"kind": "metadata", "leader": leader, "isr": list(isr), "leader_epoch": epoch}
+
+
+def record(
+    leader: int, *isr: int, epoch: int, change: int | None = None, replicas: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """The record of the partition after so many changes (as a rule, each has begun a leader epoch)."""
+    shown = {} if replicas is None else {"replicas": list(replicas)}
+    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": epoch if change is None else change, **shown}
+
+
+def sent(value: str | None, **acks: str) -> dict[str, Any]:
+    return {"kind": "fault", "what": "send", "value": value, **acks}
+
+
+def log_end(broker: int, offset: int) -> dict[str, Any]:
+    return {"kind": "log_end", "broker": broker, "log_end_offset": offset}
+
+
+def high_watermark(broker: int, mark: int) -> dict[str, Any]:
+    return {"kind": "high_watermark", "broker": broker, "high_watermark": mark}
+
+
+def put_at(said: Any, key: str, value: Any) -> None:
+    """Change the value at a place of an object, such as `log.0.1`, to another one."""
+    *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
+    for step in steps:
+        said = said[step]
+    assert said[last] != value
+    said[last] = value
 
 
 def fault(what: str, broker: int) -> dict[str, Any]:

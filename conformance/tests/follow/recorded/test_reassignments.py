@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.tests.support.observations import FREEZE, KILL, START, acked, disk, fault, header, metadata, write
+from conformance.tests.support.observations import (
+    FREEZE,
+    KILL,
+    START,
+    acked,
+    disk,
+    fault,
+    header,
+    high_watermark,
+    log_end,
+    metadata,
+    record,
+    sent,
+    write,
+)
 from isrcheck.conformance.follow.format.ndjson import objects_of
 from isrcheck.conformance.follow.online.follow import UndecidedOnline, follow_online
 from isrcheck.conformance.follow.recorded.recording import read_recording
@@ -34,10 +47,9 @@ def answered(*replicas: int, refused: bool = False) -> Line:
     return {"kind": "reassigned", "replicas": list(replicas) or None, "refused": refused}
 
 
-def record(leader: int, *isr: int, epoch: int, change: int, replicas: Sequence[int] | None = None) -> Line:
-    """The record of the partition after so many changes."""
-    shown = {} if replicas is None else {"replicas": list(replicas)}
-    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": change, **shown}
+def decided(*replicas: int) -> tuple[Line, Line]:
+    """An operator asks, and is answered at once."""
+    return asks(*replicas), answered(*replicas)
 
 
 def joins(leader: int, *isr: int, epoch: int, change: int) -> Line:
@@ -47,55 +59,69 @@ def joins(leader: int, *isr: int, epoch: int, change: int) -> Line:
 
 
 BEGIN = (header(1, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0))
-GROWS = (asks(1, 2, 3), answered(1, 2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(1, 2, 3)))
-MOVES = (asks(2, 3), answered(2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(2, 3, 1)))
+GROWS = (*decided(1, 2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(1, 2, 3)))
+MOVES = (*decided(2, 3), record(1, 1, 2, epoch=0, change=1, replicas=(2, 3, 1)))
 MOVED = (joins(1, 1, 2, 3, epoch=0, change=1), record(2, 2, 3, epoch=1, change=2, replicas=(2, 3)))
 
 EXPLAINED = {
     "a replica is added": (*GROWS, joins(1, 1, 2, 3, epoch=0, change=1), record(1, 1, 2, 3, epoch=0, change=2)),
     "the leader is removed with the change of the ISR": (*MOVES, *MOVED),
-    "a follower is removed at once": (asks(1), answered(1), record(1, 1, epoch=1, change=1, replicas=(1,))),
-    "the leader is removed at once": (asks(2), answered(2), record(2, 2, epoch=1, change=1, replicas=(2,))),
+    "a follower is removed at once": (*decided(1), record(1, 1, epoch=1, change=1, replicas=(1,))),
+    "the leader is removed at once": (*decided(2), record(2, 2, epoch=1, change=1, replicas=(2,))),
     "the request is answered late": (asks(1), record(1, 1, epoch=1, change=1), answered(1)),
     "no answer is recorded": (asks(1), record(1, 1, epoch=1, change=1)),
-    "a reassignment is cancelled": (*GROWS, asks(), answered(), record(1, 1, 2, epoch=1, change=2, replicas=(1, 2))),
+    "a reassignment is cancelled": (*GROWS, *decided(), record(1, 1, 2, epoch=1, change=2, replicas=(1, 2))),
     "one is cancelled that has added the leader": (
-        *(asks(1, 2, 3, 4), answered(1, 2, 3, 4), joins(1, 1, 2, 3, epoch=0, change=1)),
-        *(record(1, 1, 2, 3, epoch=0, change=2, replicas=(1, 2, 3, 4)), {"kind": "fault", "what": "elect preferred"}),
-        *(record(3, 1, 2, 3, epoch=1, change=3), asks(), answered()),
+        *decided(1, 2, 3, 4),
+        joins(1, 1, 2, 3, epoch=0, change=1),
+        record(1, 1, 2, 3, epoch=0, change=2, replicas=(1, 2, 3, 4)),
+        {"kind": "fault", "what": "elect preferred"},
+        record(3, 1, 2, 3, epoch=1, change=3),
+        *decided(),
         record(2, 1, 2, epoch=2, change=4, replicas=(1, 2)),
     ),
     "one is refused": (asks(1), answered(1, refused=True), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
     "the second of two requests is taken first": (
-        *(asks(1, 2, 3), asks(1), answered(1), answered(1, 2, 3)),
+        asks(1, 2, 3),
+        *decided(1),
+        answered(1, 2, 3),
         record(1, 1, epoch=1, change=2, replicas=(1, 2, 3)),
     ),
-    "the replicas stay": (asks(1, 2), answered(1, 2), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
+    "the replicas stay": (*decided(1, 2), record(1, 1, 2, epoch=0, change=0, replicas=(1, 2))),
 }
 
 REJECTED = {
     "nobody has asked for it": GROWS[2:],
     "nobody has asked for it, and no partition epoch is known": (
-        *(metadata(1, 1, 2, epoch=0), metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]}),
+        metadata(1, 1, 2, epoch=0),
+        metadata(1, 1, 2, epoch=0) | {"replicas": [1, 2, 3]},
     ),
     "it was asked for later": (*GROWS[2:], *GROWS[:2]),
     "it is refused": (asks(1), answered(1, refused=True), record(1, 1, epoch=1, change=1)),
     "it is refused after its effect": (asks(1), record(1, 1, epoch=1, change=1), answered(1, refused=True)),
     "it is taken again after its answer": (
-        *(asks(1), answered(1), asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2))),
+        *decided(1),
+        *decided(1, 2),
+        record(1, 1, epoch=1, change=2, replicas=(1, 2)),
         record(1, 1, epoch=2, change=3, replicas=(1,)),
     ),
     "it is taken only after its answer": (
-        *(asks(1), answered(1), record(1, 1, 2, epoch=0, change=0), record(1, 1, epoch=1, change=1)),
+        *decided(1),
+        record(1, 1, 2, epoch=0, change=0),
+        record(1, 1, epoch=1, change=1),
     ),
     "the removed broker leads": (*MOVES, MOVED[0], record(1, 1, 2, epoch=1, change=2)),
     "the removed broker is a replica": (*MOVES, MOVED[0], record(2, 2, 3, epoch=1, change=2, replicas=(1, 2, 3))),
     "it is complete without the new replica": (*MOVES, record(2, 2, epoch=1, change=2, replicas=(2, 3))),
     "a removed replica has its log": (
-        *(disk(1, "a"), asks(1), answered(1), record(1, 1, epoch=1, change=1), disk(2, "a")),
-        *({"kind": "applied", "broker": 2, "partition_epoch": 1}, disk(2, "a")),
+        disk(1, "a"),
+        *decided(1),
+        record(1, 1, epoch=1, change=1),
+        disk(2, "a"),
+        {"kind": "applied", "broker": 2, "partition_epoch": 1},
+        disk(2, "a"),
     ),
-    "nothing is cancelled": (*GROWS, asks(), answered(), record(1, 1, 2, epoch=0, change=1)),
+    "nothing is cancelled": (*GROWS, *decided(), record(1, 1, 2, epoch=0, change=1)),
     "another request is answered": (
         asks(1),
         answered(2),
@@ -122,9 +148,16 @@ def test_what_contradicts_a_reassignment_is_rejected(tmp_path: Path, case: str) 
 
 
 LOST = (
-    *(header(2, 1, 2) | {"all_requests": True}, record(1, 1, 2, epoch=0, change=0), disk(2, "a"), acked("a", 0)),
-    *(asks(1), answered(1), record(1, 1, epoch=1, change=1, replicas=(1,)), disk(2)),
-    *(asks(1, 2), answered(1, 2), record(1, 1, epoch=1, change=2, replicas=(1, 2)), fault(FREEZE, 1)),
+    header(2, 1, 2) | {"all_requests": True},
+    record(1, 1, 2, epoch=0, change=0),
+    disk(2, "a"),
+    acked("a", 0),
+    *decided(1),
+    record(1, 1, epoch=1, change=1, replicas=(1,)),
+    disk(2),
+    *decided(1, 2),
+    record(1, 1, epoch=1, change=2, replicas=(1, 2)),
+    fault(FREEZE, 1),
     record(2, 2, epoch=2, change=3, replicas=(1, 2)),
 )
 """8.27: replica 2 is removed, deletes its log, stays in the ELR, comes back empty, and is elected while 1 is frozen.
@@ -146,10 +179,16 @@ def test_a_loss_by_a_reassignment_is_told(tmp_path: Path) -> None:
 
 BEYOND = {
     "the leader has restarted before it was fenced": (
-        *(fault(KILL, 1), fault(START, 1), asks(1), answered(1), record(2, 1, epoch=1, change=1, replicas=(1,))),
+        fault(KILL, 1),
+        fault(START, 1),
+        *decided(1),
+        record(2, 1, epoch=1, change=1, replicas=(1,)),
     ),
     "so has the only member of the ISR that stays": (
-        *(fault(KILL, 2), fault(START, 2), asks(2), answered(2), record(-1, 2, epoch=1, change=1, replicas=(2,))),
+        fault(KILL, 2),
+        fault(START, 2),
+        *decided(2),
+        record(-1, 2, epoch=1, change=1, replicas=(2,)),
     ),
 }
 NOT_MODELLED = (
@@ -190,7 +229,7 @@ def test_online_it_is_not_modelled(tmp_path: Path) -> None:
 def test_replicas_at_the_beginning_come_first(tmp_path: Path) -> None:
     """By the header, or by the first metadata; the leader at the beginning is one of them."""
     begins = ({"kind": "header", "all_requests": True}, record(3, 3, epoch=4, change=0, replicas=(3,)))
-    lines = (asks(1, 3), answered(1, 3), record(3, 3, epoch=4, change=1, replicas=(1, 3)))
+    lines = (*decided(1, 3), record(3, 3, epoch=4, change=1, replicas=(1, 3)))
     for first in (begins, (header(1, 3) | {"all_requests": True}, record(3, 3, epoch=4, change=0))):
         path = write(tmp_path / "seen.ndjson", *first, *lines)
         recording = read_recording(path)
@@ -271,31 +310,26 @@ def observed(chance: random.Random, instance: Instance, cells: Cells, step: Step
     s = State(instance, cells)
     found = []
     if step.action == "producer_appends":
-        found.append({"kind": "fault", "what": "send", "value": "a", "acks": "all"})
+        found.append(sent("a", acks="all"))
     if step.action.startswith(REQUESTS):
         is_cancelled = step.action.startswith("controller_cancels")
         target = () if is_cancelled else tuple(r for r in range(3) if step.ordinals[0] >> r & 1)
-        found += [asks(*target), answered(*target)]
+        found += decided(*target)
     if chance.random() < 0.2:
         found.append(record_of(instance, cells))
     for r in range(3):
         if chance.random() < 0.1:
-            found.append({"kind": "log_end", "broker": r, "log_end_offset": s.log_end_offset[r]})
+            found.append(log_end(r, s.log_end_offset[r]))
         if chance.random() < 0.1:
-            found.append({"kind": "high_watermark", "broker": r, "high_watermark": s.high_watermark[r]})
+            found.append(high_watermark(r, s.high_watermark[r]))
     return found
 
 
 def record_of(instance: Instance, cells: Cells) -> Line:
     s = State(instance, cells)
     isr, replicas = ([r for r in range(3) if field[r]] for field in (s.controller_isr, s.is_assigned))
-    return record(
-        max(s.controller_leader, -1),
-        *isr,
-        epoch=s.controller_epoch,
-        change=s.controller_partition_epoch,
-        replicas=replicas,
-    )
+    epochs = {"epoch": s.controller_epoch, "change": s.controller_partition_epoch}
+    return record(max(s.controller_leader, -1), *isr, **epochs, replicas=replicas)
 
 
 RUNS = [(protocol, seed) for protocol in ("3.7", "4.1", "4.3") for seed in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,37 +17,39 @@ from conformance.tests.support.observations import (
     START,
     THAW,
     acked,
+    disk,
     fault,
     header,
-    metadata,
+    high_watermark,
+    log_end,
     read,
+    record,
+    sent,
     write,
 )
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.recorded.lines import Passing
 from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search import search as searching
+from isrcheck.conformance.follow.search.explain import Explained, RejectedAfter, follow_recording
 from isrcheck.conformance.follow.search.pruning import Foreseen, Unread
 from isrcheck.conformance.follow.search.script import NEVER, SHUTDOWNS, Script
-from isrcheck.conformance.follow.search.search import ObservationSearch
+from isrcheck.conformance.follow.search.search import Manner, ObservationSearch
 from isrcheck.conformance.follow.search.size import instance_for, size_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.models.run import Cells, State, take
+from isrcheck.traces.format.certify import certify
 
 BROKERS = (1, 2)
 VALUES = ("x", "y")
 SEEDS = range(40)
 
-RARE = (
-    *("controller_fences_leader", "broker_applies", "follower_applies", "leader_handles_fetch"),
-    *("leader_answers", "producer_appends"),
-)
-
-
-def record(leader: int, *isr: int, epoch: int) -> dict[str, Any]:
-    return {**metadata(leader, *isr, epoch=epoch), "partition_epoch": epoch}
+REPLICATION = ("follower_applies", "leader_answers", "producer_appends")
+RARE = ("controller_fences_leader", "broker_applies", "leader_handles_fetch", *REPLICATION)
 
 
 def reassign(*replicas: int) -> dict[str, Any]:
@@ -55,21 +58,36 @@ def reassign(*replicas: int) -> dict[str, Any]:
 
 BEGIN = (header(1, 1, 2, 3), record(1, 1, 2, 3, epoch=0), acked("x", 0))
 UNCHANGED = record(1, 1, 2, 3, epoch=0)
+ELECTED = (fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1))
 
 BY_HAND = {
     "a new leader serves what it has known to be committed": (
-        *(*BEGIN, fault(FREEZE, 3), fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1), read("x")),
-        record(2, 2, 3, epoch=1),
+        *BEGIN,
+        fault(FREEZE, 3),
+        *ELECTED,
+        read("x"),
+        ELECTED[-1],
     ),
     "so does one that hears of its office when another leads": (
-        *(*BEGIN, fault(FREEZE, 2), fault(FREEZE, 3), fault(KILL, 1), UNCHANGED, record(2, 2, 3, epoch=1)),
-        *(record(3, 3, epoch=2), fault(THAW, 2), read("x"), record(3, 3, epoch=2)),
+        *BEGIN,
+        fault(FREEZE, 2),
+        fault(FREEZE, 3),
+        *ELECTED,
+        record(3, 3, epoch=2),
+        fault(THAW, 2),
+        read("x"),
+        record(3, 3, epoch=2),
     ),
     "a leader that was removed comes back": (
-        *(header(1, 1, 2), record(1, 1, 2, epoch=0), acked("x", 0)),
-        *(reassign(2), record(2, 2, epoch=1), read("x"), reassign(1, 2)),
-        *({"kind": "log_end", "broker": 1, "log_end_offset": end} for end in (1, 0, 1)),
-        {**metadata(2, 1, 2, epoch=1), "partition_epoch": 3},
+        header(1, 1, 2),
+        record(1, 1, 2, epoch=0),
+        acked("x", 0),
+        reassign(2),
+        record(2, 2, epoch=1),
+        read("x"),
+        reassign(1, 2),
+        *(log_end(1, end) for end in (1, 0, 1)),
+        record(2, 1, 2, epoch=1, change=3),
     ),
 }
 
@@ -119,7 +137,7 @@ def run_of(chance: random.Random, protocol: str) -> list[dict[str, Any]]:
         s = State(instance, cells)
         marks = [(BROKERS[r], s.high_watermark[r]) for r in (0, 1) if s.is_up[r]]
         lines.append(record_of(instance, cells))
-        lines += [{"kind": "high_watermark", "broker": broker, "high_watermark": mark} for broker, mark in marks]
+        lines += [high_watermark(broker, mark) for broker, mark in marks]
     if chance.random() < 0.5:
         spoil(chance, lines)
     return lines
@@ -142,9 +160,9 @@ def observed(chance: random.Random, instance: Instance, cells: Cells, told: set[
     found = [record_of(instance, cells)] if chance.random() < 0.15 else []
     for r in (0, 1):
         if chance.random() < 0.12:
-            found.append({"kind": "log_end", "broker": BROKERS[r], "log_end_offset": s.log_end_offset[r]})
+            found.append(log_end(BROKERS[r], s.log_end_offset[r]))
         if chance.random() < 0.12 and s.is_up[r]:
-            found.append({"kind": "high_watermark", "broker": BROKERS[r], "high_watermark": s.high_watermark[r]})
+            found.append(high_watermark(BROKERS[r], s.high_watermark[r]))
         if chance.random() < 0.06:
             log = [[offset, VALUES[s.log_record[r][offset]]] for offset in range(s.log_end_offset[r])]
             found.append({"kind": "disk", "broker": BROKERS[r], "log": log})
@@ -152,12 +170,12 @@ def observed(chance: random.Random, instance: Instance, cells: Cells, told: set[
         if served and chance.random() < 0.15:
             records = [[offset, VALUES[s.log_record[r][offset]]] for offset in range(served)]
             found.append({"kind": "client_read", "records": records})
-    for record in range(2):
-        if s.acknowledged[record] and record not in told and chance.random() < 0.7:
-            told.add(record)
-            places = {o for r in (0, 1) for o in range(s.log_end_offset[r]) if s.log_record[r][o] == record}
+    for number in range(2):
+        if s.acknowledged[number] and number not in told and chance.random() < 0.7:
+            told.add(number)
+            places = {o for r in (0, 1) for o in range(s.log_end_offset[r]) if s.log_record[r][o] == number}
             acks = "1" if instance.configuration.acks == 1 else "all"
-            found.append({**acked(VALUES[record], chance.choice([*places, None])), "acks": acks})
+            found.append({**acked(VALUES[number], chance.choice([*places, None])), "acks": acks})
     return found
 
 
@@ -182,9 +200,10 @@ def searched(path: Path, protocol: str, *, is_whole: bool) -> ObservationSearch 
         script = Script(recording, instance)
     except UsageError:
         return None
-    found = ObservationSearch(script, instance, kernel_of(instance), True, Limits(memory=1 << 28), clears=not is_whole)
+    manner = Manner(clears=not is_whole)
+    found = ObservationSearch(script, kernel_of(instance), True, Limits(memory=1 << 28), manner=manner)
     if is_whole:
-        found.foreseen = Everything(script, found.cells, found.monitor)
+        found.checks.foreseen = Everything(script, found.cells, found.monitor)
     found.run()
     assert found.stopped is None
     return found
@@ -203,7 +222,7 @@ def recordings(folder: Path, protocol: str) -> tuple[tuple[Path, tuple[str, int]
         path = write(folder / f"{protocol}-{name}", *lines)
         whole = searched(path, protocol, is_whole=True)
         if whole is not None:
-            found.append((path, answer(whole), whole.store.count))
+            found.append((path, answer(whole), whole.nodes.store.count))
     return tuple(found)
 
 
@@ -231,17 +250,17 @@ def is_of_model(search: ObservationSearch) -> bool:
     """
     if search.last is None:
         return True
-    path, (nodes, _) = search.path(), search.trail(search.last)
+    path, (nodes, _) = search.path(), search.nodes.trail(search.last)
     cells, before = search.instance.initial_states[path.initial], 0
-    _, monitors = search.of_nodes(np.array(nodes[::-1]))
+    _, monitors = search.nodes.of(np.array(nodes[::-1]))
     for number, (passed, step) in enumerate(zip(path.passed, (None, *path.steps), strict=True)):
         after = cells if step is None else take(search.instance, cells, search.instance.step(step))
         if after is None:
             return False
         cells = restored(search, after)
-        packed = np.array([search.kernel.layout.pack(cells)], np.uint64)
+        packed = np.array([search.cells.layout.pack(cells)], np.uint64)
         for stage in range(before, passed):
-            is_fault = search.script.stages[stage].passing == 2
+            is_fault = search.script.stages[stage].line.passing == Passing.BY_A_STEP
             if not is_fault and not search.claims.hold(stage, packed, monitors[number : number + 1]).all():
                 return False
         before = passed
@@ -317,3 +336,80 @@ def test_a_wrong_reduction_is_caught(
     recordings(folder, "4.1")
     monkeypatch.setattr(searching, wrong.__mro__[1].__name__, wrong)
     assert differing(folder, "4.1") != []
+
+
+# --------------------------------------------------------------------- a leader that was replaced, and does not know it
+
+
+MEMORY, SECONDS = 1 << 30, 120
+
+
+def written(*values: str, at: int) -> Iterator[dict[str, Any]]:
+    for offset, value in enumerate(values, at):
+        yield sent(value, acks="1")
+        yield {"kind": "acked", "value": value, "offset": offset, "acks": "1"}
+
+
+def zombie(before: int, meanwhile: int, after: int, *, shows_uncommitted: bool = False) -> Iterator[dict[str, Any]]:
+    """Broker 1 leads, and freezes; broker 2 is elected; broker 1 goes on while 2 and 3 are frozen; then all go on.
+
+    With `shows_uncommitted`, a consumer reads a record that only broker 1 holds.
+    """
+    old, late, new = (
+        [f"{name}{n}" for n in range(size)] for name, size in zip("azn", (before, meanwhile, after), strict=True)
+    )
+    yield header(1, 1, 2, 3)
+    yield record(1, 1, 2, 3, epoch=0, change=0)
+    yield from written(*old, at=0)
+    yield from (log_end(broker, before) for broker in (2, 3))
+    yield high_watermark(1, before)
+    yield from (fault(FREEZE, 1), record(2, 2, 3, epoch=1, change=1))
+    yield from (fault(FREEZE, 2), fault(FREEZE, 3), fault(THAW, 1))
+    for number, value in enumerate(late):
+        yield from written(value, at=before + number)
+        if number % 2 == 0:
+            yield read(*old)
+    if shows_uncommitted:
+        yield read(*old, late[0])
+    yield from (fault(THAW, 2), fault(THAW, 3))
+    yield from written(*new, at=before)
+    yield read(*old, new[0])
+    yield log_end(3, before + after)
+    yield record(2, 1, 2, 3, epoch=1, change=2)
+    for broker in (1, 2, 3):
+        yield disk(broker, *old, *new)
+
+
+def test_a_zombie_is_explained(tmp_path: Path) -> None:
+    path = write(tmp_path / "zombie", *zombie(4, 8, 4), {"kind": "note", "what": "the end"})
+    assert len(path.read_text().splitlines()) == 55
+    outcome = follow_recording(path, "4.1", memory=MEMORY, seconds=SECONDS)
+    assert isinstance(outcome, Explained)
+    certify(outcome.trace)
+    assert (outcome.exit_code, outcome.passed[-1]) == (0, 53)
+    assert sum(outcome.effort.states) == 45_651
+    assert outcome.effort.bytes_used < 16 << 20
+
+
+def test_a_zombie_that_shows_what_is_not_committed_is_rejected(tmp_path: Path) -> None:
+    path = write(tmp_path / "zombie", *zombie(1, 8, 4, shows_uncommitted=True))
+    recording = read_recording(path)
+    instance = instance_for(size_of(recording), "4.1", {}, {}, 1)
+    limits = Limits(seconds=SECONDS, memory=MEMORY)
+    manner = Manner(finds_line=False)
+    found = ObservationSearch(Script(recording, instance), kernel_of(instance), True, limits, manner=manner)
+    found.run()
+    assert (found.is_exhausted, found.stopped, found.last) == (True, None, None)
+    assert (found.nodes.store.count, recording.lines[found.furthest].number) == (127_279, 33)
+
+
+def test_it_is_rejected_although_a_limit_ends_the_search_for_the_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "zombie", *zombie(2, 8, 4, shows_uncommitted=True))
+    outcome = follow_recording(path, "4.1", memory=256 << 20)
+    assert isinstance(outcome, RejectedAfter)
+    assert (outcome.exit_code, outcome.why, outcome.line.number) == (20, "memory", 35)
+    told = " ".join(" ".join(tell(outcome)).split())
+    assert told.startswith(
+        f"REJECTED: no behaviour of 4.1 explains {path}. All were tried that agree with the partition"
+    )
+    assert f"The lines before {path}:35 have an explanation." in told

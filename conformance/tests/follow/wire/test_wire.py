@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.engine import checking
+from conformance.tests.support.follow import table
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.recorded.lines import Metadata
@@ -122,66 +123,41 @@ EXPECTED = """\
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        (
-            "below_min_isr",
-            "acked:4 alter_partition:3 applied:1 client_read:4 disk:11 fault:9 header:1 high_watermark:18"
-            " holds:9 metadata:4 note:2",
-        ),
-        (
-            "follower_frozen",
-            "acked:8 alter_partition:2 applied:1 client_read:2 disk:18 fault:10 header:1 high_watermark:20"
-            " holds:11 metadata:3 note:1",
-        ),
-        (
-            "idempotent_leader_killed",
-            "acked:40 alter_partition:1 client_read:2 disk:25 fault:42"
-            " header:1 high_watermark:30 holds:22 metadata:3 note:1",
-        ),
-        (
-            "leader_killed",
-            "acked:10 alter_partition:1 client_read:2 disk:21 fault:12"
-            " header:1 high_watermark:27 holds:16 metadata:3 note:1",
-        ),
-        (
-            "missed_demotion",
-            "acked:5 alter_partition:3 client_read:2 disk:30 fault:15 header:1 high_watermark:24"
-            " holds:6 log_end:1 metadata:7 note:1",
-        ),
-        (
-            "missed_demotion_control",
-            "acked:5 alter_partition:3 client_read:2 disk:37 fault:15"
-            " header:1 high_watermark:27 holds:7 metadata:7 note:1",
-        ),
-        (
-            "missed_demotion_frozen",
-            "acked:4 alter_partition:3 client_read:2 disk:21 fault:16 header:1 high_watermark:18"
-            " holds:2 log_end:1 metadata:7 note:1",
-        ),
-        (
-            "stale_record",
-            "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:20"
-            " holds:7 metadata:5 note:1",
-        ),
-        (
-            "stale_record_control",
-            "acked:4 alter_partition:4 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:22"
-            " holds:8 metadata:5 note:1",
-        ),
-        (
-            "stale_record_three_controllers",
-            "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:21"
-            " holds:9 metadata:5 note:1",
-        ),
-        ("steady", "acked:12 client_read:2 disk:27 fault:12 header:1 high_watermark:29 holds:25 metadata:1 note:1"),
-        (
-            "transactions",
-            "acked:6 client_read:13 disk:17 fault:7 header:1 high_watermark:27 holds:22 metadata:1 note:4",
-        ),
-    ],
-)
+KINDS = """\
+below_min_isr
+  acked:4 alter_partition:3 applied:1 client_read:4 disk:11 fault:9 header:1 high_watermark:18 holds:9 metadata:4
+  note:2
+follower_frozen
+  acked:8 alter_partition:2 applied:1 client_read:2 disk:18 fault:10 header:1 high_watermark:20 holds:11 metadata:3
+  note:1
+idempotent_leader_killed
+  acked:40 alter_partition:1 client_read:2 disk:25 fault:42 header:1 high_watermark:30 holds:22 metadata:3 note:1
+leader_killed
+  acked:10 alter_partition:1 client_read:2 disk:21 fault:12 header:1 high_watermark:27 holds:16 metadata:3 note:1
+missed_demotion
+  acked:5 alter_partition:3 client_read:2 disk:30 fault:15 header:1 high_watermark:24 holds:6 log_end:1 metadata:7
+  note:1
+missed_demotion_control
+  acked:5 alter_partition:3 client_read:2 disk:37 fault:15 header:1 high_watermark:27 holds:7 metadata:7 note:1
+missed_demotion_frozen
+  acked:4 alter_partition:3 client_read:2 disk:21 fault:16 header:1 high_watermark:18 holds:2 log_end:1 metadata:7
+  note:1
+stale_record
+  acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:20 holds:7 metadata:5
+  note:1
+stale_record_control
+  acked:4 alter_partition:4 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:22 holds:8 metadata:5
+  note:1
+stale_record_three_controllers
+  acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:21 holds:9 metadata:5
+  note:1
+steady | acked:12 client_read:2 disk:27 fault:12 header:1 high_watermark:29 holds:25 metadata:1 note:1
+transactions | acked:6 client_read:13 disk:17 fault:7 header:1 high_watermark:27 holds:22 metadata:1 note:4
+"""
+"""How many observations of each kind a recording gives."""
+
+
+@pytest.mark.parametrize(("name", "kinds"), [(name, kinds) for (name,), kinds in table(KINDS)])
 def test_the_kinds_of_observations(name: str, kinds: str) -> None:
     counted = Counter(said["kind"] for _, said in shown(name))
     assert " ".join(f"{kind}:{count}" for kind, count in sorted(counted.items())) == kinds

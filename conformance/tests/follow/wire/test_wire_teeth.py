@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.observations import put_at
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.search.explain import Rejected, follow_recording
@@ -22,424 +24,145 @@ from isrcheck.conformance.follow.wire.convert import wire_observations
 
 WIRE = RECORDINGS / "wire"
 
-P = "body.topics.0.partitions.0."
-R = "body.responses.0.partitions.0."
-A = "body.responses.0.partition_responses.0."
+KEYS = {
+    "P.": "body.topics.0.partitions.0.",
+    "R.": "body.responses.0.partitions.0.",
+    "A.": "body.responses.0.partition_responses.0.",
+}
+"""Short for where a message has what it says of the partition."""
 
 QUICK = ("steady",)
 """The recordings whose rows run in `make test`."""
 
-NEXT_REQUEST = "no alter_partition line from here on has this request as the next one"
 LARGE = ("idempotent_leader_killed",)
 """The model of 40 records takes seconds to compile."""
 
-GUARDS = "no step brings any of these states nearer to the line"
-OFFSET = "a leader acknowledges a record at the offset at which it has appended it"
-LEADING = "its guard `presumes_leadership(s, leader)`"
-LAW = "leader, leader epoch and ISR change only"
+REASONS = {
+    "NEXT_REQUEST": "no alter_partition line from here on has this request as the next one",
+    "GUARDS": "no step brings any of these states nearer to the line",
+    "OFFSET": "a leader acknowledges a record at the offset at which it has appended it",
+    "LEADING": "its guard `presumes_leadership(s, leader)`",
+    "LAW": "leader, leader epoch and ISR change only",
+    "SMALLEST": "a leader's high watermark is the smallest log end",
+    "PROPOSES": "its guard `may_propose(s, leader)`",
+}
 
-CHANGES = [
-    ("steady", "3.7", "line 20", f"{P}leader_id", 2, "the leader of epoch 0 is broker 2", GUARDS),
-    (
-        "steady",
-        "3.7",
-        "line 11",
-        f"{P}leader_epoch",
-        1,
-        "the leader epoch is 1",
-        "its guard `elected != s.controller_leader`",
-    ),
-    ("steady", "3.7", "line 53", f"{R}records.0.leader_epoch", 1, "the epochs of these records are 1", GUARDS),
-    ("steady", "3.7", "line 26", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    ("steady", "3.7", "line 52", f"{R}records.0.records.0.value", "other", "broker 1 has other at 4", GUARDS),
-    ("steady", "3.7", "line 91", f"{A}base_offset", 10, "m9 is acknowledged", OFFSET),
-    (
-        "steady",
-        "3.7",
-        "line 156",
-        f"{P}isr_nodes",
-        [1, 2],
-        "the ISR is 1 2",
-        "its guard `s.preferred_elections_left > 0`",
-    ),
-    (
-        "leader_killed",
-        "3.7",
-        "line 78",
-        f"{P}leader_epoch",
-        1,
-        "the leader epoch is 1",
-        "its guard `session_may_expire(s, broker)`",
-    ),
-    (
-        "leader_killed",
-        "3.7",
-        "line 80",
-        f"{P}isr_nodes",
-        [3, 1],
-        "the ISR is 1 3",
-        "its guard `session_may_expire(s, broker)`",
-    ),
-    ("leader_killed", "3.7", "line 59", f"{A}base_offset", 4, "m3 is acknowledged", OFFSET),
-    ("leader_killed", "3.7", "line 195", f"{P}leader_id", 2, "the leader of epoch 1 is broker 2", GUARDS),
-    ("leader_killed", "3.7", "line 176", f"{R}high_watermark", 9, "the high watermark of broker 1 is 9", GUARDS),
-    ("leader_killed", "3.7", "line 112", f"{R}records.0.records.0.value", "other", "broker 1 has other at 5", GUARDS),
-    (
-        "leader_killed",
-        "3.7",
-        "line 190",
-        f"{P}leader_epoch",
-        2,
-        "broker 1 asks for the ISR 1 2 3 after partition epoch 1 in epoch 2",
-        NEXT_REQUEST,
-    ),
-    ("transactions", "3.7", "line 72", f"{A}base_offset", 1, "a0 is acknowledged", OFFSET),
-    ("transactions", "3.7", "line 179", f"{P}fetch_offset", 7, "the log of broker 3 ends at 7", LEADING),
-    (
-        "transactions",
-        "3.7",
-        "line 110",
-        f"{P}isr_nodes",
-        [1, 2],
-        "the ISR is 1 2",
-        "its guard `s.preferred_elections_left > 0`",
-    ),
-    (
-        "transactions",
-        "3.7",
-        "line 257",
-        f"{R}records.0.leader_epoch",
-        1,
-        "the epochs of these records are 1 1 0 0 0 0 0",
-        GUARDS,
-    ),
-    (
-        "transactions",
-        "3.7",
-        "line 175",
-        f"{P}leader_epoch",
-        1,
-        "the leader epoch is 1",
-        "its guard `session_may_expire(s, broker)`",
-    ),
-    ("transactions", "3.7", "line 440", f"{P}leader_id", 2, "the leader of epoch 0 is broker 2", GUARDS),
-    (
-        "transactions",
-        "3.7",
-        "line 496",
-        "records.0.1",
-        "other",
-        "a running leader can return other a1 b0 b1 plain0 c0 at 0 1 3 4 6 7",
-        GUARDS,
-    ),
-    ("stale_record", "3.7", "line 156", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    (
-        "stale_record",
-        "3.7",
-        "line 301",
-        f"{P}partition_epoch",
-        1,
-        "broker 1 asks for the ISR 1 2 after partition epoch 1 in epoch 0",
-        NEXT_REQUEST,
-    ),
-    ("stale_record", "3.7", "line 160", f"{R}records.0.records.0.value", "other", "broker 1 has other at 1", GUARDS),
-    ("stale_record", "3.7", "line 525", f"{P}leader_id", 1, "the leader of epoch 1 is broker 1", "last true after"),
-    ("stale_record", "3.7", "line 525", f"{P}leader_epoch", 2, "the leader of epoch 2 is broker 3", ""),
-    (
-        "stale_record",
-        "3.7",
-        "line 400",
-        f"{P}isr_nodes",
-        [2],
-        "the leader of epoch 1 is broker 3",
-        "its guard `not replaces_leader(s, broker)`",
-    ),
-    (
-        "stale_record",
-        "3.7",
-        "line 504",
-        f"{P}leader_epoch",
-        2,
-        "broker 3 asks for the ISR 1 2 3 after partition epoch 3 in epoch 2",
-        NEXT_REQUEST,
-    ),
-    (
-        "stale_record_three_controllers",
-        "3.7",
-        "line 342",
-        f"{P}fetch_offset",
-        2,
-        "the log of broker 3 ends at 2",
-        LEADING,
-    ),
-    (
-        "stale_record_three_controllers",
-        "3.7",
-        "line 346",
-        f"{R}records.0.records.0.value",
-        "other",
-        "broker 1 has other at 1",
-        GUARDS,
-    ),
-    (
-        "stale_record_three_controllers",
-        "3.7",
-        "line 755",
-        f"{P}isr_nodes",
-        [2],
-        "the leader of epoch 1 is broker 3",
-        "its guard `not replaces_leader(s, broker)`",
-    ),
-    (
-        "stale_record_three_controllers",
-        "3.7",
-        "line 990",
-        f"{P}leader_epoch",
-        2,
-        "the leader of epoch 2 is broker 3",
-        "",
-    ),
-    (
-        "stale_record_three_controllers",
-        "3.7",
-        "line 990",
-        f"{P}leader_id",
-        1,
-        "the leader of epoch 1 is broker 1",
-        "last true after",
-    ),
-    ("stale_record_control", "3.7", "line 164", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    ("stale_record_control", "3.7", "line 452", f"{P}leader_epoch", 2, "the leader of epoch 2 is broker 3", ""),
-    (
-        "stale_record_control",
-        "3.7",
-        "line 452",
-        f"{P}isr_nodes",
-        [2],
-        "the leader of epoch 1 is broker 3",
-        "its guard `not replaces_leader(s, broker)`",
-    ),
-    (
-        "stale_record_control",
-        "3.7",
-        "line 157",
-        f"{P}leader_epoch",
-        1,
-        "the leader epoch is 1",
-        LAW,
-    ),
-    (
-        "stale_record_control",
-        "3.7",
-        "line 574",
-        f"{P}partition_epoch",
-        4,
-        "broker 3 asks for the ISR 1 2 3 after partition epoch 4 in epoch 1",
-        NEXT_REQUEST,
-    ),
-    ("stale_record_control", "3.7", "line 575", f"{P}partition_epoch", 5, "the partition epoch is 5", LAW),
-    (
-        "stale_record_control",
-        "3.7",
-        "observations.ndjson:10",
-        "batch_epochs.0",
-        1,
-        "the epochs of its records are 1 0 0",
-        GUARDS,
-    ),
-    ("missed_demotion", "2.4", "line 348", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    (
-        "missed_demotion",
-        "2.4",
-        "line 703",
-        f"{P}leader_epoch",
-        4,
-        "the leader epoch is 4",
-        "its guard `s.controller_isr[follower]`",
-    ),
-    (
-        "missed_demotion",
-        "2.4",
-        "line 703",
-        f"{P}isr_nodes",
-        [1],
-        "the ISR is 1",
-        "its guard `is_controllers_leader(s, leader)`",
-    ),
-    ("missed_demotion", "2.4", "line 1035", f"{R}high_watermark", 5, "the high watermark of broker 3 is 5", GUARDS),
-    (
-        "missed_demotion",
-        "2.4",
-        "observations.ndjson:30",
-        "batch_epochs.0",
-        1,
-        "the epochs of its records are 1 1 1",
-        GUARDS,
-    ),
-    ("missed_demotion", "2.4", "line 925", f"{P}leader_id", 1, "the leader of epoch 4 is broker 1", GUARDS),
-    (
-        "missed_demotion",
-        "2.4",
-        "observations.ndjson:52",
-        "log.0.1",
-        "other",
-        "the log of broker 1 is other m1 m2 after",
-        GUARDS,
-    ),
-    ("missed_demotion_frozen", "2.4", "line 471", f"{P}leader_id", 2, "the leader of epoch 1 is broker 2", GUARDS),
-    (
-        "missed_demotion_frozen",
-        "2.4",
-        "line 471",
-        f"{P}leader_epoch",
-        2,
-        "the leader epoch is 2",
-        "its guard `elected != s.controller_leader`",
-    ),
-    ("missed_demotion_frozen", "2.4", "line 471", f"{P}isr_nodes", [1, 3], "the ISR is 1 3", "last true after"),
-    ("missed_demotion_frozen", "2.4", "line 313", f"{P}fetch_offset", 2, "the log of broker 1 ends at 2", LEADING),
-    (
-        "missed_demotion_frozen",
-        "2.4",
-        "line 787",
-        f"{R}records.0.leader_epoch",
-        1,
-        "the epochs of these records are 1 1 4",
-        GUARDS,
-    ),
-    ("missed_demotion_control", "2.4", "line 317", f"{P}leader_id", 2, "the leader of epoch 1 is broker 2", GUARDS),
-    ("missed_demotion_control", "2.4", "line 330", f"{P}fetch_offset", 4, "the log of broker 3 ends at 4", LEADING),
-    (
-        "missed_demotion_control",
-        "2.4",
-        "line 535",
-        f"{P}isr_nodes",
-        [1, 3],
-        "the ISR is 1 3",
-        "its guard `is_controllers_leader(s, leader)`",
-    ),
-    (
-        "missed_demotion_control",
-        "2.4",
-        "line 841",
-        f"{R}high_watermark",
-        6,
-        "the high watermark of broker 3 is 6",
-        GUARDS,
-    ),
-    (
-        "missed_demotion_control",
-        "2.4",
-        "line 754",
-        f"{P}leader_epoch",
-        5,
-        "the leader epoch is 5",
-        "its guard `elected != s.controller_leader`",
-    ),
-    (
-        "missed_demotion_control",
-        "2.4",
-        "line 505",
-        f"{R}records.0.records.0.value",
-        "other",
-        "broker 2 has other at 3",
-        "",
-    ),
-    ("follower_frozen", "3.7", "line 32", f"{P}leader_id", 3, "the leader of epoch 0 is broker 3", GUARDS),
-    (
-        "follower_frozen",
-        "3.7",
-        "line 11",
-        f"{P}leader_epoch",
-        1,
-        "the leader epoch is 1",
-        "its guard `s.shutdowns_left > 0`",
-    ),
-    ("follower_frozen", "3.7", "line 36", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    (
-        "follower_frozen",
-        "3.7",
-        "line 95",
-        f"{P}isr_nodes",
-        [2],
-        "the ISR is 2",
-        "its guard `replaces_leader(s, broker)`",
-    ),
-    ("follower_frozen", "3.7", "line 74", f"{P}isr", [2], "the ISR is 2", LAW),
-    ("follower_frozen", "3.7", "line 45", f"{A}base_offset", 2, "m1 is acknowledged", OFFSET),
-    ("follower_frozen", "3.7", "line 113", f"{A}base_offset", 8, "m7 is acknowledged", OFFSET),
-    (
-        "follower_frozen",
-        "3.7",
-        "line 89",
-        f"{R}high_watermark",
-        5,
-        "the high watermark of broker 2 is 5",
-        "a leader's high watermark is the smallest log end",
-    ),
-    ("below_min_isr", "3.7", "line 32", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
-    ("below_min_isr", "3.7", "line 58", f"{P}leader_id", 3, "the leader of epoch 0 is broker 3", GUARDS),
-    (
-        "below_min_isr",
-        "3.7",
-        "line 127",
-        f"{P}isr_nodes",
-        [],
-        "the ISR is empty",
-        "its guard `s.preferred_elections_left > 0`",
-    ),
-    ("below_min_isr", "3.7", "line 41", f"{A}base_offset", 2, "m1 is acknowledged", OFFSET),
-    ("below_min_isr", "3.7", "line 60", f"{A}base_offset", 4, "acks1-below-min-isr is acknowledged", OFFSET),
-    (
-        "below_min_isr",
-        "3.7",
-        "line 156",
-        f"{P}partition_epoch",
-        2,
-        "broker 2 asks for the ISR 1 2 after partition epoch 2 in epoch 0",
-        "its guard `may_propose(s, leader)`",
-    ),
-    ("below_min_isr", "3.7", "line 157", f"{P}partition_epoch", 3, "the partition epoch is 3", LAW),
-    (
-        "idempotent_leader_killed",
-        "3.7",
-        "line 44",
-        f"{P}fetch_offset",
-        4,
-        "the log of broker 2 ends at 4",
-        LEADING,
-    ),
-    ("idempotent_leader_killed", "3.7", "line 52", f"{A}base_offset", 2, "m3 is acknowledged", OFFSET),
-    (
-        "idempotent_leader_killed",
-        "3.7",
-        "line 60",
-        f"{R}records.0.records.0.value",
-        "other",
-        "broker 1 has other at 5",
-        GUARDS,
-    ),
-    ("idempotent_leader_killed", "3.7", "line 94", f"{A}base_offset", 11, "m10 is acknowledged", OFFSET),
-    (
-        "idempotent_leader_killed",
-        "3.7",
-        "line 133",
-        f"{P}leader_epoch",
-        2,
-        "the leader epoch is 2",
-        "its guard `session_may_expire(s, broker)`",
-    ),
-    (
-        "idempotent_leader_killed",
-        "3.7",
-        "line 133",
-        f"{P}isr_nodes",
-        [2],
-        "the ISR is 2",
-        "its guard `session_may_expire(s, broker)`",
-    ),
-]
-"""Recording, generation, changed line, key, new value; a claim that the report names, and words of its reason."""
+CHANGED = """\
+steady 3.7
+  line 20 | P.leader_id = 2 | the leader of epoch 0 is broker 2 | GUARDS
+  line 11 | P.leader_epoch = 1 | the leader epoch is 1 | its guard `elected != s.controller_leader`
+  line 53 | R.records.0.leader_epoch = 1 | the epochs of these records are 1 | GUARDS
+  line 26 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 52 | R.records.0.records.0.value = "other" | broker 1 has other at 4 | GUARDS
+  line 91 | A.base_offset = 10 | m9 is acknowledged | OFFSET
+  line 156 | P.isr_nodes = [1, 2] | the ISR is 1 2 | its guard `s.preferred_elections_left > 0`
+leader_killed 3.7
+  line 78 | P.leader_epoch = 1 | the leader epoch is 1 | its guard `session_may_expire(s, broker)`
+  line 80 | P.isr_nodes = [3, 1] | the ISR is 1 3 | its guard `session_may_expire(s, broker)`
+  line 59 | A.base_offset = 4 | m3 is acknowledged | OFFSET
+  line 195 | P.leader_id = 2 | the leader of epoch 1 is broker 2 | GUARDS
+  line 176 | R.high_watermark = 9 | the high watermark of broker 1 is 9 | GUARDS
+  line 112 | R.records.0.records.0.value = "other" | broker 1 has other at 5 | GUARDS
+  line 190 | P.leader_epoch = 2 | broker 1 asks for the ISR 1 2 3 after partition epoch 1 in epoch 2 | NEXT_REQUEST
+transactions 3.7
+  line 72 | A.base_offset = 1 | a0 is acknowledged | OFFSET
+  line 179 | P.fetch_offset = 7 | the log of broker 3 ends at 7 | LEADING
+  line 110 | P.isr_nodes = [1, 2] | the ISR is 1 2 | its guard `s.preferred_elections_left > 0`
+  line 257 | R.records.0.leader_epoch = 1 | the epochs of these records are 1 1 0 0 0 0 0 | GUARDS
+  line 175 | P.leader_epoch = 1 | the leader epoch is 1 | its guard `session_may_expire(s, broker)`
+  line 440 | P.leader_id = 2 | the leader of epoch 0 is broker 2 | GUARDS
+  line 496 | records.0.1 = "other" | a running leader can return other a1 b0 b1 plain0 c0 at 0 1 3 4 6 7 | GUARDS
+stale_record 3.7
+  line 156 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 301 | P.partition_epoch = 1 | broker 1 asks for the ISR 1 2 after partition epoch 1 in epoch 0 | NEXT_REQUEST
+  line 160 | R.records.0.records.0.value = "other" | broker 1 has other at 1 | GUARDS
+  line 525 | P.leader_id = 1 | the leader of epoch 1 is broker 1 | last true after
+  line 525 | P.leader_epoch = 2 | the leader of epoch 2 is broker 3 |
+  line 400 | P.isr_nodes = [2] | the leader of epoch 1 is broker 3 | its guard `not replaces_leader(s, broker)`
+  line 504 | P.leader_epoch = 2 | broker 3 asks for the ISR 1 2 3 after partition epoch 3 in epoch 2 | NEXT_REQUEST
+stale_record_three_controllers 3.7
+  line 342 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 346 | R.records.0.records.0.value = "other" | broker 1 has other at 1 | GUARDS
+  line 755 | P.isr_nodes = [2] | the leader of epoch 1 is broker 3 | its guard `not replaces_leader(s, broker)`
+  line 990 | P.leader_epoch = 2 | the leader of epoch 2 is broker 3 |
+  line 990 | P.leader_id = 1 | the leader of epoch 1 is broker 1 | last true after
+stale_record_control 3.7
+  line 164 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 452 | P.leader_epoch = 2 | the leader of epoch 2 is broker 3 |
+  line 452 | P.isr_nodes = [2] | the leader of epoch 1 is broker 3 | its guard `not replaces_leader(s, broker)`
+  line 157 | P.leader_epoch = 1 | the leader epoch is 1 | LAW
+  line 574 | P.partition_epoch = 4 | broker 3 asks for the ISR 1 2 3 after partition epoch 4 in epoch 1 | NEXT_REQUEST
+  line 575 | P.partition_epoch = 5 | the partition epoch is 5 | LAW
+  observations.ndjson:10 | batch_epochs.0 = 1 | the epochs of its records are 1 0 0 | GUARDS
+missed_demotion 2.4
+  line 348 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 703 | P.leader_epoch = 4 | the leader epoch is 4 | its guard `s.controller_isr[follower]`
+  line 703 | P.isr_nodes = [1] | the ISR is 1 | its guard `is_controllers_leader(s, leader)`
+  line 1035 | R.high_watermark = 5 | the high watermark of broker 3 is 5 | GUARDS
+  observations.ndjson:30 | batch_epochs.0 = 1 | the epochs of its records are 1 1 1 | GUARDS
+  line 925 | P.leader_id = 1 | the leader of epoch 4 is broker 1 | GUARDS
+  observations.ndjson:52 | log.0.1 = "other" | the log of broker 1 is other m1 m2 after | GUARDS
+missed_demotion_frozen 2.4
+  line 471 | P.leader_id = 2 | the leader of epoch 1 is broker 2 | GUARDS
+  line 471 | P.leader_epoch = 2 | the leader epoch is 2 | its guard `elected != s.controller_leader`
+  line 471 | P.isr_nodes = [1, 3] | the ISR is 1 3 | last true after
+  line 313 | P.fetch_offset = 2 | the log of broker 1 ends at 2 | LEADING
+  line 787 | R.records.0.leader_epoch = 1 | the epochs of these records are 1 1 4 | GUARDS
+missed_demotion_control 2.4
+  line 317 | P.leader_id = 2 | the leader of epoch 1 is broker 2 | GUARDS
+  line 330 | P.fetch_offset = 4 | the log of broker 3 ends at 4 | LEADING
+  line 535 | P.isr_nodes = [1, 3] | the ISR is 1 3 | its guard `is_controllers_leader(s, leader)`
+  line 841 | R.high_watermark = 6 | the high watermark of broker 3 is 6 | GUARDS
+  line 754 | P.leader_epoch = 5 | the leader epoch is 5 | its guard `elected != s.controller_leader`
+  line 505 | R.records.0.records.0.value = "other" | broker 2 has other at 3 |
+follower_frozen 3.7
+  line 32 | P.leader_id = 3 | the leader of epoch 0 is broker 3 | GUARDS
+  line 11 | P.leader_epoch = 1 | the leader epoch is 1 | its guard `s.shutdowns_left > 0`
+  line 36 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 95 | P.isr_nodes = [2] | the ISR is 2 | its guard `replaces_leader(s, broker)`
+  line 74 | P.isr = [2] | the ISR is 2 | LAW
+  line 45 | A.base_offset = 2 | m1 is acknowledged | OFFSET
+  line 113 | A.base_offset = 8 | m7 is acknowledged | OFFSET
+  line 89 | R.high_watermark = 5 | the high watermark of broker 2 is 5 | SMALLEST
+below_min_isr 3.7
+  line 32 | P.fetch_offset = 2 | the log of broker 3 ends at 2 | LEADING
+  line 58 | P.leader_id = 3 | the leader of epoch 0 is broker 3 | GUARDS
+  line 127 | P.isr_nodes = [] | the ISR is empty | its guard `s.preferred_elections_left > 0`
+  line 41 | A.base_offset = 2 | m1 is acknowledged | OFFSET
+  line 60 | A.base_offset = 4 | acks1-below-min-isr is acknowledged | OFFSET
+  line 156 | P.partition_epoch = 2 | broker 2 asks for the ISR 1 2 after partition epoch 2 in epoch 0 | PROPOSES
+  line 157 | P.partition_epoch = 3 | the partition epoch is 3 | LAW
+idempotent_leader_killed 3.7
+  line 44 | P.fetch_offset = 4 | the log of broker 2 ends at 4 | LEADING
+  line 52 | A.base_offset = 2 | m3 is acknowledged | OFFSET
+  line 60 | R.records.0.records.0.value = "other" | broker 1 has other at 5 | GUARDS
+  line 94 | A.base_offset = 11 | m10 is acknowledged | OFFSET
+  line 133 | P.leader_epoch = 2 | the leader epoch is 2 | its guard `session_may_expire(s, broker)`
+  line 133 | P.isr_nodes = [2] | the ISR is 2 | its guard `session_may_expire(s, broker)`
+"""
+"""By recording and generation: changed line, key and new value; a claim that the report names; words of its reason."""
+
+
+def rows() -> Iterator[tuple[str, str, str, str, Any, str, str]]:
+    name = protocol = ""
+    for line in CHANGED.splitlines():
+        if not line.startswith(" "):
+            name, protocol = line.split()
+            continue
+        spot, change, claim, why = (cell.strip() for cell in line.split("|"))
+        key, _, value = change.partition(" = ")
+        yield (
+            name,
+            protocol,
+            spot,
+            KEYS.get(key[:2], key[:2]) + key[2:],
+            json.loads(value),
+            claim,
+            REASONS.get(why, why),
+        )
+
+
+CHANGES = list(rows())
 
 
 def changed(folder: Path, name: str, spot: str, key: str, value: Any) -> Path:
@@ -449,12 +172,7 @@ def changed(folder: Path, name: str, spot: str, key: str, value: Any) -> Path:
     path = folder / name / file
     lines = path.read_text().splitlines()
     said = json.loads(lines[int(number) - 1])
-    *steps, last = (int(word) if word.isdecimal() else word for word in key.split("."))
-    at: Any = said
-    for step in steps:
-        at = at[step]
-    assert at[last] != value
-    at[last] = value
+    put_at(said, key, value)
     lines[int(number) - 1] = json.dumps(said)
     path.write_text("\n".join(lines) + "\n")
     return folder / name / "wire.ndjson"

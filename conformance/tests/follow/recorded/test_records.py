@@ -1,0 +1,165 @@
+"""Records: which are lost, which are equal, and which line says of which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support.observations import acked, disk, header, log_end, metadata, sent, write
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.follow.recorded.lines import Acked, Sent
+from isrcheck.conformance.follow.recorded.recording import read_recording
+from isrcheck.conformance.follow.report.tell import tell
+from isrcheck.conformance.follow.search.explain import Explained, Outcome, Rejected, Undecided, follow_recording
+from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
+from isrcheck.conformance.follow.wire.exchanges import Produced
+from isrcheck.models.messages import UsageError
+
+# ------------------------------------------------------------------------ records that may have reached a leader or not
+
+
+STEADY = RECORDINGS / "wire" / "steady" / "wire.ndjson"
+
+BEGIN = (header(1, 1, 2), metadata(1, 1, 2, epoch=0))
+
+
+def holds(offset: int, value: str) -> dict[str, Any]:
+    return {"kind": "holds", "broker": 2, "records": [[offset, value]]}
+
+
+def follow(path: Path, *lines: dict[str, Any]) -> Outcome:
+    return follow_recording(write(path / "seen.ndjson", *BEGIN, *lines), "2.1", {})
+
+
+@pytest.mark.parametrize(
+    ("lines", "lost"),
+    [
+        ((sent("x"), sent("y"), disk(2, "y")), ["x"]),
+        ((sent("x"), log_end(2, 1), sent("y"), holds(1, "y")), []),
+        ((sent("x"), sent("y"), sent("z"), holds(1, "z")), ["x"]),  # or y: either of them
+        ((sent("x"), sent("y")), ["x", "y"]),
+    ],
+)
+def test_a_record_that_is_never_shown_binds_nothing(
+    tmp_path: Path, lines: tuple[dict[str, Any], ...], lost: list[str]
+) -> None:
+    outcome = follow(tmp_path, *lines)
+    assert isinstance(outcome, Explained)
+    assert [line.value for line in outcome.recording.lost] == lost
+    told = " ".join(tell(outcome))
+    assert ("reached nobody: no line shows them after they were sent" in told) == bool(lost)
+
+
+def test_what_no_way_explains_is_rejected(tmp_path: Path) -> None:
+    outcome = follow(tmp_path, sent("x"), sent("y"), sent("z"), holds(3, "z"))
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == 6
+
+
+def test_too_many_ways_are_not_decided(tmp_path: Path) -> None:
+    outcome = follow(tmp_path, *(sent(f"x{number}") for number in range(5)), log_end(2, 6))
+    assert isinstance(outcome, Undecided)
+    assert (outcome.why, outcome.exit_code) == ("sends", 3)
+    assert "say of some whether they are acknowledged" in " ".join(" ".join(tell(outcome)).split())
+
+
+def test_a_lost_request_of_a_wire_recording_is_followed(tmp_path: Path) -> None:
+    """Two records in one request, which gets no response; the producer goes on with others."""
+    lines = [json.loads(line) for line in STEADY.read_text().splitlines()]
+    at = next(at for at, line in enumerate(lines) if line.get("api") == "Produce" and line["kind"] == "request")
+    lost = json.loads(json.dumps(lines[at]))
+    batch = lost["body"]["topic_data"][0]["partition_data"][0]["records"][0]
+    batch["records"] = [batch["records"][0] | {"offset": n, "value": f"lost{n}"} for n in range(2)]
+    lines.insert(at, lost | {"client": "another", "correlation": 1})
+    path = tmp_path / "wire.ndjson"
+    path.write_text("".join(json.dumps(line | {"n": n}) + "\n" for n, line in enumerate(lines)))
+    outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
+    assert isinstance(outcome, Explained)
+    assert outcome.trace.length == 88
+    assert [line.value for line in outcome.recording.lost] == ["lost0", "lost1"]
+    assert {line.number for line in outcome.recording.lost} == {at + 1}
+
+
+# ----------------------------------------------------------------------------------------------- equal values, and null
+
+
+def on_disk(*values: str | None, epochs: list[int] | None = None) -> dict[str, Any]:
+    return disk(2, *values) | ({} if epochs is None else {"batch_epochs": epochs})
+
+
+def names(path: Path, *lines: dict[str, Any]) -> list[str]:
+    """The name of the record in each line that sends or acknowledges one."""
+    found = read_recording(write(path / "seen.ndjson", BEGIN[1], *lines))
+    return [line.value for line in found.lines if isinstance(line, Sent | Acked)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((sent("x"), on_disk("x"), acked("x")), ["x", "x"]),  # one record
+        ((sent("x"), acked("x"), on_disk("x", "x")), ["x", "x"]),  # one record, and perhaps a copy
+        ((sent("x"), acked("x"), sent("x"), acked("x"), on_disk("x", "x")), ["x@0", "x@0", "x@1", "x@1"]),
+        ((sent("x"), sent("x"), acked("x", 1), acked("x"), on_disk("x", "x")), ["x@0", "x@1", "x@1", "x@0"]),
+        ((sent("x"), sent("x"), acked("x", 0)), ["x@0", "x#2", "x@0"]),  # the second one may have arrived nowhere
+        ((sent("x"), sent("y"), sent("x"), on_disk("x", "y", "x")), ["x@0", "y", "x@2"]),
+        ((sent("x"), acked("x", 0), acked("x", 0), on_disk("x")), ["x@0", "x@0"]),
+        ((sent("x"), on_disk("x", "x"), sent("x")), ["x@0"]),  # it was sent before
+        ((sent("x"), sent("x"), on_disk("y", "x", epochs=[0, 0]), on_disk("x", "x", epochs=[1, 1])), ["x@1", "x@0"]),
+        ((sent("x"), sent("x"), sent("x@0"), on_disk("x", "x", "x@0")), ["x@0'", "x@1", "x@0"]),
+        ((sent(None), sent(None), acked(None), on_disk(None, None)), ["(null)@0", "(null)@1", "(null)@0"]),
+    ],
+)
+def test_each_record_has_a_name(tmp_path: Path, lines: tuple[dict[str, Any], ...], expected: list[str]) -> None:
+    assert names(tmp_path, *lines) == expected
+
+
+def test_equal_records_are_followed(tmp_path: Path) -> None:
+    lines = (sent(None), acked(None, 0), sent(None), acked(None, 1), sent("x"), on_disk(None, None, "x"))
+    assert isinstance(follow(tmp_path, *lines), Explained)
+
+
+def test_of_equal_records_each_has_its_own_offset(tmp_path: Path) -> None:
+    outcome = follow(tmp_path, sent("x"), acked("x", 0), on_disk("x"), sent("x"), acked("x", 0), acked("x", 2))
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == 8
+    assert outcome.unmet[0].claim == "x@2 is acknowledged"
+
+
+def changed(folder: Path, **values: str | None) -> Path:
+    """The recording `steady` in which these values are others; without the disks."""
+    text = STEADY.read_text()
+    for old, new in values.items():
+        text = text.replace(json.dumps(old), json.dumps(new))
+    (folder / "wire.ndjson").write_text(text)
+    return folder / "wire.ndjson"
+
+
+def test_a_wire_recording_with_equal_and_null_values_is_followed(tmp_path: Path) -> None:
+    path = changed(tmp_path, m3="m1", m7="m1", m4=None, m6=None)
+    outcome = follow_recording(path, "3.7", {}, objects=wire_observations(path))
+    assert isinstance(outcome, Explained)
+    assert outcome.recording.values[:8] == ("m0", "m1@1", "m2", "m1@3", "(null)@4", "m5", "(null)@6", "m1@7")
+
+
+def test_online_equal_values_are_refused(tmp_path: Path) -> None:
+    path = changed(tmp_path, m3="m1")
+    with pytest.raises(
+        UsageError, match=r"wire\.ndjson:\d+: there is another record 'm1'; .*: follow it with --history"
+    ):
+        list(observations_of(path, is_online=True))
+
+
+def test_a_request_that_is_sent_again_brings_no_other_record() -> None:
+    found = Produced()
+    assert found.sends([("x", None), ("x", None)]) == ["x", "x"]
+    assert found.sends([("x", None), ("x", None)]) == []  # neither is acknowledged
+    assert found.acks("x", 0) and found.acks("x", 1) and not found.acks("x", 1)
+    assert found.sends([("x", None)]) == ["x"]
+    numbered = Produced()
+    assert numbered.sends([("x", (7, 0, 0)), ("x", (7, 0, 1))]) == ["x", "x"]
+    assert numbered.acks("x", 0) and numbered.acks("x", 1)
+    assert numbered.sends([("x", (7, 0, 1)), ("x", (7, 0, 2))]) == ["x"]
+    assert numbered.sends([("x", (7, 1, 0))]) == []  # the last one, with a new producer epoch
