@@ -76,7 +76,7 @@ def _chosen(words: tuple[str, ...]) -> list[Failure]:
 def gallery(shown: list[Failure]) -> dict[str, Page | str]:
     """Return the pages of these failures and their index, by the names of their files."""
     traces = {one.name: trace_of(one.history, f"check failures {one.number}") for one in shown if one.history}
-    found = {f"{one.name}.html": page(traces[one.name], list(_about(one)), INDEX) for one in shown}
+    shown_pages = {f"{one.name}.html": page(traces[one.name], list(_about(one)), INDEX) for one in shown}
     entries = [
         Entry(
             one.title,
@@ -87,7 +87,7 @@ def gallery(shown: list[Failure]) -> dict[str, Page | str]:
         )
         for one in shown
     ]
-    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
+    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **shown_pages}
 
 
 def trace_of(history: History, command: str) -> Trace:

@@ -17,9 +17,7 @@ from isrcheck.models import registry
 from isrcheck.traces import cli
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import PERMITTED, spell_configuration
-from isrcheck.traces.kafka import lanes as partition_state
-from isrcheck.traces.kafka.lanes import BASICS
-from isrcheck.traces.kafka.lanes import SIGNS as LEGEND
+from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8
 from isrcheck.traces.terminal.show import view
 
 
@@ -48,7 +46,7 @@ def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "--help"]) == 0
     out = capsys.readouterr().out
-    for example, meaning in (*BASICS, *LEGEND.values(), *partition_state.LEGEND.values()):
+    for example, meaning in (*BASICS, *SIGNS.values(), *SIGNS_SINCE_2_8.values()):
         assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
 
 
@@ -249,7 +247,7 @@ def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def test_traces_needs_only_the_standard_library() -> None:
     code = (
-        "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.folder;"
+        "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.files;"
         "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"
     )
     root = PROJECT
