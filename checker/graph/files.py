@@ -168,7 +168,8 @@ def graphml(drawn: StateGraph) -> str:
         )
     for source, target, edge in drawn.edges():
         graph.add_edge(
-            *(source, target),
+            source,
+            target,
             label=escaped(edge.label),
             steps=sum(edge.actions.values()),
             violated=", ".join(name for name, word in edge.failing if word == VIOLATED),

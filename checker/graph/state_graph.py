@@ -394,9 +394,14 @@ class _GraphBuilder:
         for number, members in enumerate(components, 1):
             for member in members:
                 self.nodes[member].component = number
-        limits = self.search.context.limits
         return StateGraph(
-            *(self.instance, self.fold, limits.depth, self.kept, self.transitions, graph, len(components)),
+            self.instance,
+            self.fold,
+            self.search.context.limits.depth,
+            self.kept,
+            self.transitions,
+            graph,
+            len(components),
             self.unjudged,
         )
 

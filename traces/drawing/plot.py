@@ -63,7 +63,9 @@ def _of_field(trace: Trace, layout: FieldLayout) -> list[Curve]:
         Curve(
             " ".join([layout.name, *map(str, index)]),
             tuple(state[layout.position(index)] for state in trace.states),
-            *(layout.low, layout.high, is_flag),
+            layout.low,
+            layout.high,
+            is_flag,
         )
         for index in layout.indices()
     ]
