@@ -18,7 +18,12 @@ from isrcheck.checker.command.forms import FORMS
 from isrcheck.checker.command.options import CHECKER, Form, OpenSession, Options, parser_of, read_options
 from isrcheck.checker.resources.limits import Memory
 from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, USAGE
-from isrcheck.commands.program import complain, guarded, print_lines, product
+from isrcheck.commands.program import (
+    complain,
+    guarded,
+    print_lines,
+    product,
+)
 from isrcheck.models.messages import UsageError, escaped, escaped_lines
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from isrcheck.loading import load
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.drawing import files as drawings
+from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import files
 from isrcheck.traces.format.files import Recheck
 from isrcheck.traces.format.trace import ReadableTrace
@@ -44,13 +44,13 @@ class Trace(ReadableTrace):
 
     def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:
         """Write the trace as one self-contained HTML page and return its path. Raises UsageError."""
-        return pages.write(self.certified, {"html": Path(path)}, replace=replace)[0]
+        return drawings.write(self.certified, {"html": Path(path)}, replace=replace)[0]
 
     def _repr_html_(self) -> str:
         """The page of the trace for a notebook, or the trace as text if there are too many states to draw."""
-        if len(self.certified.states) > pages.MOST_DRAWN:
+        if len(self.certified.states) > drawings.MOST_DRAWN:
             return f"<pre>{html.escape(str(self))}</pre>"
-        content = html.escape(page(self.certified))
+        content = html.escape(page(self.certified).alone())
         return f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{HEIGHT}"></iframe>'
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from isrcheck.certified_trace import Trace
 from isrcheck.checker.results import run as text
@@ -23,37 +23,66 @@ from isrcheck.checker.running.simulation import exit_code_of
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """The result for one property.
-
-    `verdict` is one of the verdicts of README.md, such as HOLDS; `text` adds the step or the depth. `trace` is the
-    shortest path to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a
-    permitted failure if there is a violation as well. `violating` is the number of violating states or transitions.
-    """
+    """The result for one property."""
 
     name: str
     kind: str
+    """The decorator that declares the property, such as `always`."""
     verdict: str
+    """One of the verdicts of README.md, such as HOLDS."""
     text: str
+    """The verdict with the step or the depth."""
     depth: int | None
     violating: int
+    """The number of violating states or transitions."""
     trace: Trace | None
+    """The shortest path to a violation or, without a violation, to a permitted failure."""
     permitted_trace: Trace | None
+    """The path to a permitted failure if there is a violation as well."""
+
+
+RunOf = TypeVar("RunOf", Run, report.SimulationRun)
 
 
 @dataclass(frozen=True)
-class Result:
-    """The result of one search; `run` is the value that `isrcheck.checker` uses.
+class Outcome(Generic[RunOf]):
+    """What a search and random walks have in common."""
 
-    `traces` holds a certified trace for every property that fails, whether the failure is a violation or permitted.
-    """
-
-    run: Run
+    run: RunOf
+    """The value that `isrcheck.checker` uses."""
     traces: Mapping[str, Trace]
+    """A certified trace for every property that fails, whether the failure is a violation or permitted."""
 
     @property
     def verdict(self) -> str:
         """The gravest verdict on any property, such as VIOLATED, HOLDS or NO VIOLATION TO DEPTH."""
         return self.run.word.value
+
+    @property
+    def properties(self) -> dict[str, PropertyResult]:
+        """The result for each property, by its name."""
+        return {verdict.prop.name: _property(verdict, self.traces) for verdict in self.run.verdicts}
+
+    @property
+    def command(self) -> str:
+        """The command that repeats it."""
+        return self.run.command
+
+    def show(self) -> None:
+        """Print the report, followed by each trace."""
+        print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
+
+    def _repr_html_(self) -> str:
+        """The report for a notebook, with the page of each trace folded up."""
+        folded: list[str] = [
+            f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
+            for name, trace in self.traces.items()
+        ]
+        return "".join([f"<pre>{html.escape(str(self))}</pre>", *folded])
+
+
+class Result(Outcome[Run]):
+    """The result of one search."""
 
     @property
     def exit_code(self) -> int:
@@ -65,11 +94,6 @@ class Result:
     def is_safe(self) -> bool:
         """Whether no promise is broken within the limits of the search. An undecided result is not safe."""
         return self.exit_code == 0
-
-    @property
-    def properties(self) -> dict[str, PropertyResult]:
-        """The result for each property, by its name."""
-        return {verdict.prop.name: _property(verdict, self.traces) for verdict in self.run.verdicts}
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -107,11 +131,6 @@ class Result:
         return self.run.exploration.seconds
 
     @property
-    def command(self) -> str:
-        """The command that repeats the search."""
-        return self.run.command
-
-    @property
     def _explored(self) -> Exploration | None:
         found = self.run.exploration
         return found if isinstance(found, Exploration) else None
@@ -120,76 +139,33 @@ class Result:
         """The object that `check MODEL --json` prints (docs/json.schema.json), ready for json.dumps."""
         return {"runs": [text.as_object(self.run)], "verdict": self.verdict}
 
-    def show(self) -> None:
-        """Print the report, followed by each trace."""
-        print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
-
     def __str__(self) -> str:
         return text.text(self.run)
 
     def __repr__(self) -> str:
         return f"<Result of {title(self.run.exploration.instance)}: {text.verdict_line(self.run)}>"
 
-    def _repr_html_(self) -> str:
-        """The report for a notebook, with the page of each trace folded up."""
-        return _with_pages(str(self), self.traces)
 
+class SimulationResult(Outcome[report.SimulationRun]):
+    """The result of random walks: VIOLATED or UNDECIDED, because walks do not show that nothing fails.
 
-@dataclass(frozen=True)
-class SimulationResult:
-    """The result of random walks; `run` is the value that `isrcheck.checker` uses.
-
-    `traces` holds a certified trace for every property that fails on a walk, shortened, but not known to be shortest.
+    The traces are shortened, but not known to be shortest, and `violating` counts the violating states on all walks.
     """
-
-    run: report.SimulationRun
-    traces: Mapping[str, Trace]
-
-    @property
-    def verdict(self) -> str:
-        """VIOLATED or UNDECIDED: walks do not show that nothing fails."""
-        return self.run.word.value
 
     @property
     def exit_code(self) -> int:
         """The exit code of `check MODEL --simulate` for this result: 3 (undecided), or that of a violation."""
         return exit_code_of(self.run, strict=False)
 
-    @property
-    def properties(self) -> dict[str, PropertyResult]:
-        """The result for each property, by its name; `violating` counts the violating states on all walks."""
-        return {verdict.prop.name: _property(verdict, self.traces) for verdict in self.run.verdicts}
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the walks."""
-        return self.run.command
-
     def as_object(self) -> dict[str, Any]:
         """The object that `check MODEL --simulate --json` prints (docs/json.schema.json), ready for json.dumps."""
         return report.as_object(self.run)
-
-    def show(self) -> None:
-        """Print the report, followed by each trace."""
-        print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
 
     def __str__(self) -> str:
         return report.text(self.run)
 
     def __repr__(self) -> str:
         return f"<SimulationResult of {title(self.run.simulation.instance)}: {report.verdict_line(self.run)}>"
-
-    def _repr_html_(self) -> str:
-        """The report for a notebook, with the page of each trace folded up."""
-        return _with_pages(str(self), self.traces)
-
-
-def _with_pages(text: str, traces: Mapping[str, Trace]) -> str:
-    folded = [
-        f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
-        for name, trace in traces.items()
-    ]
-    return "".join([f"<pre>{html.escape(text)}</pre>", *folded])
 
 
 def _property(verdict: Verdict, traces: Mapping[str, Trace]) -> PropertyResult:

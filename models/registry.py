@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from isrcheck.models import language
 from isrcheck.models.language.declarations import DeclarationError
-from isrcheck.models.language.reading.files import former_names
+from isrcheck.models.language.reading.source import former_names
 from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FAMILIES = {
     "kafka": "isrcheck.models.kafka.generations",
     "exactly_once": "isrcheck.models.exactly_once",
     "transactions": "isrcheck.models.transactions.generations",
-    "coordinator": "isrcheck.models.coordinator.generations",
+    "coordinator": "isrcheck.models.coordinator.runtime",
     "consumer_commits": "isrcheck.models.coordinator.consumer_commits",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "kafka_scenarios": "isrcheck.models.kafka.scenarios",
@@ -71,7 +71,7 @@ PUBLISHED = ("truncate_to_high_watermark", "kip_101", "kip_279", "kip_320_first_
 """The protocols of the family `published`: they are known without loading it."""
 
 OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
-"""Models that others published, below models/published/others/: each is one module, or names its modules as `PARTS`."""
+"""Models that others published, below models/published/others/: each is one module."""
 
 SINGLE = {
     "isr_propagation": "isrcheck.models.isr.propagation",
@@ -106,8 +106,7 @@ def load(name: str) -> tuple[Model, str | None]:
 def _single(name: str) -> Model:
     from isrcheck.models.language.model import assemble
 
-    module = importlib.import_module(SINGLE[name])
-    return assemble(name, getattr(module, "PARTS", module))
+    return assemble(name, importlib.import_module(SINGLE[name]))
 
 
 def load_file(path: Path) -> Model:

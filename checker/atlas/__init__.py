@@ -1,6 +1,6 @@
-"""The atlas: every question about every combination of settings and releases, searched once and recorded.
+"""The atlas: every question about every combination of settings and releases, searched once, recorded, and shown.
 
 In:  the known releases, and the settings on which answers depend.
-Out: the record (models/kafka/atlas), and samples of it that are searched again.
-May import: kafka_config and everything below it.
+Out: the record (models/kafka/atlas), samples of it that are searched again, and its pages.
+May import: answers, failures and everything below them.
 """

@@ -1,10 +1,12 @@
-"""Computes the searches of the atlas; a later run goes on where an earlier one has ended.
+"""Computes the searches of the atlas, and writes its record; a later run goes on where an earlier one has ended.
 
 In:  a file of results, a function that makes a search, and the time for all of them together.
-Out: the results, a line of JSON for each search, in the order of their importance.
+Out: the results, a line of JSON for each search, in the order of their importance; the file that
+     checker/answers/recorded.py reads. A search that a limit has cut short is recorded as undecided, with the depth
+     that it reached.
 
-A search is in the file once it has ended or reached its limit. Several processes may share a file, each with its own
-part of the cells.
+A search is in the file of results once it has ended or reached its limit. Several processes may share a file, each with
+its own part of the cells; or each search is a task of Spark.
 """
 
 from __future__ import annotations
@@ -13,64 +15,54 @@ import datetime as dt
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from isrcheck.checker.answers.findings import FAILS, Result, Search, assembled
+from isrcheck.checker.answers.planning import planned
+from isrcheck.checker.answers.questions import settings_of_topic
+from isrcheck.checker.answers.recorded import Record, result_of, search_of_record, texts_digest, written
 from isrcheck.checker.atlas.cells import Cell, cells
-from isrcheck.checker.questions.answering import Result, assembled
-from isrcheck.checker.questions.planning import asked_of, planned
-from isrcheck.checker.questions.recorded import asked_of_record, result_of
-from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models import registry
-from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages import UsageError
 
-
-@dataclass(frozen=True)
-class Known:
-    """A recorded result, and the seconds of its search."""
-
-    result: Result
-    seconds: float
+if TYPE_CHECKING:
+    from isrcheck.checker.spark.session import Session
 
 
-def read_results(path: Path) -> dict[str, Known]:
+def read_results(path: Path) -> dict[str, Result]:
     """The results in a file, by the identity of their search. Raises UsageError for another file."""
-    found: dict[str, Known] = {}
+    results: dict[str, Result] = {}
     if not path.exists():
-        return found
+        return results
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             content = json.loads(line)
-            found[content["search"]] = Known(_result(content["result"]), content["seconds"])
+            of_search = content["result"]
+            more = {"word": Word(of_search["word"]), "steps": tuple(of_search["steps"]), "seconds": content["seconds"]}
+            results[content["search"]] = Result(**{**of_search, **more})
         except (ValueError, KeyError, TypeError):
             raise UsageError(f"{path}:{number}: no result of a search; move the file away") from None
-    return found
+    return results
 
 
-def results_of(record: Record) -> dict[str, Known]:
+def recorded_results(record: Record) -> dict[str, Result]:
     """The results in a record, by the identity of their search. They count only for the same models and searches."""
     digests = record.header["models"]
     current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
-    return {
-        asked_of_record(one).identity: Known(result_of(one), one["seconds"])
-        for one in record.every_search()
-        if one["model"] in current
-    }
-
-
-def _result(content: dict[str, Any]) -> Result:
-    return Result(**{**content, "word": Word(content["word"]), "steps": tuple(content["steps"])})
+    return {search_of_record(one).identity: result_of(one) for one in record.every_search() if one["model"] in current}
 
 
 class Computing:
     """Answers cells from a file of results, and adds the results that it lacks."""
 
-    def __init__(self, path: Path, known: Mapping[str, Known], search: Callable[[Scenario], Result]) -> None:
+    def __init__(self, path: Path, known: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
         """New results, of `search`, are added to the file."""
         self.known = dict(known)
         self.path = path
@@ -78,46 +70,44 @@ class Computing:
 
     def answer(self, cell: Cell) -> None:
         """Make the searches that the answer to a cell lacks. Raises KeyboardInterrupt."""
-        while (found := self.missing(cell)) is not None:
-            _, scenario = found
-            self.add(asked_of(scenario).identity, known_of(partial(self.search, scenario)))
+        while (search := self.missing(cell)) is not None:
+            self.add(search.identity, timed(partial(self.search, search)))
 
-    def missing(self, cell: Cell) -> tuple[int, Scenario] | None:
-        """The first search that the answer to a cell lacks, behind its number among those of the cell."""
+    def missing(self, cell: Cell) -> Search | None:
+        """The first search that the answer to a cell lacks; None if it lacks none."""
         searches = planned(cell.case, cell.question)
         if isinstance(searches, str):
             return None
-        lacking: list[int] = []
-        asked = [asked_of(one) for one in searches]
+        lacking: list[Search] = []
 
         def result_at(number: int) -> Result | None:
-            key = asked[number].identity
-            if key not in self.known:
-                lacking.append(number)
-                return None
-            return self.known[key].result
+            result = self.known.get(searches[number].identity)
+            if result is None:
+                lacking.append(searches[number])
+            return result
 
-        assembled(asked, result_at)
-        return (lacking[0], searches[lacking[0]]) if lacking else None
+        assembled(searches, result_at)
+        return lacking[0] if lacking else None
 
-    def add(self, key: str, known: Known) -> None:
+    def add(self, identity: str, result: Result) -> None:
         """Keep the result of the search with this identity, and write it to the file."""
-        self.known[key] = known
-        line = {"search": key, "result": asdict(known.result), "seconds": known.seconds}
+        self.known[identity] = result
+        content = asdict(result)
+        seconds = content.pop("seconds")
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps({"search": identity, "result": content, "seconds": seconds}) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
 
-def known_of(search: Callable[[], Result]) -> Known:
+def timed(search: Callable[[], Result]) -> Result:
     """Make a search, and note its day and how long it took. Raises KeyboardInterrupt if it was interrupted."""
     began = time.monotonic()
     result = search()
     if result.stopped == "interrupt":
         raise KeyboardInterrupt
-    result = replace(result, day=dt.datetime.now(tz=dt.UTC).date().isoformat())
-    return Known(result, round(time.monotonic() - began, 2))
+    day = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    return replace(result, day=day, seconds=round(time.monotonic() - began, 2))
 
 
 def compute(computing: Computing, wanted: Sequence[Cell], deadline: float) -> None:
@@ -132,3 +122,112 @@ def compute(computing: Computing, wanted: Sequence[Cell], deadline: float) -> No
 def part_of(number: int, parts: int) -> list[Cell]:
     """The cells of one of several processes, which share the work."""
     return [cell for place, cell in enumerate(cells()) if place % parts == number]
+
+
+# --- On Spark ---
+
+
+def compute_on_spark(
+    session: Session,
+    computing: Computing,
+    wanted: Sequence[Cell],
+    search: Callable[[Search, Limits], Result],
+    limits: Limits,
+    seconds: float,
+) -> None:
+    """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. `search`
+    makes one of them on an executor.
+
+    A cell whose search finds no failure needs the next one: the searches are made in rounds, each with the next missing
+    search of every cell. Cells that share a search share its task. Raises KeyboardInterrupt, SparkLostError; the
+    results until then are kept.
+    """
+    from isrcheck.checker.spark.tasks import require_same, results_of
+
+    require_same(session)
+    deadline, progress = time.time() + seconds, ProgressLine("atlas")  # a time of day: executors share no other clock
+    began = time.monotonic()
+    on_executor = partial(_made_on_executor, search, limits, deadline)
+    try:
+        while time.time() < deadline:
+            lacking = [(cell, one) for cell in wanted if (one := computing.missing(cell)) is not None]
+            missing = {one.identity: one for _, one in lacking}
+            if not missing:
+                return
+            wanted = [cell for cell, _ in lacking]  # the others are answered, and are not planned again
+
+            def look(done: int, total: int = len(missing)) -> None:
+                progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)
+
+            keys = list(missing)
+            for position, result in results_of(session, list(missing.values()), on_executor, look):
+                if result is not None:
+                    computing.add(keys[position], result)
+    finally:
+        progress.clear()
+
+
+def _made_on_executor(
+    make: Callable[[Search, Limits], Result], limits: Limits, deadline: float, search: Search
+) -> Result | None:
+    """Make a search on an executor; None if it is too late: `deadline` is a value of time.time."""
+    if time.time() >= deadline:
+        return None
+    return timed(lambda: make(search, limits))
+
+
+# --- The record ---
+
+
+def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Result], limit: float) -> tuple[int, int]:
+    """Write the record of all cells that are answered; return how many cells and searches that are.
+
+    `limit` is that of one search, in seconds.
+    """
+    searches: dict[str, dict[str, Any]] = {}
+    numbers: dict[str, int] = {}
+    groups: dict[str, dict[str, Any]] = {}
+    for cell in cells:
+        name, settings = cell.key
+        answer = _answer(cell, known)
+        if answer is None:
+            continue
+        group = groups.setdefault(name, {"settings": settings_of_topic(cell.question), "cells": {}})
+        if isinstance(answer, str):
+            group["cells"][settings] = answer
+            continue
+        for search in answer:
+            if search.identity not in numbers:
+                numbers[search.identity] = len(numbers)
+                searches[search.identity] = written(search, known[search.identity])
+        group["cells"][settings] = [numbers[search.identity] for search in answer]
+    models = sorted({one["model"] for one in searches.values()})
+    header: dict[str, Any] = {
+        "isrcheck": "atlas",
+        "groups": len(groups),
+        "cells": sum(len(group["cells"]) for group in groups.values()),
+        "searches": len(searches),
+        "seconds": round(sum(known[identity].seconds for identity in searches)),
+        "limit": limit,
+        "models": {name: registry.load(name)[0].digest for name in models},
+        "texts": texts_digest(),
+    }
+    lines = [header, *({"group": name, **group} for name, group in groups.items()), *searches.values()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return header["cells"], header["searches"]
+
+
+def _answer(cell: Cell, known: Mapping[str, Result]) -> list[Search] | str | None:
+    """The searches that answer a cell, up to the first one that fails, or the reason why nothing is searched; None if a
+    search is missing."""
+    searches = planned(cell.case, cell.question)
+    if isinstance(searches, str):
+        return searches
+    made = []
+    for search in searches:
+        if search.identity not in known:
+            return None
+        made.append(search)
+        if known[search.identity].word in FAILS:
+            break
+    return made

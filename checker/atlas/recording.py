@@ -15,14 +15,22 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from isrcheck.checker.answers.findings import Result
+from isrcheck.checker.answers.recorded import Record
+from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, read_results, results_of
-from isrcheck.checker.atlas.record import write_record
-from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
-from isrcheck.checker.resources.limits import UNLIMITED, Limits
+from isrcheck.checker.atlas.compute import (
+    Computing,
+    compute,
+    compute_on_spark,
+    part_of,
+    read_results,
+    recorded_results,
+    write_record,
+)
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.terminal import ProgressLine
-from isrcheck.checker.running.session import SearchSession
-from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
+from isrcheck.models.kafka.atlas import RECORD
 from isrcheck.models.messages import UsageError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -41,8 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
     try:
         known = _recorded() | read_results(options.file)
-        searcher = Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
-        computing = Computing(options.file, known, lambda scenario: searcher.result(scenario, limits))
+        computing = Computing(options.file, known, lambda search: searcher_of(limits).result(search, limits))
         if options.minutes > 0:
             _compute(computing, options, limits)
             print(f"{len(computing.known) - len(known):,} new searches")
@@ -63,7 +70,6 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
     if options.master is None:
         compute(computing, wanted, time.monotonic() + seconds)
         return
-    from isrcheck.checker.atlas.on_spark import compute_on_spark  # needs Spark's packages
     from isrcheck.checker.spark.request import SparkOptions
     from isrcheck.checker.spark.session import spark_session
 
@@ -71,9 +77,9 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
         compute_on_spark(session, computing, wanted, search_on_executor, limits, seconds)
 
 
-def _recorded() -> dict[str, Known]:
+def _recorded() -> dict[str, Result]:
     try:
-        return results_of(Record())
+        return recorded_results(Record())
     except (OSError, ValueError, KeyError):
         return {}
 

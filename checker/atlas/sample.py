@@ -13,15 +13,14 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from isrcheck.checker.questions.history import instance_of
-from isrcheck.checker.questions.scenarios import Scenario
-from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.limits import UNLIMITED, Limits
+from isrcheck.checker.answers.recorded import Record, search_of_record
+from isrcheck.checker.answers.searching import Searcher, searcher_of
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
-from isrcheck.checker.running.session import SearchSession
-from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
+from isrcheck.models.kafka.atlas import RECORD
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
 ABSENT = {"is_exhausted": False}
@@ -43,21 +42,8 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
     """Search again, and yield what differs from the record. A limit that ends the search differs."""
-    instance = instance_of(recorded["model"], recorded["protocol"], recorded["configuration"])
-    scenario = Scenario(
-        *(recorded["says"], instance, recorded["asked"], recorded.get("bound"), recorded.get("initial")),
-        is_permitted=recorded.get("is_permitted", False),
-        is_witness=recorded.get("is_witness", False),
-    )
-    result = searcher.result(scenario, limits)
-    found = {
-        "property": result.prop,
-        "word": result.word,
-        "depth": result.depth,
-        "judged": result.judged,
-        "is_exhausted": result.is_exhausted,
-        "states": result.states,
-    }
+    result = searcher.result(search_of_record(recorded), limits)
+    found = {"property" if name == "prop" else name: value for name, value in asdict(result).items()}
     for name in COMPARED:
         written = Word(recorded[name]) if name == "word" else recorded.get(name, ABSENT.get(name))
         if found[name] != written:
@@ -76,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
     except (OSError, ValueError, KeyError):
         print(f"there is no record of the atlas, or it is damaged: {RECORD}", file=sys.stderr)
         return NO_RECORD
-    searcher, limits = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, []))), Limits(threads=1)
+    searcher, limits = searcher_of(Limits()), Limits(threads=1)
     made, began = 0, time.process_time()
     for one in sampled(record, record.header["searches"], options.seed, MOST_STATES):
         is_over = (

@@ -1,6 +1,6 @@
-"""The command line of `check`: its options, its forms, and the console.
+"""The command line of `check`: its options (table.py), its forms (forms.py), and how both are read (options.py).
 
 In:  the command-line arguments.
 Out: `Options`, or a UsageError with a message of one line.
-May import: kafka_config, analyses, tables, session and everything below them.
+May import: the requests of disk and Spark, resources, and isrcheck.commands.
 """

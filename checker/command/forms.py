@@ -198,7 +198,7 @@ def _refuse_topic_name(options: Options) -> None:
 
 _CONFIG = Form(
     name=CONFIG,
-    module="isrcheck.checker.doctor.run",
+    module="isrcheck.checker.answers.doctor",
     usage={"check --config FILE [--config FILE ...]": "Kafka's .properties files -> can this cluster lose a record?"},
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
     refusals=dict.fromkeys(("--protocol", "--switch", "--swap"), _FILES_SAY)
@@ -326,7 +326,7 @@ def _refuse_for_graph(options: Options) -> None:
 _GRAPH = Form(
     name=GRAPH,
     word=GRAPH,
-    module="isrcheck.checker.graph.run",
+    module="isrcheck.checker.graph.files",
     usage={"check graph MODEL [--bound N] -o FILE": "its states and steps as a graph: .html, .dot or .graphml"},
     examples=(
         GRAPH_OF_KAFKA,
@@ -522,7 +522,7 @@ def _refuse_for_atlas(options: Options) -> None:
 _ATLAS = Form(
     name=ATLAS,
     word=ATLAS,
-    module="isrcheck.checker.atlas.pages.run",
+    module="isrcheck.checker.atlas.folder",
     usage={WRITE_ATLAS: "the recorded answers for every combination of settings, as pages with filters"},
     examples=("check atlas -o atlas", "check atlas -o atlas_of_kafka", "check atlas -o public/atlas"),
     as_in=WRITE_ATLAS,

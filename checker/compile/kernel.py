@@ -26,13 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.layout import Layout, layout_of
-from isrcheck.checker.compile.machine_code import (
-    OutOfTimeError,
-    code_path,
-    compiled,
-    compiling_within,
-    load,
-)
+from isrcheck.checker.compile.machine_code import OutOfTimeError, code_path, compiled, compiling_within, load
 from isrcheck.checker.compile.staging import Module
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import kept, kept_or_made, why_not_kept

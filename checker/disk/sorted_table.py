@@ -16,16 +16,7 @@ An array of slots ends with slots that stay free: `end` is the first of them, an
 
 from __future__ import annotations
 
-from isrcheck.checker.compile.hash_table import (
-    AHEAD,
-    LOW,
-    TAG,
-    copy_state,
-    hash_of,
-    held,
-    is_same,
-    looked_ahead,
-)
+from isrcheck.checker.compile.hash_table import AHEAD, LOW, TAG, copy_state, hash_of, held, is_same, looked_ahead
 from isrcheck.checker.compile.staging import (
     Bytes,
     Code,

@@ -236,12 +236,7 @@ class Graph:
     """
 
     def __init__(
-        self,
-        reachable: WholeSearch,
-        kept: Marks,
-        steps: int,
-        groups: Sequence[FairGroup],
-        visits: Sequence[Marks] = (),
+        self, reachable: WholeSearch, kept: Marks, steps: int, groups: Sequence[FairGroup], visits: Sequence[Marks] = ()
     ) -> None:
         self.reachable = reachable
         self.nodes = np.flatnonzero(kept)

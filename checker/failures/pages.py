@@ -11,12 +11,15 @@ from pathlib import Path
 
 from isrcheck.checker.failures.searched import Searched, events, history_of, outcome
 from isrcheck.models.kafka.failures.catalogue import Failure
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.index import Entry, index_of, text_page
-from isrcheck.traces.drawing.markup import Content, element
+from isrcheck.traces.drawing.page import page
 from isrcheck.traces.explaining.cause import rarity
 from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.pages import folder as pages
+from isrcheck.traces.pages.folder import INDEX, alone, write_all
+from isrcheck.traces.pages.markup import Content, element
+from isrcheck.traces.pages.parts import Entry, index_of
+from isrcheck.traces.pages.shell import Page, text_page
 
 TITLE = "Known failures of Kafka's replication"
 
@@ -28,22 +31,22 @@ def begin(folder: Path) -> None:
 
 def write(folder: Path, found: Sequence[Searched]) -> None:
     """Write all pages. Raises UsageError."""
-    pages.write_all(folder, {**{f"{one.failure.name}.html": _page(one) for one in found}, pages.INDEX: _index(found)})
+    write_all(folder, alone({**{f"{one.failure.name}.html": _page(one) for one in found}, INDEX: _index(found)}))
 
 
-def _page(one: Searched) -> str:
+def _page(one: Searched) -> Page:
     told = [] if one.failure.history is None else [history_of(one)]
-    return page_of(one.failure, one.trace, told, list(_ends(one)), pages.INDEX)
+    return page_of(one.failure, one.trace, told, list(_ends(one)), INDEX)
 
 
-def page_of(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str], index: str) -> str:
+def page_of(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str], index: str) -> Page:
     """Return the page of a failure with the trace of its shortest history, if it has one.
 
     `told` says in words what is known of the history, `ends` what ends the failure; `index` is the address of a page
     that leads here.
     """
     about = list(_about(failure, trace, told, ends))
-    return text_page(failure.title, about) if trace is None else pages.page(trace, about, index)
+    return text_page(failure.title, about) if trace is None else page(trace, about, index)
 
 
 def _about(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str]) -> Iterator[Content]:
@@ -69,7 +72,7 @@ def _ends(one: Searched) -> Iterator[str]:
         yield f"{ended.change.what} ({ended.change.change}): {says}"
 
 
-def _index(found: Sequence[Searched]) -> str:
+def _index(found: Sequence[Searched]) -> Page:
     about = "Each failure is searched with its mistake, and with each change that ends it, within the same bounds."
     return index_of(TITLE, [element("p", about)], [_entry(one) for one in found])
 

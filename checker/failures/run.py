@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.failures import pages
 from isrcheck.checker.failures.searched import Searched, events, history_of, outcome, search
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
 from isrcheck.checker.results.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import ProgressLine, counted, table, wrapped
@@ -22,7 +21,7 @@ from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.comparing import Comparison, search_rows
 from isrcheck.checker.running.session import SearchSession
 from isrcheck.checker.running.trace_writer import TraceWriter
-from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, refusal
 from isrcheck.models.messages import UsageError
 
 WIDTH = 100
@@ -75,7 +74,7 @@ def chosen(options: Options) -> list[Failure]:
         version = version_of_binaries(options.cluster.kafka_version)
     except ValueError as error:
         raise UsageError(f"--kafka-version: {error}") from None
-    had = [one for one in named if is_in(one, version)]
+    had = [one for one in named if one.since != NO_RELEASE and version.is_affected(one.since, one.repaired)]
     if words and not had:
         raise UsageError(
             f"Kafka {options.cluster.kafka_version} does not have {' '.join(words)}; leave --kafka-version out"

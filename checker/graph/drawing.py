@@ -1,20 +1,31 @@
 """A state graph as SVG: nodes in columns, curves between them, and a legend.
 
 In:  a `StateGraph`. Out: `svg` elements; the page that contains them defines their colours (page.css).
+
+There is a column for each depth, ordered so that few edges cross. In a column that is much taller than the others, the
+nodes zigzag between several strands. This leaves room for edges between the nodes, and makes the drawing about as wide
+and high as a screen. (networkx.multipartite_layout leaves two to three times as many crossings, and has no strands.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, pairwise, product
 
-from isrcheck.checker.graph.layout import Layout, Point, lay_out
-from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Edge, Node, StateGraph
-from isrcheck.checker.graph.text import failing_names, node_lines, node_notes
+from isrcheck.checker.graph.state_graph import (
+    Edge,
+    Node,
+    StateGraph,
+    failing_names,
+    node_lines,
+    node_notes,
+)
 from isrcheck.models.messages import escaped
-from isrcheck.traces.drawing.lane_drawing import Box
-from isrcheck.traces.drawing.markup import Element, element, group
+from isrcheck.traces.drawing.graphics import Box
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED
+from isrcheck.traces.pages.markup import Element, element, group
 
 RADIUS = 13
 RINGS = {"initial": RADIUS + 4, "component": RADIUS + 8}
@@ -111,13 +122,13 @@ def _columns(layout: Layout) -> Iterator[Element]:
 def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str:
     """Return the view box that contains the whole drawing."""
     points = [curve.at(share) for curve in curves for share in (0.25, 0.5, 0.75)]
-    points += [Point(box.left, box.top) for box in boxes]
-    points += [Point(box.left + box.width, box.top + box.height) for box in boxes]
+    points += [complex(box.left, box.top) for box in boxes]
+    points += [complex(box.left + box.width, box.top + box.height) for box in boxes]
     last = layout.columns[-1]
-    left = min(0.0, *(point.x for point in points)) - 4
-    right = max(last.left + last.width, *(point.x for point in points)) + 4
-    top = min(-TITLE, *(point.y for point in points)) - 4
-    bottom = max(layout.height, *(point.y for point in points)) + 4
+    left = min(0.0, *(point.real for point in points)) - 4
+    right = max(last.left + last.width, *(point.real for point in points)) + 4
+    top = min(-TITLE, *(point.imag for point in points)) - 4
+    bottom = max(layout.height, *(point.imag for point in points)) + 4
     width, height = max(right - left, LEAST_WIDTH), max(bottom - top, LEAST_HEIGHT)
     return f"{(left + right - width) / 2:g} {(top + bottom - height) / 2:g} {width:g} {height:g}"
 
@@ -128,8 +139,8 @@ def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str
 def _kinds(node: Node) -> list[str]:
     words = {word for _, word in node.failing}
     kinds = {
-        "violated": BROKEN in words,
-        "permitted": PERMITTED in words and BROKEN not in words,
+        "violated": VIOLATED in words,
+        "permitted": PERMITTED in words and VIOLATED not in words,
         "initial": node.initial,
         "dead": node.dead_ends,
         "open": node.unexpanded,
@@ -151,7 +162,7 @@ def _node(drawn: StateGraph, node: Node, place: Point, below: Sequence[str]) -> 
         class_=" ".join(["node", *kinds]),
         data_node=node.number,
         tabindex=0,
-        transform=f"translate({place.x:g} {place.y:g})",
+        transform=f"translate({place.real:g} {place.imag:g})",
     )
 
 
@@ -183,7 +194,7 @@ def _reach(kinds: Sequence[str]) -> int:
 
 def _box_of_node(place: Point, below: Sequence[str]) -> Box:
     half, radius = max(_width(below) / 2, max(RINGS.values())), max(RINGS.values())
-    return Box(place.x - half, place.y - radius, 2 * half, 2 * radius + 2 + LINE * len(below))
+    return Box(place.real - half, place.imag - radius, 2 * half, 2 * radius + 2 + LINE * len(below))
 
 
 # --------------------------------------------------------------------------------------------------------------- edges
@@ -198,14 +209,11 @@ class _Curve:
     def at(self, share: float) -> Point:
         rest = 1 - share
         weights = (rest**3, 3 * rest**2 * share, 3 * rest * share**2, share**3)
-        return Point(
-            sum(weight * point.x for weight, point in zip(weights, self.points, strict=True)),
-            sum(weight * point.y for weight, point in zip(weights, self.points, strict=True)),
-        )
+        return sum(weight * point for weight, point in zip(weights, self.points, strict=True))
 
     @property
     def path(self) -> str:
-        begin, *others = (f"{point.x:.1f},{point.y:.1f}" for point in self.points)
+        begin, *others = (f"{point.real:.1f},{point.imag:.1f}" for point in self.points)
         return f"M{begin} C{' '.join(others)}"
 
 
@@ -213,25 +221,24 @@ def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
     """Return the curve of an edge: a backward edge runs below the forward ones, one within a column bends outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
-        return _Curve((
-            Point(start.x - 5, start.y - leave), Point(start.x - 28, start.y - leave - 24),
-            Point(start.x + 28, start.y - leave - 24), Point(start.x + 5, start.y - leave),
-        ))  # fmt: skip
-    if abs(start.x - end.x) < 1:
-        side = 1 if start.y < end.y else -1
-        bow = side * min(20 + 0.1 * abs(start.y - end.y), 60)
-        begin, stop = Point(start.x + side * leave, start.y), Point(end.x + side * reach, end.y)
-        return _Curve((begin, Point(begin.x + bow, begin.y), Point(stop.x + bow, stop.y), stop))
-    away = 1 if start.x < end.x else -1
-    bend = 0.0 if away == 1 else 24 + 0.12 * abs(start.y - end.y) + 0.06 * abs(start.x - end.x)
-    begin, stop = Point(start.x + away * leave, start.y), Point(end.x - away * reach, end.y)
-    half = (stop.x - begin.x) / 2
-    return _Curve((begin, Point(begin.x + half, begin.y + bend), Point(stop.x - half, stop.y + bend), stop))
+        top = start - leave * 1j
+        return _Curve((top - 5, top - 28 - 24j, top + 28 - 24j, top + 5))
+    across, down = abs(start.real - end.real), abs(start.imag - end.imag)
+    if across < 1:
+        side = 1 if start.imag < end.imag else -1
+        bow = side * min(20 + 0.1 * down, 60)
+        begin, stop = start + side * leave, end + side * reach
+        return _Curve((begin, begin + bow, stop + bow, stop))
+    away = 1 if start.real < end.real else -1
+    bend = 0j if away == 1 else (24 + 0.12 * down + 0.06 * across) * 1j
+    begin, stop = start + away * leave, end - away * reach
+    half = (stop.real - begin.real) / 2
+    return _Curve((begin, begin + half + bend, stop - half + bend, stop))
 
 
 def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
     source, target, found = edge
-    is_broken = any(word == BROKEN for _, word in found.failing)
+    is_broken = any(word == VIOLATED for _, word in found.failing)
     tooltip = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
     return element(
         "g",
@@ -249,7 +256,7 @@ def _label(text: str, curve: _Curve, taken: list[Box]) -> Sequence[Element]:
     """Return the label of a curve at a free position, which is added to `taken`; empty if no position is free."""
     width, height = _width([text]) + 4, LINE + 4
     for point, (right, down) in product(map(curve.at, PLACES), SIDES) if text else ():
-        box = Box(point.x + right * width, point.y + down * height, width, height)
+        box = Box(point.real + right * width, point.imag + down * height, width, height)
         if not any(_overlap(box, other) for other in taken):
             taken.append(box)
             return list(_lines([text], box.left + width / 2, box.top + 2, "label"))
@@ -303,3 +310,81 @@ def _cut(text: str) -> str:
 
 def _width(lines: Sequence[str]) -> float:
     return GLYPH * max(map(len, lines), default=0)
+
+
+# --------------------------------------------------------------------------------------------------------------- layout
+
+
+SWEEPS = 6
+"""The number of passes over the columns, alternately from left to right and back."""
+
+SHAPE = 1.4
+"""The expected ratio of width to height of the window."""
+
+
+Point = complex
+"""A point of a drawing: x to the right is the real part, y downwards the imaginary one."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The position and width of the column of nodes at one depth."""
+
+    depth: int
+    left: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The place of each node by its number; the columns from left to right; the height of all columns."""
+
+    places: Mapping[int, Point]
+    columns: Sequence[Column]
+    height: float
+
+
+def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
+    """Return the layout of nodes that are `across` wide and `down` high, with `gap` between the columns."""
+    columns = layers(drawn)
+    rows = _rows([len(column) for column in columns], across, down, gap)
+    strands = [math.ceil(len(column) / rows) for column in columns]
+    height = max(down * (1 + (len(column) - 1) / count) for column, count in zip(columns, strands, strict=True))
+    places, found, left = {}, [], 0.0
+    for column, count in zip(columns, strands, strict=True):
+        for place, number in enumerate(column):
+            x = left + gap / 2 + (place % count + 0.5) * across
+            places[number] = complex(x, height / 2 + (place - (len(column) - 1) / 2) * down / count)
+        width = count * across + gap
+        found.append(Column(drawn.node(column[0]).depth, left, width))
+        left += width
+    return Layout(places, found, height)
+
+
+def layers(drawn: StateGraph) -> list[list[int]]:
+    """Return the nodes of each column from top to bottom, ordered by the barycentre of their neighbours."""
+    nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
+    columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
+    graph = drawn.graph
+    for sweep in range(SWEEPS):
+        order = columns if sweep % 2 == 0 else columns[::-1]
+        for before, column in pairwise(order):
+            height = {number: place / max(1, len(before) - 1) for place, number in enumerate(before)}
+            own = {number: place / max(1, len(column) - 1) for place, number in enumerate(column)}
+
+            def middle(number: int, height: dict[int, float] = height, own: dict[int, float] = own) -> float:
+                near = [height[n] for n in (*graph.predecessors(number), *graph.successors(number)) if n in height]
+                return sum(near) / len(near) if near else own[number]
+
+            column.sort(key=middle)
+    return columns
+
+
+def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
+    """Return the number of nodes in a strand for which the drawing fits into a window at the largest scale."""
+
+    def extent(rows: int) -> float:
+        width = sum(math.ceil(size / rows) * across + gap for size in sizes)
+        return max(width / SHAPE, rows * down)
+
+    return min(range(1, max(sizes) + 1), key=extent)

@@ -1,8 +1,10 @@
-"""A state graph as a file: DOT for Graphviz, GraphML for Gephi, yEd and others, or an HTML page.
+"""`check graph`: searches a model and writes its states and steps as a graph.
 
-In:  a `StateGraph`. Out: the file, written completely or not at all.
+In:  `Options`, and a session. Out: a `CommandResult`; the file of the graph, written completely or not at all: DOT for
+Graphviz, GraphML for Gephi, yEd and others, or an HTML page.
 
-Text from a model is quoted as each format requires, and control characters are made visible.
+The page has a drawing that can be moved and zoomed, and a panel with the state of a chosen node. Text from a model is
+quoted as each format requires, and control characters are made visible.
 """
 
 from __future__ import annotations
@@ -13,13 +15,81 @@ from pathlib import Path
 
 import networkx as nx
 
-from isrcheck.checker.graph.page import page
-from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Node, StateGraph, summary
-from isrcheck.checker.graph.text import failing_names, node_lines
-from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.command.forms import graph_request_of
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.graph.drawing import drawing, samples
+from isrcheck.checker.graph.state_graph import (
+    CutShortError,
+    Node,
+    StateGraph,
+    failing_names,
+    node_lines,
+    node_notes,
+    state_graph,
+    summary,
+)
+from isrcheck.checker.resources.limits import Spent
+from isrcheck.checker.results import instance_facts as naming
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted
+from isrcheck.checker.results.verdict import WHY_STOPPED
+from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import SAFE
+from isrcheck.commands.program import product
+from isrcheck.commands.settings import instance_of
 from isrcheck.models.messages import escaped
-from isrcheck.traces.drawing.theme import COLOURS
 from isrcheck.traces.format.files import put
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED
+from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.shell import COLOURS, Page, theme_button
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
+    instance, request = instance_of(options.model), graph_request_of(options)
+    progress = ProgressLine(naming.title(instance))
+    try:
+        kernel = session.begin(instance, progress).kernel
+        within = session.budget.limits(options.limits)
+        with session.budget.kept():
+            drawn = state_graph(instance, within, kernel, request, progress.report)
+    except Spent as spent:
+        return CommandResult.without_answer(f"{WHY_STOPPED[spent.why]}; nothing was drawn")
+    except CutShortError as cut:
+        return CommandResult.without_answer(str(cut))
+    finally:
+        progress.clear()
+    put(request.path, WRITERS[request.path.suffix](drawn).encode(), replace=request.force)
+    return CommandResult(text(drawn, request.path), summary(drawn) | {"file": str(request.path)}, SAFE)
+
+
+def text(drawn: StateGraph, path: Path) -> str:
+    """Return the text that `check graph` prints."""
+    figures = summary(drawn)
+    far = "the whole state space" if not figures["not_expanded"] else f"to depth {drawn.bound}"
+    lines = [
+        f"{counted(drawn.states, 'state')}, {counted(drawn.transitions, 'transition')}, {far}",
+        f"{counted(figures['nodes'], 'node')}, {counted(figures['edges'], 'edge')}"
+        + (f", folded by {', '.join(drawn.fold)}" if drawn.fold else ""),
+        f"{counted(figures['initial'], 'initial state')}, {counted(figures['dead_ends'], 'dead end')},"
+        f" {counted(figures['not_expanded'], 'state')} at the bound not expanded,"
+        f" {counted(drawn.components, 'strongly connected component')} of several nodes",
+    ]
+    if figures["outside"]:
+        lines.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
+    of_steps = {prop.name for prop in drawn.instance.properties if prop.of_steps}
+    for (name, word), count in drawn.failing.items():
+        lines.append(
+            f"{word}: {name} {'on' if name in of_steps else 'in'} "
+            f"{counted(count, 'transition' if name in of_steps else 'state')}"
+        )
+    if drawn.unjudged:
+        names = ", ".join(drawn.unjudged)
+        lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
+    return "\n".join([*lines, f"written to {path}"])
+
+
+# --------------------------------------------------------------------------------------------------------- DOT, GraphML
 
 
 def dot(drawn: StateGraph) -> str:
@@ -54,7 +124,7 @@ def _dot_node(drawn: StateGraph, node: Node) -> dict[str, str]:
     if node.outside:
         found["style"] = "filled,dotted"
     if words:
-        kind = "bad" if BROKEN in words else "warn"
+        kind = "bad" if VIOLATED in words else "warn"
         found |= {"fillcolor": _colour(f"{kind}paper"), "fontcolor": _colour(kind), "color": _colour(kind)}
     if node.component is not None:
         found |= {"color": _colour("accent"), "penwidth": "2", "xlabel": f"component {node.component}"}
@@ -92,7 +162,7 @@ def graphml(drawn: StateGraph) -> str:
             not_expanded=node.unexpanded,
             outside=node.outside,
             component=node.component or 0,
-            violated=", ".join(name for name, word in node.failing if word == BROKEN),
+            violated=", ".join(name for name, word in node.failing if word == VIOLATED),
             permitted=", ".join(name for name, word in node.failing if word == PERMITTED),
             **fields,
         )
@@ -101,7 +171,7 @@ def graphml(drawn: StateGraph) -> str:
             *(source, target),
             label=escaped(edge.label),
             steps=sum(edge.actions.values()),
-            violated=", ".join(name for name, word in edge.failing if word == BROKEN),
+            violated=", ".join(name for name, word in edge.failing if word == VIOLATED),
             permitted=", ".join(name for name, word in edge.failing if word == PERMITTED),
         )
     buffer = io.BytesIO()
@@ -109,36 +179,73 @@ def graphml(drawn: StateGraph) -> str:
     return buffer.getvalue().decode() + "\n"
 
 
-WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": graphml, ".html": page}
-"""For each suffix, the function that returns the text of the file."""
+# ----------------------------------------------------------------------------------------------------------------- page
 
 
-def write_graph(drawn: StateGraph, path: Path, *, force: bool) -> None:
-    """Write the file completely or not at all. Raises UsageError if writing fails, or if it exists without `force`."""
-    put(path, WRITERS[path.suffix](drawn).encode(), replace=force)
+def page(drawn: StateGraph) -> Page:
+    """Make the page."""
+    title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
+    panel = element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite")
+    figures = element("p", _figures(drawn))
+    content = (
+        element("header", element("h1", title), _buttons(), figures, _legend(), element("p", product())),
+        element("main", drawing(drawn), panel),
+        data("data", _page_data(drawn)),
+    )
+    return Page(title, content, "graph", [beside(__package__, "page.css")], [beside(__package__, "page.js")])
 
 
-def text(drawn: StateGraph, path: Path) -> str:
-    """Return the text that `check graph` prints."""
+def _figures(drawn: StateGraph) -> str:
     figures = summary(drawn)
-    far = "the whole state space" if not figures["not_expanded"] else f"to depth {drawn.bound}"
-    lines = [
-        f"{counted(drawn.states, 'state')}, {counted(drawn.transitions, 'transition')}, {far}",
-        f"{counted(figures['nodes'], 'node')}, {counted(figures['edges'], 'edge')}"
-        + (f", folded by {', '.join(drawn.fold)}" if drawn.fold else ""),
-        f"{counted(figures['initial'], 'initial state')}, {counted(figures['dead_ends'], 'dead end')},"
-        f" {counted(figures['not_expanded'], 'state')} at the bound not expanded,"
-        f" {counted(drawn.components, 'strongly connected component')} of several nodes",
-    ]
+    parts = [counted(drawn.states, "state"), counted(drawn.transitions, "transition")]
+    if drawn.fold:
+        parts.append(f"folded by {', '.join(drawn.fold)} into {counted(figures['nodes'], 'node')}")
+    parts += [counted(figures["edges"], "edge"), counted(figures["dead_ends"], "dead end")]
+    if figures["not_expanded"]:
+        parts.append(f"to depth {drawn.bound}: {counted(figures['not_expanded'], 'state')} at the bound not expanded")
     if figures["outside"]:
-        lines.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
-    of_steps = {prop.name for prop in drawn.instance.properties if prop.of_steps}
-    for (name, word), count in drawn.failing.items():
-        lines.append(
-            f"{word}: {name} {'on' if name in of_steps else 'in'} "
-            f"{counted(count, 'transition' if name in of_steps else 'state')}"
-        )
-    if drawn.unjudged:
-        names = ", ".join(drawn.unjudged)
-        lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
-    return "\n".join([*lines, f"written to {path}"])
+        parts.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
+    parts.append(f"{counted(drawn.components, 'strongly connected component')} of several nodes")
+    parts += [f"{one['property']} {one['verdict']}: {one['count']:,}" for one in figures["failing"]]
+    return escaped("; ".join(parts))
+
+
+def _legend() -> Element:
+    items: list[Content] = [element("span", sample, meaning) for sample, meaning in samples()]
+    return element("p", *items, class_="legend")
+
+
+def _buttons() -> Element:
+    names = {"in": "larger", "out": "smaller", "fit": "whole graph"}
+    return element(
+        "div",
+        element("span", "Drag to move, scroll to zoom.", class_="quiet"),
+        *(element("button", says, id=name, type="button") for name, says in names.items()),
+        theme_button(),
+        id="controls",
+    )
+
+
+def _page_data(drawn: StateGraph) -> dict[str, object]:
+    """Return the data of nodes and edges for the script."""
+    nodes = [
+        {
+            "depth": node.depth,
+            "fields": [[escaped(name), escaped(value)] for name, value in node.fields.items()],
+            "notes": [escaped(note) for note in node_notes(drawn, node)],
+        }
+        for node in drawn.nodes()
+    ]
+    edges = [
+        [source, target, escaped("; ".join([edge.label, *failing_names(edge.failing)]))]
+        for source, target, edge in drawn.edges()
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+WRITERS: Mapping[str, Callable[[StateGraph], str]] = {
+    ".dot": dot,
+    ".graphml": graphml,
+    ".html": lambda drawn: page(drawn).alone(),
+}
+"""For each suffix, the function that returns the text of the file."""

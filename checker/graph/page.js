@@ -1,7 +1,6 @@
-"use strict";
 // The page already contains the drawing; this script moves and zooms it, and shows the fields of the chosen node.
 // Text from the model is inserted only as text (textContent), never as markup.
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const graph = document.getElementById("graph"), panel = document.getElementById("panel");
   const whole = graph.getAttribute("viewBox").split(" ").map(Number);
@@ -81,4 +80,4 @@
     one.addEventListener("click", () => { if (!moved) choose(Number(one.dataset.node)); });
     one.addEventListener("keydown", event => { if (event.key === "Enter") choose(Number(one.dataset.node)); });
   }
-})();
+});

@@ -11,7 +11,7 @@ and neither is a state outside the model's constraint, which is drawn as the end
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,32 +20,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.command.forms import GraphRequest
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import EVERY_STATE, KernelRunner, SearchContext
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, KernelRunner, SearchContext, SingleThread
 from isrcheck.checker.explicit.causes import ViolatingStates
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.explicit.liveness import LimitError, WholeSearch, stuck_states
-from isrcheck.checker.explicit.visited_set import Batch, Full
-from isrcheck.checker.graph.transitions import Transitions
+from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Progress
 from isrcheck.checker.results.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import WHY_STOPPED
 from isrcheck.models import run
-from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
+from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance, Property, Step
-from isrcheck.models.messages import UsageError, nearest
+from isrcheck.models.messages import ModelError, UsageError, nearest
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.trace import error_in, error_in_step, spell_part
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, error_in, error_in_step, spell_part
+
+Numbers = NDArray[np.int64]
 
 MOST_STATES = 500_000
 """The most states that a folded graph can represent, because all their transitions are visited."""
 
 MOST_COUNTED = 100_000
 """If there are too many states to draw, the search continues up to this many states to count them for the message."""
-
-BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
 
 class CutShortError(Exception):
@@ -54,24 +53,29 @@ class CutShortError(Exception):
 
 @dataclass
 class Node:
-    """A state, or in a folded graph all states with the same values of the chosen fields.
-
-    `states` counts the states; `initial`, `dead_ends`, `unexpanded` (at the bound) and `outside` (of the constraint)
-    count the states of that kind. `failing` maps a property and its verdict to a number of states. `depth` is the
-    smallest depth of the states. `component` is the number of the node's strongly connected component if it has several
-    nodes, else None.
-    """
+    """A state, or in a folded graph all states with the same values of the chosen fields."""
 
     number: int
     depth: int
+    """The smallest depth of the states."""
+
     fields: dict[str, str]
     states: int = 0
     initial: int = 0
+    """How many of the states are initial; so for the next three."""
+
     dead_ends: int = 0
     unexpanded: int = 0
+    """At the bound."""
+
     outside: int = 0
-    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Of the constraint."""
+
+    failing: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The number of states in which a property fails, by the property and its verdict."""
+
     component: int | None = None
+    """The number of its strongly connected component, if that has several nodes."""
 
 
 @dataclass
@@ -79,7 +83,7 @@ class Edge:
     """All steps from one node to another: how many steps each action has, and the properties that fail on steps."""
 
     actions: Counter[str] = field(default_factory=Counter)
-    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    failing: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def label(self) -> str:
@@ -89,20 +93,23 @@ class Edge:
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute.
-
-    `states` counts the states within the constraint. `unjudged` are the properties that are not judged, because some
-    states are not expanded.
-    """
+    """A state graph."""
 
     instance: Instance
     fold: tuple[str, ...]
     bound: int | None
     states: int
+    """The number of states within the constraint."""
+
     transitions: int
     graph: nx.DiGraph[int]
+    """The nodes are numbers with a Node as attribute; the edges have an Edge as attribute."""
+
     components: int
+    """The number of strongly connected components of several nodes."""
+
     unjudged: tuple[str, ...] = ()
+    """The properties that are not judged, because some states are not expanded."""
 
     def node(self, number: int) -> Node:
         """Return the node with this number."""
@@ -222,7 +229,7 @@ class _GraphBuilder:
         self.errs = IN_RANGE.name in search.result.findings
         self.node_of = self._fold_states()
 
-    def _fold_states(self) -> NDArray[np.int64]:
+    def _fold_states(self) -> Numbers:
         """Create the nodes, numbered in the order of their first states; returns the node number of each state."""
         levels = self.search.result.levels
         depths = np.repeat(np.arange(len(levels)), levels)
@@ -238,8 +245,11 @@ class _GraphBuilder:
             _, firsts, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
             order = np.argsort(firsts)
             node_of, first_states = np.argsort(order)[inverse.reshape(-1)], firsts[order]
+        names = self.fold or tuple(self.instance.layouts)
         for number, state in enumerate(map(int, first_states)):
-            self.nodes.append(Node(number, int(depths[state]), self._fields(self._cells(state))))
+            values = self._cells(state)
+            fields = {name: spell_part(self.instance, self.instance.layouts[name], values) for name in names}
+            self.nodes.append(Node(number, int(depths[state]), fields))
         starts = len(self.search.context.starts)
         for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
             node.states = int(states)
@@ -253,10 +263,6 @@ class _GraphBuilder:
 
     def _cells(self, state: int) -> Cells:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
-
-    def _fields(self, cells: Cells) -> dict[str, str]:
-        names = self.fold or tuple(self.instance.layouts)
-        return {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
 
     def connect(self) -> None:
         """Add the edges, and count the dead ends."""
@@ -278,15 +284,15 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        return self.instance.model.actions[kind].name if self.fold else self._spelled(kind)
-
-    def _spelled(self, number: int) -> str:
-        return self.instance.spell_step(self.instance.step(number))
+        """The name of an action, or in a graph of single states a step."""
+        if self.fold:
+            return self.instance.model.actions[kind].name
+        return self.instance.spell_step(self.instance.step(kind))
 
     def _edge(self, source: int, target: int) -> Edge:
         return self.edges.setdefault((source, target), Edge())
 
-    def _judge_deadlock(self, ends: NDArray[np.int64]) -> None:
+    def _judge_deadlock(self, ends: Numbers) -> None:
         """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
         from there leaves a declared range."""
         number = len(self.instance.model.properties)
@@ -300,7 +306,7 @@ class _GraphBuilder:
             states = self.visited.states.ctypes.data
             runner.expand(states, state, state + 1, buffers, batch, fired, active, results)
             if results.count(number):
-                _count(self.nodes[self.node_of[state]].failing, (DEADLOCK.name, BROKEN))
+                self.nodes[self.node_of[state]].failing[DEADLOCK.name, VIOLATED] += 1
         self.errs = self.errs or runner.careful is not None
 
     def judge(self) -> None:
@@ -310,7 +316,7 @@ class _GraphBuilder:
                 continue
             for word, states in self.stuck.get(prop.name, {}).items():
                 for node in self.node_of[states]:
-                    _count(self.nodes[node].failing, (prop.name, word))
+                    self.nodes[node].failing[prop.name, word] += 1
             if prop.kind in WHOLE:
                 continue
             failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
@@ -320,19 +326,19 @@ class _GraphBuilder:
     def _judge(self, failing: ViolatingStates) -> None:
         name = failing.prop.name
         if not failing.prop.of_steps:
-            for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):
+            for word, states in zip((VIOLATED, PERMITTED), failing.states(0, self.count), strict=True):
                 for node in self.node_of[states]:
-                    _count(self.nodes[node].failing, (name, word))
+                    self.nodes[node].failing[name, word] += 1
             return
         for state in range(self.expanded):
-            for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
+            for word, steps in zip((VIOLATED, PERMITTED), failing.steps(state), strict=True):
                 for step in steps:
-                    _count(self._edge(*self._ends(state, step)).failing, (name, word))
+                    self._edge(*self._ends(state, step)).failing[name, word] += 1
 
     def _possible(self) -> list[Property]:
         return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
 
-    def _stuck_states(self, prop: Property) -> dict[str, NDArray[np.int64]]:
+    def _stuck_states(self, prop: Property) -> dict[str, Numbers]:
         """Return the stuck states by verdict; if some states are not expanded, it is unknown which states are stuck."""
         if self.expanded < self.visited.count:
             return {}
@@ -342,17 +348,12 @@ class _GraphBuilder:
         except LimitError as error:
             limit = WHY_STOPPED["memory" if str(error) == "memory" else "seconds"]
             raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
-        return {BROKEN: stuck[EntryKind.FOUND], PERMITTED: stuck[EntryKind.PERMITTED]}
+        return {VIOLATED: stuck[EntryKind.FOUND], PERMITTED: stuck[EntryKind.PERMITTED]}
 
     @property
     def unjudged(self) -> tuple[str, ...]:
         """The properties that are judged only if every state is expanded, and therefore not here."""
         return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
-
-    @property
-    def of_behaviours(self) -> tuple[str, ...]:
-        """The properties of endless behaviours, which fail in no single state or step: they are not drawn."""
-        return tuple(prop.name for prop in self.instance.properties if prop.kind in LIVENESS)
 
     def judge_range(self) -> None:
         """Record the states from which a step leaves a declared range, and the states and steps on which a property
@@ -363,11 +364,11 @@ class _GraphBuilder:
             does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
             ends = (DEADLOCK,) if state < self.expanded else ()
             if any(does_step) or self._errs([cells], [], ends):
-                _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
+                self.nodes[self.node_of[state]].failing[IN_RANGE.name, VIOLATED] += 1
             for step, errs in zip(tried, does_step, strict=True):
                 after = None if errs else run.take(self.instance, cells, step)
                 if after is not None and self._errs([cells, after], [step]):
-                    _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
+                    self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step], more: Sequence[Property] = ()) -> bool:
         """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
@@ -400,8 +401,74 @@ class _GraphBuilder:
         )
 
 
-def _count(counts: dict[tuple[str, str], int], key: tuple[str, str]) -> None:
-    counts[key] = counts.get(key, 0) + 1
+# -------------------------------------------------------------------------------------------------- steps of the search
+
+
+class Transitions:
+    """The transitions from the expanded states of a finished search, also those to states outside the constraint.
+
+    The search drops such states: a kernel of the same model without its constraint makes them again. They are appended
+    to the visited set of the search, after the `kept` states within the constraint. Raises Full if they do not fit in
+    memory.
+    """
+
+    def __init__(self, context: SearchContext, visited: VisitedSet) -> None:
+        self.instance, kernel = context.instance, context.kernel
+        self.visited, self.expanded, self.kept = visited, context.expanded, visited.count
+        free = self.instance
+        if self.instance.model.constraints:
+            free = replace(self.instance, model=replace(self.instance.model, constraints=()))
+            kernel = kernel_of(free)
+        request = replace(EVERY_STATE, starts=context.starts)
+        self.carrier = SingleThread(SearchContext(free, context.limits, kernel, request), self.visited)
+        if self.instance.model.constraints:
+            self._append_outside()
+
+    def __iter__(self) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+        """Yield the transitions in batches (source states, steps, target states), in the order of the source states."""
+        batch = self.carrier.batch
+        for size, targets in self._batches():
+            known = np.flatnonzero(targets >= 0)
+            yield (
+                batch.parents[:size][known].astype(np.int64),
+                batch.steps[:size][known].astype(np.int64),
+                targets[known],
+            )
+
+    def _batches(self) -> Iterator[tuple[int, Numbers]]:
+        """Yield the number of successors in the batch, and the number of each (-1: the state is unknown)."""
+        at = 0
+        while at < self.expanded:
+            at, size = self.carrier.attempt(at, min(at + CHUNK, self.expanded))
+            targets = self.visited.places_of(self.carrier.batch.states[: size * self.visited.words])
+            is_known = size == 0 or targets.min() >= 0
+            assert is_known or self.instance.model.constraints, "every successor of an expanded state was seen"
+            yield size, targets
+
+    def _append_outside(self) -> None:
+        """Append the unknown successors, except those of which a constraint cannot tell whether they are within."""
+        batch, words = self.carrier.batch, self.visited.words
+        for size, targets in self._batches():
+            rows = batch.states[: size * words].reshape(size, words)
+            chosen = [number for number in np.flatnonzero(targets < 0) if self._is_outside(rows[number])]
+            if chosen:
+                found = Batch.of(len(chosen), words)
+                found.states[:] = rows[chosen].reshape(-1)
+                found.parents[:], found.steps[:] = batch.parents[chosen], batch.steps[chosen]
+                self.visited.add(found, len(chosen))
+
+    def _is_outside(self, words: NDArray[np.uint64]) -> bool:
+        try:
+            within = run.is_within(
+                self.instance, self.carrier.context.kernel.layout.unpack([int(one) for one in words])
+            )
+        except ModelError:
+            return False  # the step leaves a declared range, and has no successor
+        assert not within, "every successor within the constraint was seen"
+        return True
+
+
+# --------------------------------------------------------------------------------------------------- figures and labels
 
 
 def summary(drawn: StateGraph) -> dict[str, Any]:
@@ -426,3 +493,35 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
         ],
         "unjudged": list(drawn.unjudged),
     }
+
+
+def node_lines(drawn: StateGraph, node: Node) -> list[str]:
+    """Return the label of a node: its number, or for a folded node the common values and the number of its states."""
+    if not drawn.fold:
+        return [str(node.number)]
+    values = [f"{name} {value}" for name, value in node.fields.items()]
+    return [*values, f"({node.states:,} state{'s' * (node.states != 1)})"]
+
+
+def node_notes(drawn: StateGraph, node: Node) -> list[str]:
+    """Return the notes on a node, such as "dead end"; for a folded node, each with its number of states."""
+
+    def noted(count: int, what: str) -> str:
+        return f"{count:,} of {node.states:,} states: {what}" if drawn.fold else what
+
+    notes = [
+        (node.initial, "initial"),
+        (node.dead_ends, "dead end"),
+        (node.unexpanded, "at the bound, not expanded"),
+        (node.outside, "outside the constraint, not expanded"),
+    ]
+    found = [noted(count, what) for count, what in notes if count]
+    found += [noted(count, f"{name} is {word}") for (name, word), count in node.failing.items()]
+    if node.component is not None:
+        found.append(f"strongly connected component {node.component}")
+    return found
+
+
+def failing_names(failing: Mapping[tuple[str, str], int]) -> list[str]:
+    """Return the failing properties, each with its verdict."""
+    return [f"{name} {word}" for name, word in failing]

@@ -63,14 +63,7 @@ def proved(
         from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
 
         found = prove(
-            instance,
-            properties,
-            phase,
-            failing=failing,
-            known=known,
-            sample=sample,
-            seconds=seconds,
-            report=report,
+            instance, properties, phase, failing=failing, known=known, sample=sample, seconds=seconds, report=report
         )
     if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
         keep(path, json.dumps(_written(found)).encode())

@@ -1,6 +1,6 @@
 """The content of a report, for every form of `check`.
 
-In:  verdicts and traces, from gather.py. Out: a `ReportContent`, for page.py, junit.py, sarif.py and regressions.py.
+In:  verdicts and traces, from gather.py. Out: a `ReportContent`, for page.py and build_files.py.
 
 Only this module defines how a build server counts a verdict. The counts agree with the exit code: if `check` exits with
 0, no result fails; otherwise at least one result fails.
@@ -8,8 +8,7 @@ Only this module defines how a build server counts a verdict. The counts agree w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -97,21 +96,27 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """One search: its instance, its run (None if the search did not take place), the results of its properties, and the
-    outcome of the search itself, with the reason in `says`.
-
-    `others` are traces that show no verdict, such as those of failed proofs; `lines` is the text about proofs. A side
-    search does not decide the verdict, so its `judged` is empty.
-    """
+    """One search."""
 
     title: str
     instance: Instance | None
     run: Run | None
+    """None if the search did not take place."""
+
     judged: tuple[PropertyResult, ...]
+    """The results of its properties; empty for a side search, which does not decide the verdict."""
+
     outcome: Outcome = Outcome.PASSED
+    """The outcome of the search itself."""
+
     says: str = ""
+    """The reason for the outcome."""
+
     others: tuple[TraceFile, ...] = ()
+    """Traces that show no verdict, such as those of failed proofs."""
+
     lines: tuple[str, ...] = ()
+    """The text about proofs."""
 
     @property
     def model(self) -> Model | None:
@@ -162,20 +167,27 @@ UNFINISHED = "check has not finished: there are no results yet"
 
 @dataclass(frozen=True)
 class ReportContent:
-    """The content of a report. `command` is the command as typed, `text` its output with all details, whose last line
-    is the verdict, unless there is a `headline`. `is_cut` is True if the user interrupted the command; `failure` is the
-    message if a file could not be written."""
+    """The content of a report."""
 
     heading: str
-    command: str
-    text: str
     grid: Grid
     searches: tuple[SearchReport, ...]
+
+    headline: str = ""
+    """The verdict, if it is not the last line of `text`."""
+
+    command: str = ""
+    """The command as typed."""
+
+    text: str = ""
+    """The output of the command, with all details."""
+
     code: int = SAFE
     is_cut: bool = False
+    """Whether the user interrupted the command."""
+
     failure: str = ""
-    notes: tuple[str, ...] = field(default=())
-    headline: str = ""
+    """The message if a file could not be written."""
 
     @property
     def summary(self) -> str:
@@ -213,9 +225,4 @@ class ReportContent:
 
 def unfinished(command: str, code: int) -> ReportContent:
     """Return the report that is in the folder until `check` has finished."""
-    return ReportContent("check", command, "", Grid((), (), ()), (), code)
-
-
-def by_property(traces: Sequence[TraceFile], name: str) -> tuple[TraceFile, ...]:
-    """Return the traces of the property with this name."""
-    return tuple(one for one in traces if one.trace.property_name == name)
+    return ReportContent("check", Grid((), (), ()), (), command=command, code=code)

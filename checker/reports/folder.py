@@ -14,15 +14,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from isrcheck.checker.reports.build_files import junit, regressions, sarif
 from isrcheck.checker.reports.content import ReportContent, unfinished
-from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page
-from isrcheck.checker.reports.regressions import regressions
-from isrcheck.checker.reports.sarif import sarif
-from isrcheck.checker.results.exit_codes import UNDECIDED
 from isrcheck.checker.running.marked_folder import MarkedFolder
+from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.drawing.pages import page as trace_page
+from isrcheck.traces.drawing.page import page as trace_page
 from isrcheck.traces.format.files import SUFFIX
 
 TRACES = "traces"
@@ -66,12 +64,14 @@ def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
     found: dict[str, bytes] = {}
     for trace_file in (one for search in report.searches for one in search.traces):
         found[f"{TRACES}/{trace_file.path.name}"] = trace_file.path.read_bytes()
-        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(trace_page(trace_file.trace, index="../index.html"))
+        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(
+            trace_page(trace_file.trace, index="../index.html").alone()
+        )
     now = datetime.now(UTC)
     found["junit.xml"] = _encoded(junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")))
     found["results.sarif"] = _encoded(sarif(report))
     found["test_regressions.py"] = _encoded(regressions(report, folder))
-    found["index.html"] = _encoded(page(report, now.strftime("%Y-%m-%d %H:%M UTC")))
+    found["index.html"] = _encoded(page(report, now.strftime("%Y-%m-%d %H:%M UTC")).alone())
     return found
 
 

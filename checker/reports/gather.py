@@ -1,17 +1,20 @@
-"""Builds the content of a report from the results of each form of `check`.
+"""Builds the content of a report from the result of any form of `check`.
 
-In:  a `Run`, or the runs of the matrix; the text that was printed.
+In:  the run of one model, the matrix, a sweep, random walks, or the answers for a cluster.
 Out: a `ReportContent` (content.py). Traces are read again from their files, which certifies the traces once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from isrcheck.checker.answers.answer import Answer, Doctored
+from isrcheck.checker.answers.answer import Kind as AnswerKind
+from isrcheck.checker.answers.report import change_of, rows_of, settings_of
 from isrcheck.checker.comparisons import matrix_record as matrix
-from isrcheck.checker.comparisons.matrix_record import Match, Pair, RecordedRun
+from isrcheck.checker.comparisons.matrix import MatrixFound
+from isrcheck.checker.comparisons.matrix_record import Match, RecordedRun
 from isrcheck.checker.reports.content import (
     Grid,
     GridRow,
@@ -20,7 +23,6 @@ from isrcheck.checker.reports.content import (
     ReportContent,
     SearchReport,
     TraceFile,
-    by_property,
     first_sentence,
     outcome_of,
 )
@@ -29,98 +31,110 @@ from isrcheck.checker.results.run import Run, Z3Agreement
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.running.proofs import Proving
 from isrcheck.checker.running.simulation import SimulationRun, verdict_line
+from isrcheck.checker.sweep import table
+from isrcheck.checker.sweep.table import SweepTable
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Property
+from isrcheck.models.language.model import Model, Property
 from isrcheck.traces.format.files import read
 
 NOT_SEARCHED = "not searched"
+CLUSTER = "a cluster's own settings"
+MATRIX = "every generation against every property"
 
 
-@dataclass(frozen=True)
-class PrintedAnswer:
-    """The command as it was typed, and the text that it printed."""
+def content_of(result: object, *, strict: bool) -> ReportContent:
+    """Return the content of the report on a result, without the command and its text; with `strict`, PERMITTED is a
+    failure. Raises UsageError if a trace file cannot be read."""
+    match result:
+        case Run():
+            return _of_run(result, strict=strict)
+        case SimulationRun():
+            return _of_simulation(result, strict=strict)
+        case MatrixFound():
+            return _of_matrix(result, strict=strict)
+        case Doctored():
+            return _of_cluster(result)
+        case SweepTable():
+            return _of_sweep(result, strict=strict)
+    raise AssertionError(f"no report on a {type(result).__name__}")
 
-    command: str
-    text: str
+
+# ------------------------------------------------------------------------------------------------ one model, and walks
 
 
-# -------------------------------------------------------------------------------------------------------- one search
+def _of_run(run: Run, *, strict: bool) -> ReportContent:
+    search = _search_of(title(run.exploration.instance), run, strict=strict)
+    is_counted = run.engine != "z3" and run.counts_once
+    counts = [f"{one.violating:,}" if is_counted and one.violating else "" for one in run.verdicts]
+    rows = [
+        GridRow((name_of(judged.verdict.prop),), (judged, count, first_sentence(judged.verdict)))
+        for judged, count in zip(search.judged, counts, strict=True)
+    ]
+    grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
+    return ReportContent(search.title, grid, (search,))
 
 
-def traces_of(run: Run, files: Mapping[str, Path]) -> tuple[TraceFile, ...]:
-    """Return the traces of a run, each once. Raises UsageError if a trace file cannot be read any more."""
+def _of_simulation(run: SimulationRun, *, strict: bool) -> ReportContent:
+    """Random walks count as an error if they found nothing, because they prove nothing."""
+    instance = run.simulation.instance
+    judged = _judged_of(run.verdicts, run.traces, instance.model, strict=strict)
+    rows = [GridRow((name_of(one.verdict.prop),), (one, first_sentence(one.verdict))) for one in judged]
+    grid = Grid(("property",), ("verdict", "says"), tuple(rows))
+    outcome = Outcome.PASSED if run.word is Word.VIOLATED else Outcome.ERROR
+    search = SearchReport(f"{title(instance)}, simulated", instance, None, judged, outcome, verdict_line(run))
+    return ReportContent(title(instance), grid, (search,))
+
+
+def _search_of(
+    name: str, run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text
+) -> SearchReport:
+    """Return the report on a search, which counts as an error if it was cut short or is undecided; `spell` returns the
+    text of a table cell."""
     model = run.exploration.instance.model
-    return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(files.values()))
-
-
-def search_of(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchReport:
-    """Return the report on a search; the search counts as an error if it was cut short or is undecided."""
+    judged = _judged_of(run.verdicts, run.traces, model, strict=strict, spell=spell)
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
     proving = run.part(Proving)
-    others = traces_of(run, proving.files) if proving is not None else ()
+    others = _traces_of(model, proving.files.values()) if proving is not None else ()
     lines = tuple(proving.report()) if proving is not None else ()
     outcome = Outcome.ERROR if is_open else Outcome.PASSED
-    return SearchReport(name, run.exploration.instance, run, tuple(judged), outcome, _why(run), others, lines)
+    return SearchReport(name, run.exploration.instance, run, judged, outcome, _why(run), others, lines)
 
 
 def _why(run: Run) -> str:
     """Return why a search, its check with Z3 or its proofs were cut short; empty if they were not."""
-    stopped = [
-        run.exploration.stopped,
-        *(part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving)),
-    ]
+    parts = (part.stopped for part in run.parts if isinstance(part, Z3Agreement | Proving))
+    stopped = [run.exploration.stopped, *parts]
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 
-def judged_of(
-    run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text
-) -> list[PropertyResult]:
-    """Return the result of each property of a run; `spell` returns the text of its table cell."""
-    known = traces_of(run, run.traces)
-    return [
-        PropertyResult(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
-        for one in run.verdicts
-    ]
+def _judged_of(
+    verdicts: Iterable[Verdict],
+    files: Mapping[str, Path],
+    model: Model,
+    *,
+    strict: bool,
+    spell: Callable[[Verdict], str] = lambda one: one.text,
+) -> tuple[PropertyResult, ...]:
+    """Return the result of each property, with its traces."""
+    traces = _traces_of(model, files.values())
+    return tuple(
+        PropertyResult(one, spell(one), outcome_of(one, strict=strict), _about(traces, one)) for one in verdicts
+    )
+
+
+def _traces_of(model: Model, paths: Iterable[Path]) -> tuple[TraceFile, ...]:
+    """Return the traces in these files, each once."""
+    return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(paths))
+
+
+def _about(traces: Sequence[TraceFile], verdict: Verdict) -> tuple[TraceFile, ...]:
+    return tuple(one for one in traces if one.trace.property_name == verdict.prop.name)
 
 
 def name_of(prop: Property) -> str:
     """Return the name of a property in a report."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
-
-
-def of_run(printed: PrintedAnswer, run: Run, *, strict: bool) -> ReportContent:
-    """Return the content of the report on one model."""
-    judged = judged_of(run, strict=strict)
-    is_counted = run.engine != "z3" and run.counts_once
-    rows = [
-        GridRow(
-            (name_of(one.verdict.prop),),
-            (
-                one,
-                f"{one.verdict.violating:,}" if is_counted and one.verdict.violating else "",
-                first_sentence(one.verdict),
-            ),
-        )
-        for one in judged
-    ]
-    grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
-    name = title(run.exploration.instance)
-    return ReportContent(name, printed.command, printed.text, grid, (search_of(name, run, judged),))
-
-
-def of_simulation(printed: PrintedAnswer, run: SimulationRun, *, strict: bool) -> ReportContent:
-    """Return the content of the report on random walks: an error if they found nothing, because they prove nothing."""
-    instance = run.simulation.instance
-    known = [TraceFile(path, read(path, instance.model)) for path in dict.fromkeys(run.traces.values())]
-    judged = [
-        PropertyResult(one, one.text, outcome_of(one, strict=strict), by_property(known, one.prop.name))
-        for one in run.verdicts
-    ]
-    rows = [GridRow((name_of(one.verdict.prop),), (one, first_sentence(one.verdict))) for one in judged]
-    grid = Grid(("property",), ("verdict", "says"), tuple(rows))
-    outcome = Outcome.PASSED if run.word is Word.VIOLATED else Outcome.ERROR
-    search = SearchReport(f"{title(instance)}, simulated", instance, None, tuple(judged), outcome, verdict_line(run))
-    return ReportContent(title(instance), printed.command, printed.text, grid, (search,))
 
 
 # -------------------------------------------------------------------------------------------------------- the matrix
@@ -139,27 +153,24 @@ AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
 """The verdicts that pass if they are as recorded. A failure that is as recorded is skipped, as it is no pass."""
 
 
-def of_matrix(
-    printed: PrintedAnswer, records: Sequence[RecordedRun], pairs: Sequence[Pair], *, strict: bool
-) -> ReportContent:
-    """Return the content of the report on the matrix; `pairs` are its finished runs, each with the recorded run."""
+def _of_matrix(result: MatrixFound, *, strict: bool) -> ReportContent:
+    """The finished runs are compared with the recorded runs."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
-    for position, record in enumerate(records):
-        search = _recorded(*pairs[position], strict=strict) if position < len(pairs) else _not_searched(record)
+    for position, record in enumerate(result.records):
+        is_searched = position < len(result.pairs)
+        search = _compared(*result.pairs[position], strict=strict) if is_searched else _not_searched(record)
         searches.append(search)
         for one in search.judged:
             if one.verdict.prop.kind is not Kind.SOMETIMES:
                 cells[one.verdict.prop.name, record.column] = one
-    columns, rows = matrix.arrange(records, cells, "")
-    grid = Grid(("property",), tuple(columns), tuple(GridRow((name,), tuple(found)) for name, found in rows))
-    return ReportContent(
-        "every generation against every property", printed.command, printed.text, grid, tuple(searches)
-    )
+    columns, rows = matrix.arrange(result.records, cells, "")
+    grid = Grid(("property",), tuple(columns), tuple(GridRow((name,), tuple(row)) for name, row in rows))
+    return ReportContent(MATRIX, grid, tuple(searches))
 
 
-def _recorded(record: RecordedRun, run: Run, *, strict: bool) -> SearchReport:
-    known = traces_of(run, run.traces)
+def _compared(record: RecordedRun, run: Run, *, strict: bool) -> SearchReport:
+    traces = _traces_of(run.exploration.instance.model, run.traces.values())
     judged = []
     for verdict in run.verdicts:
         match = matrix.judge(record, run, verdict)
@@ -168,7 +179,7 @@ def _recorded(record: RecordedRun, run: Run, *, strict: bool) -> SearchReport:
             outcome = Outcome.FAILED if strict and verdict.word is Word.PERMITTED else Outcome.SKIPPED
         is_recorded = match is Match.SAME and verdict.word in (Word.VIOLATED, Word.PERMITTED)
         text, mark = matrix.cell(verdict, run), matrix.mark_of(match, verdict)
-        judged.append(PropertyResult(verdict, text, outcome, by_property(known, verdict.prop.name), is_recorded, mark))
+        judged.append(PropertyResult(verdict, text, outcome, _about(traces, verdict), is_recorded, mark))
     outcome, says = Outcome.PASSED, _why(run)
     if matrix.has_other_states(record, run):
         outcome, says = Outcome.FAILED, f"{run.explored.distinct:,} states, recorded: {record.reach}"
@@ -183,3 +194,59 @@ def _not_searched(record: RecordedRun) -> SearchReport:
         for prop in matrix.promised(record)
     ]
     return SearchReport(record.title, record.instance, None, tuple(judged), Outcome.ERROR, NOT_SEARCHED)
+
+
+# ------------------------------------------------------------------------------------------------- sweeps and clusters
+
+
+def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
+    shown = [
+        prop
+        for prop in result.properties
+        if {table.verdict_on(run, prop).word for run in result.runs} - _unremarkable(prop)
+    ]
+    searches, rows = [], []
+    for row in result.rows:
+        name, instance = row.combination.name, row.combination.instance
+        cells: tuple[PropertyResult | str, ...] = ()
+        if row.run is not None:
+            search = _search_of(name, row.run, strict=strict, spell=table.cell)
+            # An implicit property that the search did not violate has no result.
+            cells = tuple(next((one for one in search.judged if one.verdict.prop is prop), "") for prop in shown)
+        else:
+            outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
+            search = SearchReport(name, instance, None, (), outcome, f"{row.word.value}: {row.why}")
+        searches.append(search)
+        rows.append(GridRow(tuple(row.combination.varied.values()), cells or (search.says,)))
+    grid = Grid(tuple(axis.key for axis in result.sweep.axes), tuple(map(name_of, shown)), tuple(rows))
+    return ReportContent(f"{result.sweep.model.name}: {len(result.rows)} configurations", grid, tuple(searches))
+
+
+def _unremarkable(prop: Property) -> set[Word]:
+    """Return the verdicts that need no column: a property has no column if every row has such a verdict."""
+    return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
+
+
+def _of_cluster(result: Doctored) -> ReportContent:
+    """A row for each distinct case; the first search has the traces."""
+    traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
+    searches: list[SearchReport] = []
+    cells = []
+    for row in rows_of(result.answers):
+        answer, settings = row.first, settings_of(row.first)
+        name = ", ".join(row.topics[:1]) or settings
+        outcome = _outcome(answer, result.code)
+        searches.append(SearchReport(name, None, None, (), outcome, answer.headline, () if searches else traces))
+        partitions = f"{row.partitions:,}" if row.partitions else "-"
+        cells.append(GridRow((settings,), (answer.headline, change_of(answer), partitions)))
+    grid = Grid(("case",), ("answer", "change", "partitions"), tuple(cells))
+    return ReportContent(CLUSTER, grid, tuple(searches), headline=searches[0].says)
+
+
+def _outcome(answer: Answer, code: int) -> Outcome:
+    """How a build server counts an answer: as the exit code does, which --fail-on can change."""
+    if answer.kind is AnswerKind.KEEPS:
+        return Outcome.PASSED
+    if code == SAFE:
+        return Outcome.SKIPPED
+    return Outcome.ERROR if answer.kind is AnswerKind.UNKNOWN and answer.code == UNDECIDED else Outcome.FAILED

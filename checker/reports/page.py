@@ -1,17 +1,20 @@
-"""The report as one HTML page: no network, no script; all text from models and traces is escaped.
+"""The report as one HTML page: it loads nothing and runs nothing; all text from models and traces is escaped.
 
-In:  a `ReportContent` (content.py). Out: the text of index.html.
+In:  a `ReportContent` (content.py). Out: a `Page`.
+
+Its two kinds of plot are SVG: a line over levels, and labelled bars. Every mark has its value as a tooltip, and every
+plot has a text that describes it. Colours and strokes are attributes, so that a plot is readable even if a server
+removes the style sheet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
-from isrcheck.checker.reports.plots import Bar, bars, line
-from isrcheck.checker.reports.style import STYLE
-from isrcheck.checker.results.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.checker.results.exploration import BmcResult, Exploration
 from isrcheck.checker.results.instance_facts import disabled_actions
 from isrcheck.checker.results.run import (
@@ -26,8 +29,11 @@ from isrcheck.checker.results.run import (
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.spark.summary import SparkSummary
+from isrcheck.commands.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.commands.program import product
-from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
+from isrcheck.traces.pages.markup import Content, Element, append, beside, element
+from isrcheck.traces.pages.parts import meanings, row_heading, table
+from isrcheck.traces.pages.shell import Page
 
 MOST_PLOTTED = 40
 """At most this many searches have plots; a sweep can have thousands of searches."""
@@ -54,22 +60,23 @@ LOOKS = {
 """For each verdict: its symbol, its CSS class, and its meaning."""
 
 
-def page(report: ReportContent, when: str) -> str:
-    """Return the text of the page; `when` is the time of writing, as shown on the page."""
-    head = page_head(report.heading, STYLE)
-    body = element("body", element("h1", report.heading), element("p", element("code", report.command), class_="quiet"))
-    append(body, *_banners(report))
+def page(report: ReportContent, when: str) -> Page:
+    """Make the page; `when` is the time of writing, as shown on the page. It has no script, which servers remove."""
+    content: list[Content] = [
+        element("h1", report.heading),
+        element("p", element("code", report.command), class_="quiet"),
+    ]
+    content += _banners(report)
     if report.grid.rows:
-        append(body, *_table(report))
-    append(body, *_timings(report), *_searches(report))
+        content += [element("h2", "Verdicts"), element("div", _table(report), class_="wide"), _legend(report.grid)]
+    content += [*_timings(report), *_searches(report)]
     if report.text:
-        append(body, element("h2", "The result as text"), element("pre", report.text))
-    links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
+        content += [element("h2", "The result as text"), element("pre", report.text)]
     files: list[Content] = [f"Written {when} by {product()}. For build servers: "]
-    for position, (name, says) in enumerate(links):
-        files += [", " if position else None, element("a", name, href=name), f" ({says})"]
-    append(body, element("p", *files, class_="quiet"))
-    return as_html(element("html", head, body, lang="en"))
+    for name, says in (("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")):
+        files += [element("a", name, href=name), f" ({says})", ", "]
+    content.append(element("p", *files[:-1], class_="quiet"))
+    return Page(report.heading, content, "results", [beside(__package__, "page.css")], has_scripts=False)
 
 
 def _banners(report: ReportContent) -> Iterator[Element]:
@@ -87,29 +94,21 @@ def _banners(report: ReportContent) -> Iterator[Element]:
         yield element("p", "INTERRUPTED: these are the results up to the interruption", class_="banner open")
     if report.failure:
         yield element("p", report.failure, class_="banner bad")
-    for note in report.notes:
-        yield element("p", note, class_="banner open")
 
 
 # ---------------------------------------------------------------------------------------------------------- the table
 
 
-def _table(report: ReportContent) -> Iterator[Element]:
+def _table(report: ReportContent) -> Element:
     grid = report.grid
     anchors = {search.title: f"#search-{number}" for number, search in enumerate(report.searches)}
-    headings = [element("th", title, scope="col") for title in grid.corner]
-    for column in grid.columns:
-        title = element("a", column, href=anchors[column]) if column in anchors else column
-        headings.append(element("th", title, scope="col"))
-    body = element("tbody")
+    columns = (element("a", name, href=anchors[name]) if name in anchors else name for name in grid.columns)
+    rows = []
     for row in grid.rows:
-        cells = [element("th", text, scope="row") for text in row.headings]
         is_over_all = len(row.cells) == 1 < len(grid.columns)
-        cells += [_cell(cell, len(grid.columns) if is_over_all else 1) for cell in row.cells]
-        body.append(element("tr", *cells))
-    yield element("h2", "Verdicts")
-    yield element("div", element("table", element("thead", element("tr", *headings)), body), class_="wide")
-    yield _legend(grid)
+        cells = (_cell(cell, len(grid.columns) if is_over_all else 1) for cell in row.cells)
+        rows.append([*map(row_heading, row.headings), *cells])
+    return table([*grid.corner, *columns], rows)
 
 
 def _cell(cell: Cell, columns: int) -> Element:
@@ -119,7 +118,7 @@ def _cell(cell: Cell, columns: int) -> Element:
     sign, kind, _ = LOOKS[cell.verdict.word]
     own = next(iter(cell.shown), None)
     text = element("a", cell.text, href=_page_of(own)) if own is not None else cell.text
-    content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="verdict")]
+    content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="answer")]
     if own is not None:
         content.append(element("small", _file_of(own)))
     for one in cell.traces:
@@ -189,7 +188,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     word = Word.UNDECIDED if search.outcome is Outcome.ERROR else Word.NOT_APPLICABLE if run is None else run.word
     sign, kind, _ = LOOKS[word]
     far = f" {run.exploration.judged}" if run is not None and word in (Word.NO_VIOLATION, Word.NOT_REACHED) else ""
-    verdict = element("span", f"{sign} {word.value}{far}", class_=f"verdict {kind}")
+    verdict = element("span", f"{sign} {word.value}{far}", class_=f"answer {kind}")
     heading = element("summary", search.title, " ", verdict)
     section = element("details", heading, id=f"search-{number}")
     if is_open:
@@ -197,7 +196,10 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     if search.says:
         append(section, element("p", search.says))
     if run is not None:
-        append(section, element("p", verdict_line(run)), _asked(run), *_found(search, run))
+        configuration, faults, bounds = search_summary(run)
+        command: Content = element("code", run.command)
+        facts = [("command", command), ("configuration", configuration), ("faults", faults), ("search", bounds)]
+        append(section, element("p", verdict_line(run)), meanings(facts), *_totals(search, run))
         if is_drawn:
             append(section, *_plots(run))
     if search.lines:
@@ -208,15 +210,7 @@ def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool)
     return section
 
 
-def _asked(run: Run) -> Element:
-    configuration, faults, search = search_summary(run)
-    made = element("dl", element("dt", "command"), element("dd", element("code", run.command)))
-    for name, says in (("configuration", configuration), ("faults", faults), ("search", search)):
-        append(made, element("dt", name), element("dd", says))
-    return made
-
-
-def _found(search: SearchReport, run: Run) -> Iterator[Element]:
+def _totals(search: SearchReport, run: Run) -> Iterator[Element]:
     """Yield the totals of a search, as in the printed text, and the `sometimes` properties that were not reached."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
@@ -279,3 +273,124 @@ def _coverage(exploration: Exploration) -> str:
 
 def _figure(plot: Element, caption: str) -> Element:
     return element("figure", plot, element("figcaption", caption))
+
+
+# ---------------------------------------------------------------------------------------------------------------- plots
+
+WIDTH, HEIGHT = 520, 260
+LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 40
+TICKS = 5
+"""The approximate number of ticks on an axis."""
+
+BARS, BAR, LABELS = 860, 18, 330
+"""The width of a bar plot, the height of a bar with its gap, and the maximum width of the names."""
+
+LETTER = 7.3
+"""The width of a letter in a plot, with a margin. A name that does not fit is cut; its tooltip is the whole name."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its name, its value, the part of the value that is drawn darker, the text after the bar, its CSS class."""
+
+    name: str
+    value: float
+    part: float
+    says: str
+    kind: str = "bar"
+
+
+def ticks(most: float) -> list[float]:
+    """Return round numbers from 0 to the first one that is at least `most`."""
+    if most <= 0:
+        return [0.0, 1.0]
+    rough = most / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
+    count = math.ceil(most / step * (1 - 1e-9))
+    return [round(step * number, 10) for number in range(count + 1)]
+
+
+def log_ticks(most: float) -> list[float]:
+    """Return powers of ten from 1 to the first one that is at least `most`."""
+    return [10.0**power for power in range(max(1, math.ceil(math.log10(max(most, 1)) * (1 - 1e-9))) + 1)]
+
+
+def short(value: float) -> str:
+    """Return a number in few characters, such as 950, 1.5k or 20M."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.3g}"
+
+
+def line(says: str, values: Sequence[float], *, across: str, is_log: bool = False) -> Element:
+    """Draw values over levels, without 0 if logarithmic; `across` is the axis, `says` a description."""
+    marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    last = max(len(values) - 1, 1)
+
+    def x(position: float) -> float:
+        return round(LEFT + width * position / last, 1)
+
+    def y(value: float) -> float:
+        share = math.log10(value) / math.log10(marks[-1]) if is_log else value / marks[-1]
+        return round(TOP + height * (1 - share), 1)
+
+    body: list[Content] = []
+    for mark in marks[:: max(1, math.ceil(len(marks) / 8))]:
+        body.append(_rule(LEFT, y(mark), WIDTH - RIGHT, y(mark)))
+        body.append(_text(short(mark), LEFT - 8, y(mark) + 4, "end"))
+    for mark in dict.fromkeys(round(one) for one in ticks(last) if one <= last):
+        body.append(_rule(x(mark), HEIGHT - BOTTOM, x(mark), HEIGHT - BOTTOM + 5, "axis"))
+        body.append(_text(f"{mark}", x(mark), HEIGHT - BOTTOM + 18, "middle"))
+    body.append(_rule(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, "axis"))
+    body.append(_text(across, LEFT + width / 2, HEIGHT - 5, "middle"))
+    points = [(position, value) for position, value in enumerate(values) if value > 0 or not is_log]
+    path = " ".join(f"{x(position)},{y(value)}" for position, value in points)
+    body.append(element("polyline", points=path, fill="none", stroke="currentColor", stroke_width=2, class_="line"))
+    for position, value in points:
+        name = f"{across} {position}: {value:,.10g}"
+        body.append(element("circle", element("title", name), cx=x(position), cy=y(value), r=3, class_="dot"))
+    return _plot(says, WIDTH, HEIGHT, body)
+
+
+def bars(says: str, rows: Sequence[Bar]) -> Element:
+    """Draw horizontal bars, each with its name on the left and its text on the right; `says` describes the plot."""
+    most = max((row.value for row in rows), default=0) or 1
+    left = min(LABELS, max((len(row.name) for row in rows), default=1) * LETTER + 12)
+    room = max(BARS - left - max((len(row.says) for row in rows), default=1) * LETTER - 12, BAR)
+    body: list[Content] = []
+    for position, row in enumerate(rows):
+        top = TOP + position * BAR
+        length, part = (round(room * value / most, 1) for value in (row.value, row.part))
+        tooltip = element("title", f"{row.name}: {row.says}")
+        shown = row.name if len(row.name) * LETTER <= left else row.name[: int(left / LETTER) - 2] + "\u2026"
+        parts = [
+            tooltip,
+            _text(shown, left - 8, top + 12, "end"),
+            _bar(left, top, max(length, 1), 0.4),
+            _bar(left, top, part, 1),
+            _text(row.says, left + max(length, 1) + 6, top + 12, "start"),
+        ]
+        body.append(element("g", *parts, class_=row.kind))
+    return _plot(says, BARS, TOP * 2 + BAR * len(rows), body)
+
+
+def _plot(says: str, width: float, height: float, body: Sequence[Content]) -> Element:
+    view, about = f"0 0 {width} {height}", {"role": "img", "aria_label": says, "class_": "plot"}
+    return element("svg", *body, viewBox=view, width=width, height=height, **about)
+
+
+def _bar(left: float, top: float, length: float, opacity: float) -> Element:
+    look: dict[str, str | float] = {"fill": "currentColor", "fill_opacity": opacity, "class_": "length"}
+    return element("rect", x=left, y=top + 2, width=length, height=BAR - 6, **look)
+
+
+def _rule(x1: float, y1: float, x2: float, y2: float, kind: str = "rule") -> Element:
+    opacity = 0.15 if kind == "rule" else 0.6
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="currentColor", stroke_opacity=opacity, class_=kind)
+
+
+def _text(text: str, x: float, y: float, anchor: str) -> Element:
+    return element("text", text, x=round(x, 1), y=round(y, 1), text_anchor=anchor, fill="currentColor", font_size=12)

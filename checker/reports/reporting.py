@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.reports import folder as reports
-from isrcheck.checker.reports.choose import content_of
 from isrcheck.checker.reports.content import ReportContent
-from isrcheck.checker.reports.gather import PrintedAnswer
+from isrcheck.checker.reports.gather import content_of
 from isrcheck.checker.results.run import CommandResult
 
 
@@ -37,9 +36,14 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
     folder = options.own["report"]
 
     def make() -> ReportContent:
-        printed = PrintedAnswer(shlex.join(options.words), result.details or result.text)
-        content = content_of(result.found, printed, strict=options.output.strict)
-        return replace(content, code=code, is_cut=result.is_interrupted, failure=result.failure)
+        return replace(
+            content_of(result.found, strict=options.output.strict),
+            command=shlex.join(options.words),
+            text=result.details or result.text,
+            code=code,
+            is_cut=result.is_interrupted,
+            failure=result.failure,
+        )
 
     try:
         return reports.write(folder, make)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from isrcheck.commands.exit_codes import UndecidedError
 from isrcheck.models import messages
 from isrcheck.models.messages import UsageError
 
@@ -30,7 +31,7 @@ EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fa
 """Lines of Java that begin with these words carry no information."""
 
 
-class SparkLostError(Exception):
+class SparkLostError(UndecidedError):
     """Spark failed during a search: it lost memory, disk space, executors or its Java process. Exit code 3."""
 
 

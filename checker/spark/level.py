@@ -194,9 +194,7 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
     statistics.add(
         {
             chunk: Ordered(
-                len(sorting),
-                {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
-                work.results.words,
+                len(sorting), {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)}, work.results.words
             )
         }
     )

@@ -175,11 +175,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 
 
 def explore_parts(
-    session: Session,
-    prepared: Prepared,
-    limits: Limits,
-    split_depth: int | None,
-    report: Callable[[Progress], None],
+    session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
     """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
     began, clock = time.monotonic(), time.time()

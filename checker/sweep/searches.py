@@ -5,7 +5,7 @@ Out: a `Sweep`: each combination with its instance of the model, or with the rea
      to search, and for each the result of its search as plain data, from which the `Exploration` can be rebuilt.
 
 A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
-by another entry (checker/kafka_config/modelled.py); or `protocol`. A value that is invalid by itself is bad input;
+by another entry (checker/cluster/settings.py); or `protocol`. A value that is invalid by itself is bad input;
 a combination of contradictory values becomes a row of the table with the reason.
 """
 
@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from isrcheck.checker.cluster.property_files import READERS
+from isrcheck.checker.cluster.settings import MODELLED
 from isrcheck.checker.command.forms import SWEPT
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.kafka_config.modelled import MODELLED
-from isrcheck.checker.kafka_settings.cluster_settings import READERS
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
 from isrcheck.checker.results.exploration import Exploration, PlainData, plain_data_of
 from isrcheck.checker.results.terminal import ProgressLine

@@ -92,11 +92,7 @@ class _BoundedModelChecker:
     """One run of bounded model checking, depth by depth."""
 
     def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        only: Sequence[str],
-        report: Callable[[int, float, int], None],
+        self, instance: Instance, limits: Limits, only: Sequence[str], report: Callable[[int, float, int], None]
     ) -> None:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds

@@ -54,11 +54,7 @@ class Frame:
     result: Value = None
 
 
-OPERATIONS = {
-    ir.Operation.TIMES: "multiply",
-    ir.Operation.DIVIDED_BY: "quotient",
-    ir.Operation.MODULO: "remainder",
-}
+OPERATIONS = {ir.Operation.TIMES: "multiply", ir.Operation.DIVIDED_BY: "quotient", ir.Operation.MODULO: "remainder"}
 """The methods of an arithmetic."""
 
 Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]

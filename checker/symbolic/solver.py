@@ -201,10 +201,7 @@ class Solver:
     """
 
     def __init__(
-        self,
-        circuit: AndInverterGraph,
-        deadline: float = float("inf"),
-        arithmetic: LinearArithmetic | None = None,
+        self, circuit: AndInverterGraph, deadline: float = float("inf"), arithmetic: LinearArithmetic | None = None
     ) -> None:
         self.circuit = circuit
         self.deadline = deadline

@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.coordinator.coordinator import CoordinatorView
 from isrcheck.conformance.cluster.coordinator.system import CoordinatedCluster, CoordinatedView
 from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse, MetadataImage
 from isrcheck.conformance.cluster.observe import BrokerView
-from isrcheck.models.coordinator.state import Answer, Kind
+from isrcheck.models.coordinator.runtime import Answer, Kind
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State

@@ -1,7 +1,7 @@
 """What a report says: the facts of its first screen, and the parts behind them.
 
 In:  a known failure with its report, and the certified trace of its history.
-Out: facts and parts (parts.py), which page.py and issue.py show; the commands that replay everything.
+Out: facts and parts (blocks.py); the commands that replay everything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from isrcheck.commands.settings import words_of_name, words_of_values
 from isrcheck.conformance.implemented import MissingMechanismError, switches_of
-from isrcheck.conformance.report.parts import Files, Items, Listing, Part, Rows, Text
+from isrcheck.conformance.report.blocks import Files, Items, Listing, Part, Rows, Text
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.kafka.failures.report import Report, Search
 from isrcheck.models.language.declarations import WHOLE
@@ -30,11 +30,6 @@ IN_KAFKA = re.compile(r"(?<!\()Kafka: (.+?)(?:[.:](?= |$)|[()])")
 
 SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas": "min.insync.replicas={}"}
 """Entries of a model that a reader has to know, and how they are told."""
-
-
-def test_file(report: Report) -> str:
-    """Return the name of the file with the test: that of the class to which it belongs."""
-    return report.sketch.file.rpartition("/")[2]
 
 
 def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str]]:

@@ -6,23 +6,23 @@ Out: the content of each file, by its path in the folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from isrcheck.conformance.report import content
-from isrcheck.conformance.report.issue import issue_of
-from isrcheck.conformance.report.page import page_of
-from isrcheck.conformance.report.parts import Files
+from isrcheck.conformance.report.blocks import Files, Part, in_issue, in_page
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.kafka.failures.report import Report, report_of
 from isrcheck.traces.command.gallery import trace_of
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.compose import scene_of
-from isrcheck.traces.drawing.drawing import ladder_svg
-from isrcheck.traces.drawing.index import Entry, index_of
-from isrcheck.traces.drawing.markup import element
+from isrcheck.traces.drawing.graphics import ladder_svg
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.files import to_text
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.pages.folder import INDEX
+from isrcheck.traces.pages.markup import beside, clean, element
+from isrcheck.traces.pages.parts import Entry, index_of, meanings
+from isrcheck.traces.pages.shell import Page, text_page
 
 ISSUE = "issue.txt"
 TITLE = "Failures of Kafka's replication, ready to be reported"
@@ -32,46 +32,22 @@ ABOUT = (
 )
 
 
-def files_of(failure: Failure) -> Mapping[str, str]:
+def files_of(failure: Failure) -> Mapping[str, Page | str]:
     """Return the files of a failure's report by their names."""
     return _files(failure, *_report_and_trace(failure))
 
 
-def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, str]:
-    facts, parts = content.facts(failure, report, trace), content.parts(failure, report, trace)
-    test = content.test_file(report)
-    others = Files(
-        [
-            (ISSUE, "the text of an issue, in the markup of JIRA"),
-            (test, "the test"),
-            (content.SCRIPT, "the commands"),
-        ]
-    )
-    return {
-        pages.INDEX: page_of(f"{failure.number}: {report.summary}", facts, parts, others),
-        ISSUE: issue_of(_fields(failure, report), facts, parts),
-        test: report.sketch.text.lstrip("\n"),
-        content.STEPS: pages.page(trace, (), pages.INDEX),
-        content.DRAWING: ladder_svg(scene_of(trace)),
-        content.TRACE: to_text(trace),
-        content.SCRIPT: f"#!/bin/sh\n{content.script(failure, report)}\n",
-    }
-
-
-def all_files(shown: Sequence[Failure]) -> Mapping[str, str]:
+def all_files(shown: Sequence[Failure]) -> Mapping[str, Page | str]:
     """Return the files of several reports, each in a folder with the name of its failure, and an index."""
     entries: list[Entry] = []
-    found: dict[str, str] = {}
+    files: dict[str, Page | str] = {}
     for failure in shown:
         report, trace = _report_and_trace(failure)
-        entries.append(_entry(failure, report, trace))
-        found |= {f"{failure.name}/{name}": text for name, text in _files(failure, report, trace).items()}
-    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
-
-
-def _entry(failure: Failure, report: Report, trace: Trace) -> Entry:
-    told = (headline(trace), f"releases: {failure.releases}", report.severity)
-    return Entry(report.summary, f"{failure.name}/{pages.INDEX}", trace.verdict or "", failure.number, told)
+        facts = headline(trace), f"releases: {failure.releases}", report.severity
+        address = f"{failure.name}/{INDEX}"
+        entries.append(Entry(report.summary, address, trace.verdict or "", failure.number, facts))
+        files |= {f"{failure.name}/{name}": made for name, made in _files(failure, report, trace).items()}
+    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **files}
 
 
 def _report_and_trace(failure: Failure) -> tuple[Report, Trace]:
@@ -80,12 +56,47 @@ def _report_and_trace(failure: Failure) -> tuple[Report, Trace]:
     return report, trace_of(report.history, content.search_of(report.history))
 
 
-def _fields(failure: Failure, report: Report) -> Mapping[str, str]:
-    """The fields of the form with which an issue is created."""
+def _files(failure: Failure, report: Report, trace: Trace) -> Mapping[str, Page | str]:
+    facts, parts = content.facts(failure, report, trace), content.parts(failure, report, trace)
+    # The test has the name of the class to which it belongs.
+    test = report.sketch.file.rpartition("/")[2]
+    others = Files(
+        [
+            (ISSUE, "the text of an issue, in the markup of JIRA"),
+            (test, "the test"),
+            (content.SCRIPT, "the commands"),
+        ]
+    )
     return {
+        INDEX: _page(f"{failure.number}: {report.summary}", facts, [*parts, others]),
+        ISSUE: "\n".join(_issue(failure, report, facts, parts)),
+        test: report.sketch.text.lstrip("\n"),
+        content.STEPS: page(trace, (), INDEX),
+        content.DRAWING: ladder_svg(scene_of(trace)),
+        content.TRACE: to_text(trace),
+        content.SCRIPT: f"#!/bin/sh\n{content.script(failure, report)}\n",
+    }
+
+
+def _page(title: str, facts: Sequence[tuple[str, str]], parts: Sequence[Part | Files]) -> Page:
+    """The page of one screen: the facts, and the parts, which the reader opens."""
+    shown = meanings(((word, element("span", *in_page(text))) for word, text in facts), class_="facts")
+    return text_page(title, [shown, *(part.element() for part in parts)], "report", [beside(__package__, "page.css")])
+
+
+def _issue(failure: Failure, report: Report, facts: Sequence[tuple[str, str]], parts: Sequence[Part]) -> Iterator[str]:
+    """The lines of an issue: first the fields of the form with which it is created, then its description."""
+    fields = {
         "Summary": report.summary,
         "Type": "Bug",
         "Priority": report.severity.partition(":")[0],
         "Affects versions": failure.releases,
         "Component": "core",
     }
+    yield from (f"{name}: {clean(text)}" for name, text in fields.items())
+    yield ""
+    for word, text in facts:
+        yield from (f"*{word}.* {in_issue(text)}", "")
+    for part in parts:
+        yield from part.lines()
+    yield ""

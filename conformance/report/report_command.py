@@ -15,7 +15,7 @@ from isrcheck.conformance.report.folder import all_files, files_of
 from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.kafka.failures.report import reported
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.drawing import pages
+from isrcheck.traces.pages.folder import alone, begin, sharing, write_all
 
 OPTIONS = (
     Option(
@@ -31,11 +31,11 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Write the report of one failure, or of all."""
     word, out, force = arguments.failure, arguments.out, arguments.force
-    made = all_files(list(reported().values())) if word is None else files_of(_chosen(word))
-    pages.begin(out, "with -o DIR", replace=force, or_else=", or add --force")
+    made = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
+    begin(out, "with -o DIR", replace=force, or_else=", or add --force")
     for folder in sorted({(out / name).parent for name in made} - {out}):
-        pages.begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
-    for file in pages.write_all(out, made, replace=force):
+        begin(folder, "with -o DIR", replace=force, or_else=", or add --force")
+    for file in write_all(out, made, replace=force):
         say(escaped(str(file)))
     return DONE
 

@@ -32,20 +32,14 @@ MAY_IMPORT = {
 FLOORS = {
     "checker": (
         *(
-            ("reports", "atlas/pages"),
-            ("doctor",),
-            ("doctor/searches",),
+            ("reports", "atlas"),
+            ("answers",),
             ("forms", "graph", "sweep", "failures", "comparisons"),
-            ("family", "schemes"),
             ("command",),
-            ("atlas",),
-            ("kafka_config",),
-            ("questions",),
-            ("kafka_settings",),
+            ("cluster",),
             ("running", "tables"),
-            ("simulation",),
         ),
-        ("spark", "disk", "proofs"),
+        ("spark", "disk", "proofs", "simulation"),
         ("explicit", "symbolic"),
         ("compile",),
         ("reductions",),
@@ -55,13 +49,12 @@ FLOORS = {
     "traces": (
         ("command",),
         ("browser",),
-        ("plotting",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),
         ("explaining",),
         ("kafka", "transactions"),
-        ("lanes",),
+        ("lanes", "pages"),
         ("format",),
     ),
 }
@@ -75,7 +68,7 @@ COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 
 MODELLING_LANGUAGE = (
     *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/quorum/"),
-    *("models/coordinator/", "models/tier/"),
+    *("models/coordinator/", "models/tier.py"),
     *("models/published/", "models/examples/", "models/isr/", "models/cap/"),
     "models/placement/failures.py",
     "models/log.py",

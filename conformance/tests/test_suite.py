@@ -86,7 +86,7 @@ def test_every_slow_group_is_an_existing_file() -> None:
 
 def test_every_record_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
-    assert len(found) == len(set(found)) == 152
+    assert len(found) == len(set(found)) == 145
     assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
     tests = PROJECT / "conformance" / "tests"
     files = [path for path in tests.rglob("test_*.py") if path != Path(__file__)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as declared
 from pathlib import Path
@@ -237,12 +237,12 @@ class Option:
         return self.name if self.is_flag else f"{self.name} {text[0] if self.is_repeated else text}"
 
 
-def alike(option: str, known: Iterable[str]) -> str | None:
-    """Return the known option that is spelled most like `option`, or None if none is similar enough."""
+def alike(option: str, options: Iterable[str]) -> str | None:
+    """Return the option that is spelled most like `option`, or None if none is similar enough."""
     import difflib  # here, because only a mistake needs it
 
     typed = option.partition("=")[0]
-    return next(iter(difflib.get_close_matches(typed, list(known), n=1, cutoff=LEAST_LIKENESS)), None)
+    return next(iter(difflib.get_close_matches(typed, list(options), n=1, cutoff=LEAST_LIKENESS)), None)
 
 
 # ---------------------------------------------------------------------------------------------- subcommands, commands
@@ -328,8 +328,12 @@ class Command:
         parser = self.parser(words)
         typed, rest = parser.parse_known_args(words)
         subcommand = next(one for one in self.subcommands if one.name == typed.subcommand)
-        if not subcommand.takes_rest:
-            parser.refuse(rest, words)
+        if rest and not subcommand.takes_rest:
+            option = next((word for word in rest if word.startswith("-")), "")
+            close = alike(option, parser.subcommands.choices[subcommand.name].options())
+            if close is not None:
+                raise UsageError(f"there is no option {option}; did you mean {close}?")
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
         module = importlib.import_module(subcommand.module)
         values = {option.field: option.value(typed) for option in module.OPTIONS}
         long = (option.name for option in module.OPTIONS if option.name.startswith("--"))
@@ -443,24 +447,9 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"{error}; did you mean {close}?") from None
 
     def add_subparsers(self, **more: Any) -> Any:
-        """Add the subcommands, and store their parsers by name, since `refuse` looks them up."""
+        """Add the subcommands, and keep their parsers by name."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
-
-    def refuse(self, rest: Sequence[str], words: Sequence[str]) -> None:
-        """Raise UsageError if any word of the command line is left over: `rest` holds them, `words` holds all words."""
-        if not rest:
-            return
-        option = next((word for word in rest if word.startswith("-")), None)
-        close = alike(option, self._parser_for(words).options()) if option is not None else None
-        if close is not None:
-            raise UsageError(f"there is no option {option}; did you mean {close}?")
-        self.error(f"unrecognized arguments: {' '.join(rest)}")
-
-    def _parser_for(self, words: Sequence[str]) -> Parser:
-        """The parser of the subcommand that the command line names, or this parser."""
-        commands: Mapping[str, Parser] = {} if self.subcommands is None else self.subcommands.choices
-        return next((commands[word] for word in words if word in commands), self)
 
     def declared(self) -> list[argparse.Action]:
         """The declared options and arguments, as argparse actions."""

@@ -91,8 +91,8 @@ def _given(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]
     for name, values in _own_options(model, arguments).items():
         for value in values:
             yield name, value
-    for kind, given in (("--set", arguments.settings), ("--switch", arguments.switches)):
-        for text in given:
+    for kind, texts in (("--set", arguments.settings), ("--switch", arguments.switches)):
+        for text in texts:
             name, value = pair(kind, text)
             yield entry_of(model, name, is_switch=kind == "--switch"), value
 
@@ -111,7 +111,7 @@ def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[s
                 raise UsageError(f"{model.path}: {both}; rename that of {name}")
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
-    known, unknown = parser.parse_known_args(list(arguments.rest))
+    values, unknown = parser.parse_known_args(list(arguments.rest))
     if unknown:
         options = [entry.option for entry in model.entries.values() if entry.option]
         name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
@@ -120,8 +120,8 @@ def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[s
         if unknown[0].startswith("--") and name in model.entries:
             there = f"write it as --set {name}=VALUE"
         raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
-    given: dict[str, Any] = vars(known)
-    return {name: value for name, value in given.items() if value is not None}
+    typed: dict[str, Any] = vars(values)
+    return {name: value for name, value in typed.items() if value is not None}
 
 
 def words_of_name(target: str, instance: Instance) -> list[str]:

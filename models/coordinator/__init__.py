@@ -1,1 +1,1 @@
-"""Kafka's coordinator runtime, of the group coordinator and the share coordinator since 4.0: generations.py has it."""
+"""Coordinators: Kafka's coordinator runtime since 4.0, and what consumers commit."""

@@ -15,8 +15,8 @@ group's coordinator keeps what it has acknowledged: see `kafka` and `coordinator
 """
 
 import sys
-from enum import IntEnum
 
+from isrcheck.models.client_settings import Spelled
 from isrcheck.models.language import (
     NONE,
     Domain,
@@ -39,15 +39,11 @@ from isrcheck.models.language import (
 from isrcheck.models.language.model import assemble
 
 
-class Reset(IntEnum):
+class Reset(Spelled):
     """Where a consumer begins without a committed offset: `auto.offset.reset`."""
 
     EARLIEST = 0
     LATEST = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
 
 
 class Configuration:

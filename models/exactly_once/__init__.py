@@ -3,9 +3,9 @@
 A generation is data: defaults of the client, and what brokers and clients do about sequence numbers.
 """
 
-from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once import broker, producer, promises, state
-from isrcheck.models.exactly_once.state import Retries, Truth, UnknownProducer
+from isrcheck.models.client_settings import Acks, Truth
+from isrcheck.models.exactly_once import actions, promises, state
+from isrcheck.models.exactly_once.state import Retries, UnknownProducer
 from isrcheck.models.language.model import assemble
 
 GENERATION_0_11 = {
@@ -43,7 +43,7 @@ STAND_INS = {
 
 MODEL = assemble(
     "exactly_once",
-    [state, producer, broker, promises],
+    [state, actions, promises],
     {
         "0.11": (None, GENERATION_0_11),
         "1.0": (None, GENERATION_1_0),

@@ -1,8 +1,11 @@
 """What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once.broker import broker_recognises_duplicate
-from isrcheck.models.exactly_once.producer import application_resends, producer_receives_success
+from isrcheck.models.exactly_once.actions import (
+    application_resends,
+    broker_recognises_duplicate,
+    producer_receives_success,
+)
 from isrcheck.models.exactly_once.state import (
     BatchState,
     Request,

@@ -18,7 +18,7 @@ Sender.completeBatch.
 
 from enum import IntEnum
 
-from isrcheck.models.client_settings import Acks
+from isrcheck.models.client_settings import Acks, Spelled, Truth
 from isrcheck.models.language import (
     NONE,
     Domain,
@@ -38,17 +38,6 @@ from isrcheck.models.language import (
 # --------------------------------------------------------------------------------------------------------------- values
 
 
-class Truth(IntEnum):
-    """A Boolean key of Kafka's."""
-
-    FALSE = 0
-    TRUE = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
-
-
 class Retries(IntEnum):
     """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
 
@@ -63,7 +52,7 @@ class Retries(IntEnum):
         return "0" if self is Retries.NONE else "2147483647"
 
 
-class Partitioner(IntEnum):
+class Partitioner(Spelled):
     """How the partition of a batch is chosen, once for each call of send().
 
     STICKY is the default for records without a key since 2.4: any partition, since the application does not control
@@ -74,20 +63,12 @@ class Partitioner(IntEnum):
     ROUND_ROBIN = 1
     BY_KEY = 2
 
-    @property
-    def spelling(self):
-        return self.name.lower()
 
-
-class Resend(IntEnum):
+class Resend(Spelled):
     """Which records the application sends again: none, or those that it does not know to be delivered."""
 
     NEVER = 0
     UNKNOWN = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
 
 
 class UnknownProducer(IntEnum):

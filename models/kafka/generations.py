@@ -4,20 +4,18 @@ A generation is data: the modules that hold its actions, and values of switches.
 switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
 """
 
+from isrcheck.models.kafka import lemmas, promises
 from isrcheck.models.kafka.actions import (
     alter_partition,
     bounces,
     clients,
     faults,
     follower,
+    kraft,
     leader,
     reconciliation,
     zookeeper,
 )
-from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
-from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import late_fetches, operators
-from isrcheck.models.kafka.properties import lemmas, promises
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.values import (
     BrokerStateCheck,
@@ -40,7 +38,7 @@ CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, zookeeper, bounces, f
 ALTER_ISR = [*PARTITION, follower, zookeeper, faults, alter_partition]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT = [*PARTITION, follower, faults, alter_partition, kraft_controller, kraft_brokers, operators, late_fetches]
+KRAFT = [*PARTITION, follower, faults, alter_partition, kraft]
 """Since 3.3: brokers are fenced, read a log of metadata records, and restart in another way than in `faults`."""
 
 GENERATION_0_11 = {

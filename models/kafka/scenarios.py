@@ -2,7 +2,7 @@
 the generations of `kafka`.
 
 A search that finds no loss says nothing if its bounds allow no acknowledged record, or no fault after it. Each scenario
-of an operator's question (checker/questions/scenarios.py) names the bounds in which
+of an operator's question (checker/answers/planning.py) names the bounds in which
 the states of this model have to be reachable. They are no part of the model `kafka`, because only the bounds of a
 scenario promise them.
 """

@@ -55,8 +55,8 @@ from isrcheck.models.language.declarations import (
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.nodes import Role, Size, Variable, visit
-from isrcheck.models.language.reading.files import place_in, place_of, sources_of, text_of
 from isrcheck.models.language.reading.reader import Function, Reader, Vocabulary, is_of_the_language, with_names
+from isrcheck.models.language.reading.source import place_in, place_of, sources_of, text_of
 from isrcheck.models.language.states import (
     Cells,
     Enumeration,

@@ -18,7 +18,7 @@ from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.lowering import lowered
 from isrcheck.models.language.ir.nodes import assignments, rewrite, visit
 from isrcheck.models.language.reading.reader import Function
-from isrcheck.models.language.reading.syntax import respelled
+from isrcheck.models.language.reading.source import respelled
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 // The page of a walk works without this script, but for the picture of the state. Text of the model enters the page
 // only as text (textContent), never as markup.
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const story = JSON.parse(document.getElementById("story").textContent);
   const find = (id) => document.getElementById(id);
   const { make, card, variables } = drawn;
@@ -43,4 +43,4 @@
     const wanted = { ArrowLeft: "back", ArrowRight: "forward", s: "save" }[event.key];
     if (wanted && !event.repeat) find(wanted).click();
   });
-})();
+});

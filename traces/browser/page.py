@@ -1,100 +1,61 @@
 """The page of a walk: the state, the steps that are possible next as buttons, the properties, and the walk so far.
 
-In:  a `View`.
-Out: the text of an HTML file, and its content security policy. It loads nothing, and runs only its own scripts.
+In:  a walk (terminal/walk.py), and what was saved or refused.
+Out: a `Page`. It loads nothing, and runs only its own scripts.
 
-The walk so far and the state are drawn as on the page of a trace (traces/drawing). Text of a model is text everywhere,
-never markup.
+The walk so far and the state are drawn as on the page of a trace (traces/drawing/page.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
-from isrcheck.commands.program import product
-from isrcheck.traces.drawing.ladder import ladder
-from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
-from isrcheck.traces.drawing.page import lane_data, script, state_place
-from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
-from isrcheck.traces.lanes.scene import Scene
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import Cells
+from isrcheck.traces.drawing.page import (
+    indices_of,
+    ladder,
+    lane_data,
+    state_place,
+    style_and_script,
+    variables_place,
+)
+from isrcheck.traces.drawing.scene import scene_of
+from isrcheck.traces.explaining.presentation import headline, step_in_words
+from isrcheck.traces.format.trace import Trace, heading, label
+from isrcheck.traces.lanes.scene import Lane, Scene
+from isrcheck.traces.pages.markup import Content, Element, data, element
+from isrcheck.traces.pages.parts import verdict_sign
+from isrcheck.traces.pages.shell import Page, product_line
+from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Option, PropertyStatus, Walk, saved_line, turn_text
 
-PACKAGE = "isrcheck.traces.browser"
 
+def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "") -> Page:
+    """Make the page of a walk.
 
-@dataclass(frozen=True)
-class Turn:
-    """What a step does to a property: a sentence for everybody, and the same in the terms of the model. `verdict` is
-    that of the property after the step."""
-
-    sentence: str
-    text: str
-    verdict: str
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A step that is possible next: in words, by its name, with what it turns false and the cells that it changes.
-
-    A step with a `problem` causes an error, and cannot be taken.
+    `mark` identifies the state, and comes back with a form; `saved` are the traces that were saved; `notice` says why
+    something was not done.
     """
-
-    words: str
-    name: str
-    turns: Sequence[Turn] = ()
-    changes: Sequence[str] = ()
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class View:
-    """Everything that a page shows.
-
-    `place` is the number of steps taken, -1 while an initial state is chosen; `first` and `last` are the least and the
-    greatest place to which one can go. `mark` identifies the state, and comes back with a form. `unjudged` names the
-    properties about which the choices say nothing. `scene` holds the whole walk, undone steps included. `told` holds
-    lines about the properties, each with a verdict or ""; `broken` names the false ones. `notice` says why something
-    was not done.
-    """
-
-    title: str
-    verdict: str
-    subtitle: str
-    place: int
-    first: int
-    last: int
-    mark: str
-    choices: Sequence[Choice]
-    unjudged: Sequence[str]
-    scene: Scene | None
-    indices: Sequence[Sequence[str]]
-    told: Sequence[tuple[str, str]]
-    broken: Sequence[str]
-    saved: Sequence[str]
-    notice: str
-
-
-def page_of(view: View) -> str:
-    """Return the page."""
-    style = beside("isrcheck.traces.drawing", "page.css") + beside(PACKAGE, "page.css")
-    main: list[Content] = [_next(view)]
-    if view.scene is not None:
-        main = [state_place(), _next(view), _promises(view), _walk(view.scene, view.place)]
-    body = element(
-        "body",
-        _header(view),
-        _controls(view),
-        element("main", *main, class_=None if view.scene else "start"),
-        data("story", _story(view)),
-        element("script", script(PACKAGE)),
+    scene = scene_of(walk.whole) if walk.has_begun else None
+    finding = walk.finding if walk.has_begun else None
+    title = f"A walk through {label(walk.instance)}"
+    if finding is not None and finding.prop is not None:
+        title = headline(finding)
+    verdict = "" if finding is None else finding.verdict or ""
+    following = _next(walk, mark)
+    main: list[Content] = [following]
+    if scene is not None:
+        main = [state_place(), following, _promises(walk), _walk(scene, walk.place)]
+    content = (
+        _header(walk, title, verdict, [saved_line(path) for path in saved], notice),
+        _controls(walk, mark),
+        element("main", *main, class_=None if walk.has_begun else "start"),
+        data("story", _story(walk, scene)),
     )
-    where = "choose an initial state" if view.place < 0 else f"step {view.place}"
-    return as_html(element("html", themed_head(f"{where}: {view.title}", style, security()), body, lang="en"))
-
-
-def security() -> str:
-    """Return the content security policy of the page: only its own scripts run."""
-    return f"{themed_security(script(PACKAGE))}; form-action 'self'; base-uri 'none'"
+    where = "choose an initial state" if walk.place < 0 else f"step {walk.place}"
+    styles, scripts = style_and_script(__package__)
+    return Page(f"{where}: {title}", content, "trace", styles, scripts, allows="; form-action 'self'; base-uri 'none'")
 
 
 def address_of(place: int) -> str:
@@ -105,32 +66,29 @@ def address_of(place: int) -> str:
 # ----------------------------------------------------------------------------------------------------- top and controls
 
 
-def _header(view: View) -> Element:
-    kind = view.verdict.replace(" ", "-")
-    verdict = [element("span", view.verdict, class_=f"verdict {kind}")] if view.verdict else []
-    said = [element("p", view.notice, class_="notice", role="alert")] if view.notice else []
-    said += (element("p", line, class_="saved", role="status") for line in view.saved)
+def _header(walk: Walk, title: str, verdict: str, saved: Sequence[str], notice: str) -> Element:
     return element(
         "header",
-        element("h1", view.title),
-        element("p", *verdict, element("span", view.subtitle), class_="caption"),
-        element("p", element("span", product()), theme_button(), class_="product"),
-        *said,
+        element("h1", title),
+        element("p", verdict_sign(verdict), element("span", heading(walk.instance)), class_="caption"),
+        product_line(),
+        element("p", notice, class_="notice", role="alert") if notice else None,
+        *(element("p", line, class_="saved", role="status") for line in saved),
     )
 
 
-def _controls(view: View) -> Element:
+def _controls(walk: Walk, mark: str) -> Element:
     save = element("button", "save", id="save", title="save the walk so far as a trace (s)")
-    if view.scene is None:
+    if not walk.has_begun:
         save.set("disabled", "")
-    where = "before the first step" if view.place < 0 else f"step {view.place}"
-    if 0 <= view.place < view.last:
-        where += f" of {view.last}"
+    where = "before the first step" if walk.place < 0 else f"step {walk.place}"
+    if 0 <= walk.place < walk.last:
+        where += f" of {walk.last}"
     return element(
         "nav",
-        _link("back", "◀ back", view.place - 1, view.place > view.first, "undo the last step (left arrow)"),
-        _link("forward", "forward ▶", view.place + 1, view.place < view.last, "redo the step (right arrow)"),
-        element("form", *_marks(view), save, method="post", action="save"),
+        _link("back", "◀ back", walk.place - 1, walk.place > walk.first, "undo the last step (left arrow)"),
+        _link("forward", "forward ▶", walk.place + 1, walk.place < walk.last, "redo the step (right arrow)"),
+        element("form", *_marks(walk, mark), save, method="post", action="save"),
         element("output", where, id="position"),
         id="controls",
         aria_label="the walk",
@@ -138,17 +96,13 @@ def _controls(view: View) -> Element:
 
 
 def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Element:
-    address = address_of(place) if is_possible else None
-    return element("a", text, id=name, class_="button", href=address, title=hint, aria_disabled=_true(not is_possible))
+    address, disabled = (address_of(place), None) if is_possible else (None, "true")
+    return element("a", text, id=name, class_="button", href=address, title=hint, aria_disabled=disabled)
 
 
-def _true(told: bool) -> str | None:
-    return "true" if told else None
-
-
-def _marks(view: View) -> list[Element]:
+def _marks(walk: Walk, mark: str) -> list[Element]:
     """The fields of every form: where its page stands, so that a page of an earlier walk takes no step by mistake."""
-    fields = {"place": str(view.place), "mark": view.mark}
+    fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
         element("input", type="hidden", name=name, value=value, autocomplete="off") for name, value in fields.items()
@@ -158,57 +112,83 @@ def _marks(view: View) -> list[Element]:
 # --------------------------------------------------------------------------------------------------------- what is next
 
 
-def _next(view: View) -> Element:
-    if view.place < 0:
-        title = "Where the walk begins"
-    else:
-        count = len(view.choices)
-        title = f"What can happen next: {count} step{'s' * (count != 1)}"
-    options = (_option(number, one) for number, one in enumerate(view.choices))
+def _next(walk: Walk, mark: str) -> Element:
+    options = walk.options()
+    count = len(options)
+    title = "Where the walk begins" if walk.place < 0 else f"What can happen next: {count} step{'s' * (count != 1)}"
     parts: list[Content] = [element("h2", title)]
-    if view.choices:
+    if options:
         hints = {"placeholder": "filter by words ( / )", "aria_label": "filter", "autocomplete": "off"}
-        find = element("input", id="filter", type="search", **hints)
-        listed = element("ol", *options)
-        parts += [find, element("form", *_marks(view), listed, method="post", action="take", id="options")]
+        buttons = (_option(walk, *pair) for pair in enumerate(zip(options, _words(walk, options), strict=True)))
+        parts.append(element("input", id="filter", type="search", **hints))
+        listed = element("ol", *buttons)
+        parts.append(element("form", *_marks(walk, mark), listed, method="post", action="take", id="options"))
         parts.append(element("p", "no step contains these words", id="nothing", hidden=""))
     else:
         parts.append(element("p", "No step is enabled: a dead end."))
-    if view.unjudged:
-        told = f"Judged only when a step is taken, or never on a path: {', '.join(view.unjudged)}."
-        parts.append(element("p", told, class_="hint"))
+    unjudged = [prop.name for prop in walk.instance.properties if prop.kind in NOT_JUDGED_AHEAD]
+    if unjudged:
+        text = f"Judged only when a step is taken, or never on a path: {', '.join(unjudged)}."
+        parts.append(element("p", text, class_="hint"))
     hint = "Keys: left goes back, right forward, / filters, s saves. The address leads to this step again."
     return element("section", *parts, element("p", hint, class_="hint"), id="next", aria_label="what can happen next")
 
 
-def _option(number: int, one: Choice) -> Element:
-    name = element("code", one.name) if one.name != one.words else None
-    told: list[Element] = []
-    if one.problem:
-        told = [element("span", f"causes an error: {one.problem}", class_="turn VIOLATED")]
-    for turn in one.turns:
-        told.append(element("span", turn.sentence, class_=f"turn {turn.verdict}"))
-        told.append(element("code", turn.text, class_=f"terms {turn.verdict}"))
-    taken = element("button", element("span", one.words, class_="words"), name, *told, name="option", value=str(number))
-    if one.problem:
-        taken.set("disabled", "")
-    changed = element("ul", *(element("li", line) for line in one.changes))
-    details = element("details", element("summary", "changes"), changed) if one.changes else None
-    return element("li", taken, details)
+def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
+    """Each option in words: a step, or what an initial state has that others have not."""
+    if walk.has_begun:
+        return [step_in_words(walk.instance, one.step, walk.cells) for one in options if one.step is not None]
+    return differences(walk.instance, [one.after for one in options if one.after is not None])
+
+
+def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
+    """The button that takes a step: the step in words and by its name, what it turns false, and what it changes.
+
+    A step that causes an error cannot be taken.
+    """
+    option, words = choice[0], choice[1] or choice[0].text
+    name = element("code", option.text) if option.text != words else None
+    turns = [part for turned in walk.turning(option) for part in _turn(walk, option, turned)]
+    if option.problem:
+        turns.insert(0, element("span", f"causes an error: {option.problem}", class_="turn VIOLATED"))
+    button = element("button", element("span", words, class_="words"), name, *turns, name="option", value=str(number))
+    if option.problem:
+        button.set("disabled", "")
+    changes = walk.changes(option)
+    listed = element("ul", *(element("li", line) for line in changes))
+    return element("li", button, element("details", element("summary", "changes"), listed) if changes else None)
+
+
+def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, Element]:
+    """What a step does to a property: a sentence for everybody, and the same in the terms of the model."""
+    sentence, text, verdict = turn_text(turned), turned.prop.name, "VIOLATED"
+    if not turned.problem:
+        sentence, text, verdict = headline(walk.trace_of(option, turned)), sentence, turned.verdict or ""
+    return element("span", sentence, class_=f"turn {verdict}"), element("code", text, class_=f"terms {verdict}")
+
+
+def differences(instance: Instance, states: Sequence[Cells]) -> list[str]:
+    """Return for each state what those of its lanes show that are not the same in all states."""
+    scenes = [scene_of(Trace(instance, (cells,), (), None, None, "")) for cells in states]
+    columns = [
+        [f"{title}: {_text(scene.moments[0].lanes[lane])}" for scene in scenes]
+        for lane, title in enumerate(scenes[0].lanes)
+    ]
+    differing = [column for column in columns if len(set(column)) > 1]
+    return ["; ".join(column[number] for column in differing) for number in range(len(states))]
+
+
+def _text(lane: Lane) -> str:
+    log = " ".join(cell.text for cell in lane.cells if cell.text)
+    return ", ".join(part for part in (lane.title, log, *lane.notes, *lane.alarms) if part)
 
 
 # ------------------------------------------------------------------------------------------ properties, the walk so far
 
 
-def _promises(view: View) -> Element:
-    lines = (element("p", line, class_=f"promise {verdict}".strip()) for line, verdict in view.told)
-    variables = element("table", element("tbody", id="variables"), class_="values")
-    return element(
-        "aside",
-        element("h2", "Properties"),
-        *lines,
-        element("details", element("summary", "All variables of the model"), variables),
-    )
+def _promises(walk: Walk) -> Element:
+    lines = (element("p", line, class_=f"promise {verdict}".strip()) for line, verdict in walk.told())
+    return element("aside", element("h2", "Properties"), *lines, variables_place())
 
 
 def _walk(scene: Scene, place: int) -> Element:
@@ -219,20 +199,19 @@ def _walk(scene: Scene, place: int) -> Element:
     return drawn
 
 
-def _story(view: View) -> Mapping[str, object]:
+def _story(walk: Walk, scene: Scene | None) -> Mapping[str, object]:
     """The data for the page's script: the state before the last step, and the state now."""
-    scene = view.scene
     if scene is None:
         return {}
-    now, before = scene.moments[view.place], scene.moments[max(0, view.place - 1)]
+    now, before = scene.moments[walk.place], scene.moments[max(0, walk.place - 1)]
     return {
-        "place": view.place,
+        "place": walk.place,
         "words": now.words,
         "titles": scene.lanes,
         "before": [lane_data(lane) for lane in before.lanes],
         "now": [lane_data(lane) for lane in now.lanes],
         "variables": scene.variables,
-        "indices": view.indices,
+        "indices": indices_of(walk.instance),
         "values": [before.variables, now.variables],
-        "broken": view.broken,
+        "broken": [one.prop.name for one in walk.statuses() if one.verdict in BROKEN],
     }

@@ -11,20 +11,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
-from isrcheck.models.run import Cells
-from isrcheck.traces.browser.page import Choice, Turn, View, address_of, page_of, security
+from isrcheck.traces.browser.page import address_of, page_of
 from isrcheck.traces.browser.server import Answer
-from isrcheck.traces.drawing.compose import scene_of
-from isrcheck.traces.drawing.page_text import indices_of
-from isrcheck.traces.explaining.presentation import headline, step_in_words
-from isrcheck.traces.format.trace import Trace, heading, label
-from isrcheck.traces.lanes.scene import Lane
-from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Option, PropertyStatus, Walk, saved_line, turn_text
+from isrcheck.traces.terminal.walk import Walk, saved_line
 
 STEP = re.compile(r"step-(0|[1-9][0-9]{0,8})")
 
@@ -64,21 +57,18 @@ class WalkSite:
                 self.walk.go_to(here)
                 return self._shown(OUT_OF_DATE, 409)
             try:
-                if name == "take":
-                    self._take(form.get("option", ""))
-                else:
+                if name == "save":
                     self._save()
+                    return self._present()
+                options, number = self.walk.options(), form.get("option", "")
+                if number not in map(str, range(len(options))):
+                    raise UsageError("there is no such step here")
+                self.walk.take(options[int(number)])
             except UsageError as error:
                 return self._shown(str(error), 409)
             return self._present()
 
     # ---------------------------------------------------------------------------------------------------------- actions
-
-    def _take(self, number: str) -> None:
-        options = self.walk.options()
-        if number not in map(str, range(len(options))):
-            raise UsageError("there is no such step here")
-        self.walk.take(options[int(number)])
 
     def _save(self) -> None:
         path = self.walk.save(self._out)
@@ -96,64 +86,5 @@ class WalkSite:
         return Answer(location=address_of(self.walk.place))
 
     def _shown(self, notice: str = "", status: int = 200) -> Answer:
-        walk = self.walk
-        finding = walk.finding if walk.has_begun else None
-        title = f"A walk through {label(walk.instance)}"
-        broken = [one.prop.name for one in walk.statuses() if one.verdict in BROKEN]
-        view = View(
-            title=title if finding is None or finding.prop is None else headline(finding),
-            verdict="" if finding is None else finding.verdict or "",
-            subtitle=heading(walk.instance),
-            place=walk.place,
-            first=walk.first,
-            last=walk.last,
-            mark=self._mark(),
-            choices=self._choices(),
-            unjudged=[prop.name for prop in walk.instance.properties if prop.kind in NOT_JUDGED_AHEAD],
-            scene=scene_of(walk.whole) if walk.has_begun else None,
-            indices=indices_of(walk.instance),
-            told=walk.told(),
-            broken=broken,
-            saved=[saved_line(path) for path in self.saved],
-            notice=notice,
-        )
-        return Answer(page_of(view), security(), status)
-
-    def _choices(self) -> list[Choice]:
-        walk = self.walk
-        options = walk.options()
-        if walk.has_begun:
-            words = [step_in_words(walk.instance, one.step, walk.cells) for one in options if one.step is not None]
-        else:
-            words = differences(walk.instance, [one.after for one in options if one.after is not None])
-        return [
-            Choice(
-                told or one.text,
-                one.text,
-                [self._turn(one, turned) for turned in walk.turning(one)],
-                walk.changes(one),
-                one.problem,
-            )
-            for one, told in zip(options, words, strict=True)
-        ]
-
-    def _turn(self, option: Option, turned: PropertyStatus) -> Turn:
-        if turned.problem:
-            return Turn(turn_text(turned), turned.prop.name, "VIOLATED")
-        return Turn(headline(self.walk.trace_of(option, turned)), turn_text(turned), turned.verdict or "")
-
-
-def differences(instance: Instance, states: Sequence[Cells]) -> list[str]:
-    """Return for each state what those of its lanes show that are not the same in all states."""
-    scenes = [scene_of(Trace(instance, (cells,), (), None, None, "")) for cells in states]
-    columns = [
-        [f"{title}: {_text(scene.moments[0].lanes[lane])}" for scene in scenes]
-        for lane, title in enumerate(scenes[0].lanes)
-    ]
-    differing = [column for column in columns if len(set(column)) > 1]
-    return ["; ".join(column[number] for column in differing) for number in range(len(states))]
-
-
-def _text(lane: Lane) -> str:
-    log = " ".join(cell.text for cell in lane.cells if cell.text)
-    return ", ".join(one for one in (lane.title, log, *lane.notes, *lane.alarms) if one)
+        page = page_of(self.walk, self._mark(), self.saved, notice)
+        return Answer(page.alone(), page.policy, status)

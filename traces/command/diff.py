@@ -29,6 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     headers = [folder.read_header(file)[0] for file in (arguments.one, arguments.other)]
     diff.refuse_different(*(header.model for header in headers))
     model = model_of(arguments)
-    found = diff.Difference(*(folder.read(file, model) for file in (arguments.one, arguments.other)))
-    print_lines(diff.tell(found, arguments.full, look))
-    return 0 if found.is_none else 1
+    difference = diff.Difference(*(folder.read(file, model) for file in (arguments.one, arguments.other)))
+    print_lines(diff.tell(difference, arguments.full, look))
+    return 0 if difference.is_none else 1

@@ -85,7 +85,7 @@ def _serve(walk: Walk, out: Path, number: int) -> int:
 
 def walk_of(arguments: argparse.Namespace) -> Walk:
     """Return the walk that the arguments describe. Raises UsageError."""
-    asked = ModelArguments(
+    chosen = ModelArguments(
         command="trace explore",
         reserved=arguments.reserved,
         target=arguments.target,
@@ -96,30 +96,30 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
         rest=arguments.rest,
     )
     if arguments.origin is not None:
-        return _from_trace(asked, arguments.origin, arguments.step, arguments.model)
+        return _from_trace(chosen, arguments.origin, arguments.step, arguments.model)
     for option, value in (("--step", arguments.step), ("--model", arguments.model)):
         if value is not None:
             raise UsageError(f"{option} needs --from FILE; name your own model as an argument: FILE.py")
-    if asked.target is None:
+    if chosen.target is None:
         raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
-    instance = settings.instance_of(asked)
-    words = [*settings.words_of_name(asked.target, instance), *settings.words_of_values(instance)]
+    instance = settings.instance_of(chosen)
+    words = [*settings.words_of_name(chosen.target, instance), *settings.words_of_values(instance)]
     return Walk(instance, _command(words))
 
 
-def _from_trace(asked: ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
-    """The walk along the trace in `origin`, which fixes model and configuration; `given` is the user's model file."""
-    if asked.target is not None and asked.target.endswith(".py"):
-        if given is not None and given != Path(asked.target):
-            raise UsageError(f"{asked.target} and --model {given} are two models; give one of them")
-        given = Path(asked.target)
-    configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
+def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_file: Path | None) -> Walk:
+    """The walk along the trace in `origin`, which fixes model and configuration; `model_file` is the user's."""
+    if chosen.target is not None and chosen.target.endswith(".py"):
+        if model_file is not None and model_file != Path(chosen.target):
+            raise UsageError(f"{chosen.target} and --model {model_file} are two models; give one of them")
+        model_file = Path(chosen.target)
+    configured = (chosen.protocol, *chosen.settings, *chosen.switches, *chosen.swaps, *chosen.rest)
     if any(configured):
         raise UsageError(f"{origin} fixes the configuration; leave {' '.join(filter(None, configured))} out")
-    trace = files.read(origin, None if given is None else registry.load_file(given))
+    trace = files.read(origin, None if model_file is None else registry.load_file(model_file))
     instance = trace.instance
-    name = str(given) if given is not None else instance.model.name
-    wanted = "" if given is not None else asked.target or ""
+    name = str(model_file) if model_file is not None else instance.model.name
+    wanted = "" if model_file is not None else chosen.target or ""
     if wanted and wanted not in (name, f"{name}/{instance.protocol.name}"):
         raise UsageError(f"{origin} is a trace of {name}, not of {wanted}; leave the model out")
     words = [*settings.words_of_name(name, instance), *settings.words_of_values(instance)]

@@ -1,24 +1,27 @@
 """`trace gallery`: known failures of Kafka as pages, with an index.
 
 In:  the arguments; the library of known failures, whose files hold the steps.
-Out: a folder of pages, whose names are printed, and an exit code. No search is needed: the steps are taken again.
+Out: a folder of pages with the style sheet and the script that they share, and an exit code. The names are printed.
+     No search is needed: the steps are taken again.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.kafka.failures.catalogue import Failure, History, failures, refusal
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.index import Entry, index_of
-from isrcheck.traces.drawing.markup import Content, element
+from isrcheck.traces.drawing.page import page
 from isrcheck.traces.explaining.presentation import headline
 from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.pages.folder import INDEX, begin, sharing, write_all
+from isrcheck.traces.pages.markup import Content, element
+from isrcheck.traces.pages.parts import Entry, index_of
+from isrcheck.traces.pages.shell import Page
 
 EXHIBITS = (
     "truncation_to_high_watermark",
@@ -53,9 +56,9 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages."""
     made = gallery(_chosen(arguments.failures or EXHIBITS))
-    pages.begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for page in pages.write_all(arguments.out, made, replace=arguments.force):
-        print_lines([escaped(str(page))])
+    begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
+    for file in write_all(arguments.out, sharing(made), replace=arguments.force):
+        print_lines([escaped(str(file))])
     return 0
 
 
@@ -70,10 +73,10 @@ def _chosen(words: tuple[str, ...]) -> list[Failure]:
     return [one for one in failures() if one.history is not None and any(one.is_called(word) for word in words)]
 
 
-def gallery(shown: list[Failure]) -> Mapping[str, str]:
+def gallery(shown: list[Failure]) -> dict[str, Page | str]:
     """Return the pages of these failures and their index, by the names of their files."""
     traces = {one.name: trace_of(one.history, f"check failures {one.number}") for one in shown if one.history}
-    found = {f"{one.name}.html": pages.page(traces[one.name], list(_about(one)), pages.INDEX) for one in shown}
+    found = {f"{one.name}.html": page(traces[one.name], list(_about(one)), INDEX) for one in shown}
     entries = [
         Entry(
             one.title,
@@ -84,7 +87,7 @@ def gallery(shown: list[Failure]) -> Mapping[str, str]:
         )
         for one in shown
     ]
-    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
+    return {INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
 
 
 def trace_of(history: History, command: str) -> Trace:

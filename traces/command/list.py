@@ -28,8 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         except UsageError as error:
             code = complain("trace", str(error))
             continue
-        told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
-        rows.append((escaped(file.name), *told, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
+        facts = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
+        rows.append((escaped(file.name), *facts, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
     if not paths:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:

@@ -13,11 +13,12 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.command.shared import FILE_HELP, MODEL, model_of
-from isrcheck.traces.drawing import pages
+from isrcheck.traces.drawing import files
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.other_tools import foreign as reading
 from isrcheck.traces.other_tools.foreign import ForeignTrace
+from isrcheck.traces.pages.folder import alone, begin, write_all
 
 OPTIONS = (
     Option("FILE", f"{FILE_HELP}; or a folder of traces", path),
@@ -41,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.file.is_dir():
         return _pages(arguments)
     history = _history(arguments.file, arguments)
-    forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
+    forms = {name: getattr(arguments, name) for name in files.FORMS if getattr(arguments, name) is not None}
     if not forms:
         name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
         forms = {"html": Path(f"{name}.html")}
-    for written in pages.write(history, forms, arguments.step, replace=arguments.force):
+    for written in files.write(history, forms, arguments.step, replace=arguments.force):
         print_lines([escaped(str(written))])
     return 0
 
 
 def _history(file: Path, arguments: argparse.Namespace) -> Trace | ForeignTrace:
-    found = reading.find(file)
-    if found is not None and arguments.model is not None:
+    foreign = reading.find(file)
+    if foreign is not None and arguments.model is not None:
         raise UsageError(f"{file}: a trace of another tool needs no model; leave --model out")
-    return found or folder.read(file, model_of(arguments))
+    return foreign or folder.read(file, model_of(arguments))
 
 
 def _pages(arguments: argparse.Namespace) -> int:
@@ -73,8 +74,8 @@ def _pages(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.file}: no traces in it; check writes traces to ./{folder.DEFAULT}")
     out = arguments.html or Path(f"{arguments.file.resolve().name}-pages")
     title = f"{len(histories)} trace{'s' * (len(histories) != 1)}"
-    made = pages.with_index(histories, title)
-    pages.begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
-    for page in pages.write_all(out, made, replace=arguments.force):
+    made = files.with_index(histories, title)
+    begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
+    for page in write_all(out, alone(made), replace=arguments.force):
         print_lines([escaped(str(page))])
     return code

@@ -12,11 +12,9 @@ from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, REPLACE, model_of
+from isrcheck.traces.drawing.plot import curves_of, lines_of, svg_of
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.files import put
-from isrcheck.traces.plotting.curves import curves_of
-from isrcheck.traces.plotting.drawing import svg_of
-from isrcheck.traces.plotting.lines import lines_of
 
 OPTIONS = (
     Option("FILE", "a trace written by check, or the link `latest`", path),

@@ -49,9 +49,9 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print the trace, or a part of it."""
     look = look_of(arguments)
-    found = reading.find(arguments.file)
-    if found is not None:
-        return _show_foreign(found, arguments, look)
+    foreign = reading.find(arguments.file)
+    if foreign is not None:
+        return _show_foreign(foreign, arguments, look)
     trace = folder.read(arguments.file, model_of(arguments))
     expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
     if arguments.why and expressions:
@@ -66,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_foreign(found: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
+def _show_foreign(trace: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
     """Show a trace of another tool, whose model is unknown."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
                 f"{arguments.file}: --{option} does not work on a trace of another tool; leave --{option} out"
             )
-    print_lines(showing.view(found, arguments.full, arguments.step, look.width))
+    print_lines(showing.view(trace, arguments.full, arguments.step, look.width))
     return 0

@@ -27,10 +27,10 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print which steps the failure needs, and write the sliced trace."""
     trace = folder.read(arguments.file, model_of(arguments))
-    found = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
-    lines = slice_text.tell(trace, found)
-    if found.left_out:
-        written = folder.write(found.trace, arguments.out)
+    sliced = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
+    lines = slice_text.tell(trace, sliced)
+    if sliced.left_out:
+        written = folder.write(sliced.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]
         lines.append(escaped(f"see it: {shlex.join(['trace', 'show', str(written), *model])}"))
     print_lines(lines)

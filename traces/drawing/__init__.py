@@ -1,6 +1,6 @@
-"""Draws traces as pictures and pages: vector graphics, sequence diagrams, HTML.
+"""Draws traces as pictures and pages: vector graphics, sequence diagrams, plots, HTML.
 
 In:  a trace.
 Out: files that a browser or another program shows.
-May import: terminal, other_tools, explaining, kafka, transactions, lanes, format.
+May import: terminal, other_tools, explaining, kafka, transactions, pages, lanes, format.
 """

@@ -1,4 +1,3 @@
-"use strict";
 // The lanes of a state as cards, and the table of its variables, with what the last step changed. The pages that show
 // states share this script. Text enters a page only as text (textContent).
 const drawn = (() => {

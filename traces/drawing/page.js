@@ -1,7 +1,9 @@
 // The page contains everything that can be shown; this script shows the state after a step, and keeps the address.
 // Text of the trace enters the page only as text (textContent), never as markup.
-(() => {
-  const story = JSON.parse(document.getElementById("story").textContent);
+addEventListener("DOMContentLoaded", () => {
+  const data = document.getElementById("story");
+  if (!data) return; // another page of the same folder
+  const story = JSON.parse(data.textContent);
   const last = story.frames.length - 1;
   const find = (id) => document.getElementById(id);
   const slider = find("slider"), ladder = find("ladder"), state = find("state"), play = find("play");
@@ -134,4 +136,4 @@
   addEventListener("hashchange", () => show(ofAddress()));
   for (const link of document.querySelectorAll('a[href^="#step="]')) link.addEventListener("click", pause);
   show(ofAddress());
-})();
+});

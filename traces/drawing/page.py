@@ -1,57 +1,106 @@
-"""A trace as one self-contained page: what goes wrong, every step in plain words, the state after it, and why.
+"""A trace as a page: what goes wrong, every step in plain words, its messages, the state after it, and why.
 
-In:  a `Scene`, and the text beside its steps (page_text.py).
-Out: the text of an HTML file. It loads nothing, sends nothing, and runs only its own scripts.
+In:  a certified trace, or a trace of another tool; what stands first beside the steps.
+Out: a `Page`. Its script shows the state after the chosen step, from plain data: the lanes that graphics.py draws.
 
-The ladder (ladder.py) is part of the page; the state of the chosen step is made by the script from plain data, the same
-lanes that drawing.py draws. Text of a trace is text everywhere, never markup.
+The ladder has an item for each step, and below its words its messages between the lanes, time downwards. Lanes are
+equal parts of the width, so the ladder fits a telephone as well as a wall: the middle of lane l is at (l + 0.5) / lanes
+of the width. A text stands in the middle of its arrow, but not outside the ladder: a text of n characters of a
+fixed-width font is n `ch` wide, so the style can tell (page.css).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from isrcheck.commands.program import product
-from isrcheck.traces.drawing.ladder import ladder
-from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
-from isrcheck.traces.drawing.page_text import PageText
-from isrcheck.traces.drawing.theme import EPOCHS, theme_button, themed_head, themed_security
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.language.states import spell_element
+from isrcheck.traces.drawing.graphics import EPOCHS
+from isrcheck.traces.drawing.scene import scene_of
+from isrcheck.traces.format.certify import continuation_text, judgements, lasso_lines
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace, says
+from isrcheck.traces.format.why_false import Reason, why_broken
+from isrcheck.traces.kafka import failures
+from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.kafka.scene import BAD
-from isrcheck.traces.lanes.scene import Lane, Scene
+from isrcheck.traces.lanes.scene import Arrow, Lane, Mark, Moment, Scene
+from isrcheck.traces.other_tools.foreign import ForeignTrace
+from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.parts import meanings, table, verdict_sign
+from isrcheck.traces.pages.shell import Page, product_line
+
+STEP = re.compile(r"\bstep (\d+)\b")
 
 
-def page_of(scene: Scene, text: PageText, index: str | None = None) -> str:
-    """Return the page of a scene with this text; `index` is the address of a page that leads here."""
-    style, program = beside("isrcheck.traces.drawing", "page.css"), script("isrcheck.traces.drawing")
-    body = element(
-        "body",
+@dataclass(frozen=True)
+class PageText:
+    """The text beside the steps of a page. Every mention of a step in it is a link to the step."""
+
+    verdict: str = ""
+
+    told: Sequence[Content] = ()
+    """What happened: who lost what, how an endless behaviour goes on."""
+
+    why: Sequence[Content] = ()
+    """Why the property is false, in the terms of the model."""
+
+    command: str = ""
+    """The command that finds the trace."""
+
+    broken: Sequence[Sequence[str]] = ()
+    """For each state, the properties that are false there, or on the step to it."""
+
+    indices: Sequence[Sequence[str]] = ()
+    """For each variable, the labels of its indices."""
+
+    about: Sequence[Content] = ()
+    """What stands first."""
+
+
+def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str | None = None) -> Page:
+    """Make the page of a trace. `about` stands first beside the steps; `index` is the address of an index page."""
+    return page_of(scene_of(trace), page_text_of(trace, about), index)
+
+
+def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> PageText:
+    """Return the text for the page of a trace; that of another tool has none of its own."""
+    if isinstance(trace, ForeignTrace):
+        return PageText(about=about)
+    indices = indices_of(trace.instance)
+    return PageText(trace.verdict or "", _told(trace), _why(trace), trace.command, _broken(trace), indices, about)
+
+
+def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
+    """Make the page of a scene with this text; `index` is the address of a page that leads here."""
+    content = (
         _header(scene, text, index),
         _controls(len(scene.moments) - 1),
         element("main", ladder(scene), state_place(), _aside(scene, text)),
         data("story", _story(scene, text)),
-        element("script", program),
     )
-    return as_html(element("html", themed_head(scene.title, style, themed_security(program)), body, lang="en"))
+    return Page(scene.title, content, "trace", *style_and_script(__package__))
 
 
-def script(package: str) -> str:
-    """Return the script of a page: that of a package, page.js, after the one that shows the lanes of a state."""
-    return beside("isrcheck.traces.drawing", "lanes.js") + beside(package, "page.js")
+def style_and_script(package: str) -> tuple[list[str], list[str]]:
+    """Return the style sheets and the scripts of a page that shows states: those of every such page, and page.css and
+    page.js of a package."""
+    styles = [beside(one, "page.css") for one in dict.fromkeys((__package__, package))]
+    return styles, [beside(__package__, "lanes.js"), beside(package, "page.js")]
 
 
 # ----------------------------------------------------------------------------------------------------- top and controls
 
 
 def _header(scene: Scene, text: PageText, index: str | None) -> Element:
-    verdict = (
-        [element("span", text.verdict, class_=f"verdict {text.verdict.replace(' ', '-')}")] if text.verdict else []
-    )
-    back = [element("a", "index", href=index)] if index else []
+    facts = element("span", scene.caption), element("span", scene.subtitle)
     return element(
         "header",
         element("h1", scene.title),
-        element("p", *verdict, element("span", scene.caption), element("span", scene.subtitle), class_="caption"),
-        element("p", *back, element("span", product()), theme_button(), class_="product"),
+        element("p", verdict_sign(text.verdict), *facts, class_="caption"),
+        product_line(element("a", "index", href=index) if index else None),
     )
 
 
@@ -75,6 +124,65 @@ def _controls(last: int) -> Element:
     )
 
 
+# --------------------------------------------------------------------------------------------------------------- ladder
+
+
+def ladder(scene: Scene, address: str = "#step=") -> Element:
+    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step, whose link is
+    `address` and its number."""
+    rows = (_row(scene, position, moment, address) for position, moment in enumerate(scene.moments))
+    names = element("div", *(element("span", name) for name in scene.lanes), class_="lanes", aria_hidden="true")
+    return element(
+        "section",
+        names if any(one.arrows or one.marks for one in scene.moments) else None,
+        element("ol", *rows, start=0),
+        id="ladder",
+        aria_label="the steps, and the messages of each",
+        style=f"--lanes:{len(scene.lanes)}",
+    )
+
+
+def _row(scene: Scene, position: int, moment: Moment, address: str) -> Element:
+    action = element("code", moment.step) if moment.step != moment.words else None
+    title = element(
+        "a",
+        element("span", str(position), class_="number"),
+        element("span", moment.words, class_="words"),
+        action,
+        class_="step",
+        href=f"{address}{position}",
+    )
+    events = [*(_arrow(scene, one) for one in moment.arrows), *(_mark(scene, one) for one in moment.marks)]
+    messages = element("ul", *events, class_="messages") if events else None
+    return element("li", title, messages, class_="moment", id=f"row-{position}")
+
+
+def _arrow(scene: Scene, arrow: Arrow) -> Element:
+    """A message: its text, and a line with a head on the side of its target."""
+    first, last = sorted((arrow.source, arrow.target))
+    to = "right" if arrow.target > arrow.source else "left"
+    place = f"--from:{first};--over:{last - first};--middle:{(first + last + 1) / 2:g};--signs:{len(arrow.text)}"
+    whole = f"{scene.lanes[arrow.source]} to {scene.lanes[arrow.target]}: {arrow.text}"
+    return element(
+        "li",
+        element("span", arrow.text, class_="text"),
+        element("i", class_="line"),
+        class_=f"arrow {arrow.kind} {to}",
+        style=place,
+        title=f"{whole} ({KINDS[arrow.kind]})" if arrow.kind in KINDS else whole,
+    )
+
+
+KINDS = {"response": "arrives in a later step", "lost": "lost"}
+"""What the kind of an arrow means, if it is not that the message arrives in this step."""
+
+
+def _mark(scene: Scene, mark: Mark) -> Element:
+    place = f"--middle:{mark.lane + 0.5:g};--signs:{len(mark.text) + 3}"
+    text = element("span", mark.text, class_="text")
+    return element("li", text, class_=f"mark {mark.kind}", style=place, title=f"{scene.lanes[mark.lane]}: {mark.text}")
+
+
 # -------------------------------------------------------------------------------------------------- state, text, legend
 
 
@@ -90,22 +198,23 @@ def state_place() -> Element:
     )
 
 
+def variables_place() -> Element:
+    """Return the place in which the script lists the variables of the state."""
+    return element("details", element("summary", "All variables of the model"), table((), (), id="variables"))
+
+
 def _aside(scene: Scene, text: PageText) -> Element:
     parts: list[Content] = [*text.about]
     if text.told:
         parts += [element("h2", "What happened"), *text.told]
     if any(moment.fates for moment in scene.moments):
-        parts += [
-            element("h2", "Each record, and since which step"),
-            element("table", element("tbody", id="fates")),
-        ]
+        parts += [element("h2", "Each record, and since which step"), table((), (), id="fates")]
     parts += [element("h2", "How to read it"), _legend(scene)]
     if text.why:
         parts += [element("h2", "Why, in the model's terms"), *text.why]
     if text.command:
         parts += [element("h2", "Reproduce"), element("code", text.command, class_="command")]
-    variables = element("table", element("tbody", id="variables"), class_="values")
-    parts.append(element("details", element("summary", "All variables of the model"), variables))
+    parts.append(variables_place())
     hint = "Keys: left and right (or j and k) step, space plays, Home and End. #step=7 in the address leads to step 7."
     return element("aside", *parts, element("p", hint, class_="hint"))
 
@@ -118,12 +227,13 @@ def _legend(scene: Scene) -> Element:
     signs += OF_LOGS if any(lane.cells for lane in lanes) else ()
     signs += OF_STABLE_OFFSETS if any("LSO" in dict(lane.pointers) for lane in lanes) else ()
     signs += ARROWS if any(moment.arrows for moment in scene.moments) else ()
-    rows = [(element("span", text, class_=kind), meaning) for kind, text, meaning in signs]
+    rows: list[tuple[Content, Content]] = [
+        (element("span", text, class_=kind), meaning) for kind, text, meaning in signs
+    ]
     if any(cell.epoch is not None for lane in lanes for cell in lane.cells):
         epochs = [element("span", str(epoch), class_=f"cell record e{epoch}") for epoch in range(EPOCHS)]
         rows.append((element("span", *epochs, class_="epochs"), "the leader epoch in which a record was written"))
-    pairs = (part for sign, meaning in rows for part in (element("dt", sign), element("dd", meaning)))
-    return element("dl", *pairs, class_="legend")
+    return meanings(rows, class_="legend")
 
 
 CHANGED = ("sign changed", "changed", "changed by this step")
@@ -153,6 +263,96 @@ ARROWS = (
     ("sign line lost", "", "a message that is lost"),
 )
 """Signs of a page: the class that draws the sign, its text, and its meaning."""
+
+
+# ----------------------------------------------------------------------------------------------- what happened, and why
+
+
+def indices_of(instance: Instance) -> list[list[str]]:
+    """Return the labels of the indices of each variable; none for a variable that is a single value."""
+    return [
+        [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
+        if place.sizes
+        else []
+        for place in shown_fields(instance)
+    ]
+
+
+def _told(trace: Trace) -> list[Content]:
+    """What happened: who promised a record and which step removed it; how an endless behaviour goes on."""
+    prop = trace.prop
+    if prop is None:
+        return []
+    parts: list[Content] = []
+    if trace.error is not None:
+        return [element("p", trace.error.message)]
+    if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
+        parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
+    parts += (element("p", *_linked(line)) for line in lasso_lines(trace))
+    if trace.verdict == NOT_INDUCTIVE:
+        told = "The first state may be unreachable: the proof does not exclude it."
+        parts.append(element("p", told))
+    lines = failures.lines(trace)
+    if lines:
+        items = (
+            element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines
+        )
+        parts.append(element("ul", *items, class_="told"))
+    return parts
+
+
+def _why(trace: Trace) -> list[Content]:
+    """The property, and the part of it that is false."""
+    prop = trace.prop
+    if prop is None:
+        return []
+    parts: list[Content] = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
+    if trace.error is None and trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
+        parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
+    return parts
+
+
+def _reason(reason: Reason) -> Element:
+    """The tree of a reason's expressions, down to the cells that decide the property."""
+    truth = "true" if reason.truth else "false"
+    where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
+    parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
+    if reason.conditions:
+        parts.append(element("div", f"given {' and '.join(reason.conditions)}", class_="with"))
+    if reason.readings:
+        parts.append(element("div", ", ".join(reason.shown_readings), class_="with"))
+    if reason.deeper:
+        parts.append(element("ul", *(_reason(one) for one in reason.deeper)))
+    return element("li", *parts)
+
+
+def _linked(line: str) -> list[Content]:
+    """The pieces of a line, in which every mention of a step is a link to the step."""
+    pieces: list[Content] = []
+    at = 0
+    for match in STEP.finditer(line):
+        pieces.append(line[at : match.start()])
+        pieces.append(element("a", match.group(), href=f"#step={match.group(1)}"))
+        at = match.end()
+    return [*pieces, line[at:]]
+
+
+def _broken(trace: Trace) -> list[list[str]]:
+    """For each state, the properties that are false in the state or on the step to it."""
+    found: list[list[str]] = [[] for _ in trace.states]
+    for prop in (*trace.instance.properties, DEADLOCK):
+        if prop.kind is Kind.SOMETIMES:
+            continue
+        for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
+            if judgement is not None:
+                names.append(prop.name if judgement == VIOLATED else f"{prop.name} (permitted)")
+    if trace.erring is not None:
+        found.append([])
+    if trace.error is not None:
+        found[-1].append(IN_RANGE.name)
+    if trace.loop is not None and trace.property_name is not None:
+        found[-1].append(trace.property_name if trace.verdict == VIOLATED else f"{trace.property_name} (permitted)")
+    return found
 
 
 # -------------------------------------------------------------------------------------------------- data for the script

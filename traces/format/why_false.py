@@ -20,7 +20,7 @@ from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.nodes import parts, variables, visit
 from isrcheck.models.language.model import DEADLOCK, Instance, Property, Step
 from isrcheck.models.language.reading.reader import Function
-from isrcheck.models.language.reading.syntax import respelled
+from isrcheck.models.language.reading.source import respelled
 from isrcheck.models.language.states import spell_element
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace, spelled_at

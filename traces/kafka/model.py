@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from isrcheck.models.kafka import promises
 from isrcheck.models.kafka.actions import alter_partition
-from isrcheck.models.kafka.actions.kraft import brokers as metadata
-from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.properties import promises
+from isrcheck.models.kafka.actions import kraft as kraft_controller
+from isrcheck.models.kafka.actions import kraft as metadata
 from isrcheck.models.kafka.state import broker as commit
 from isrcheck.models.kafka.state import broker as min_isr
 from isrcheck.models.kafka.state import clients as readers

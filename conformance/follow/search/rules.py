@@ -249,7 +249,7 @@ class Rules:
 
     def leave_out(self, states: Words, monitors: Words) -> Truths:
         """For each of these states, whether the controller may reassign the partition here as the model does not
-        (models/kafka/actions/kraft/operators.py): while the leader is not active, or so that the members of the ISR
+        (models/kafka/actions/kraft.py): while the leader is not active, or so that the members of the ISR
         that stay are not.
         """
         found: Truths = np.zeros(len(states), bool)

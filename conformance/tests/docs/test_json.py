@@ -10,13 +10,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from conformance.tests.checker.doctor.answers import Fake
+from conformance.tests.checker.answers.fake import Fake
 from conformance.tests.docs.json_reference import SCHEMA, reference
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.doctor import run as doctor
+from isrcheck.checker.answers import doctor
 
 DURABLE = PROJECT / "models" / "examples" / "durable_topic.properties"
 DESCRIBED = "Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2\n"

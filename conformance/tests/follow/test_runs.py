@@ -240,7 +240,7 @@ TRUNCATION_WITHOUT_LEADER 2.1 4 4.2 288
 INELIGIBLE_FOLLOWER 3.7 0 0.1 31
   leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed
 HEARTBEAT_OUTLIVES_PROCESS 3.7 3 3.1 158
-  controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]` is false
+  controller_unfences_broker 2: models/kafka/actions/kraft.py: its guard `s.is_up[broker]` is false
   (s.is_up[2] = false)
 LOG_START_NOT_CHECKPOINTED 2.1 0 0.1 16 | broker_crashes 0: it leads to log_record[0][0] = null, but 0 was observed
 """

@@ -5,22 +5,24 @@ Every search is exhaustive. A failure that is repaired by a switch is searched w
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
 
 import pytest
 
 from conformance.tests.sampling import sampled
-from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration
+from conformance.tests.support.searches import (
+    Values,
+    failures,
+    goals,
+    promises,
+    reached,
+    searched,
+    spelled,
+)
 from isrcheck.models import registry
 from isrcheck.models.coordinator.consumer_commits import Reset
-from isrcheck.models.coordinator.state import Service
-from isrcheck.models.language.declarations import Kind
+from isrcheck.models.coordinator.runtime import Service
 from isrcheck.models.messages import UsageError
-
-Values = dict[str, int]
 
 SMALL = {"writes": 2}
 ALONE = SMALL | {"elections": 0}
@@ -92,71 +94,43 @@ CONSUMER: list[tuple[str, Values, dict[str, int], int]] = [
 ]
 
 RUNS = [("coordinator", *run) for run in COORDINATOR] + [("consumer_commits", *run) for run in CONSUMER]
-
-
-def searched(model: str, protocol: str, values: Values) -> Exploration:
-    """The exhaustive search of this configuration, which is run once."""
-    return search(model, protocol, tuple(sorted(values.items())))
-
-
-@cache
-def search(name: str, protocol: str, values: tuple[tuple[str, int], ...]) -> Exploration:
-    model, _ = registry.load(name)
-    found = explore(model.instance(protocol, dict(values)), Limits(memory=1 << 30), count_all=True)
-    assert found.exhausted
-    return found
-
-
-def failures(name: str, found: Exploration) -> dict[str, int]:
-    """The depth of each failure: of promises, not of goals."""
-    return {
-        promise: found.findings[promise].found.path.depth
-        for promise in {*promises(name), "in_range"} & found.findings.keys()
-        if found.findings[promise].found.path is not None
-    }
-
-
-def promises(name: str) -> set[str]:
-    return {prop.name for prop in registry.load(name)[0].properties if prop.kind is not Kind.SOMETIMES}
+MODELS = {name: registry.load(name)[0] for name in ("coordinator", "consumer_commits")}
 
 
 @pytest.mark.parametrize(
     ("name", "protocol", "values", "expected", "states"),
     sampled(RUNS, lambda run: run[4] < 100_000),
-    ids=lambda one: (
-        " ".join(f"{entry}={value}" for entry, value in sorted(one.items())) if type(one) is dict else str(one)
-    ),
+    ids=spelled,
 )
 def test_failures_are_found_at_their_depths(
     name: str, protocol: str, values: Values, expected: dict[str, int], states: int
 ) -> None:
-    found = searched(name, protocol, values)
-    assert (failures(name, found), found.distinct) == (expected, states)
+    found = searched(MODELS[name], protocol, values)
+    assert (failures(found), found.distinct) == (expected, states)
 
 
-@pytest.mark.parametrize("name", ["coordinator", "consumer_commits"])
+@pytest.mark.parametrize("name", MODELS)
 def test_every_promise_fails_in_a_recorded_run(name: str) -> None:
-    assert {promise for model, _, _, failed, _ in RUNS if model == name for promise in failed} == promises(name)
+    assert {promise for model, _, _, failed, _ in RUNS if model == name for promise in failed} == promises(MODELS[name])
 
 
 @pytest.mark.parametrize(("name", "values"), [("coordinator", SMALL), ("consumer_commits", {})])
 def test_neighbours_differ_by_a_recorded_history(name: str, values: Values) -> None:
     """`4.1` and `4.4` of the consumer: by a setting that 4.1 does not have. Their other rules are the same."""
-    for older, newer in pairwise(registry.load(name)[0].protocols):
+    for older, newer in pairwise(MODELS[name].protocols):
         if (older, newer) == ("4.1", "4.4"):
             with pytest.raises(UsageError, match=r"choose --protocol 4\.4"):
-                registry.load(name)[0].instance(older, ADDED | FROM_START)
-            assert failures(name, searched(name, newer, ADDED | FROM_START)) == {}
+                MODELS[name].instance(older, ADDED | FROM_START)
+            assert failures(searched(MODELS[name], newer, ADDED | FROM_START)) == {}
         else:
-            assert failures(name, searched(name, older, values)) != failures(name, searched(name, newer, values))
+            assert failures(searched(MODELS[name], older, values)) != failures(searched(MODELS[name], newer, values))
 
 
 @pytest.mark.parametrize(
-    ("name", "protocol", "values", "goals"),
+    ("name", "protocol", "values", "count"),
     [("coordinator", "4.4", {}, 6), ("coordinator", "4.4", SHARE, 5), ("consumer_commits", "4.1", {}, 3)],
 )
-def test_everything_that_must_be_possible_is_reachable(name: str, protocol: str, values: Values, goals: int) -> None:
-    model, _ = registry.load(name)
-    wanted = {prop.name for prop in model.instance(protocol, values).properties if prop.kind is Kind.SOMETIMES}
-    assert {goal for goal in wanted if searched(name, protocol, values).findings[goal].found.count} == wanted
-    assert len(wanted) == goals
+def test_everything_that_must_be_possible_is_reachable(name: str, protocol: str, values: Values, count: int) -> None:
+    wanted = goals(MODELS[name].instance(protocol, values))
+    assert reached(searched(MODELS[name], protocol, values)) == wanted
+    assert len(wanted) == count

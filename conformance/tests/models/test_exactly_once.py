@@ -13,12 +13,15 @@ import pytest
 
 from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.searches import (
+    steps_to,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
-from isrcheck.models.client_settings import Acks
-from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries, Truth
+from isrcheck.models.client_settings import Acks, Truth
+from isrcheck.models.exactly_once.state import Partitioner, Resend, Retries
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages import UsageError
@@ -64,12 +67,9 @@ def judge(instance: Instance) -> tuple[Size, Mapping[str, str]]:
     return Size(exploration.exhausted, exploration.distinct, len(exploration.levels)), found
 
 
-def steps_to(protocol: str, values: Mapping[str, int], name: str, model: Model = MODEL) -> list[str]:
+def shortest(protocol: str, values: Mapping[str, int], name: str, model: Model = MODEL) -> list[str]:
     """The steps of the shortest counterexample, or permitted failure, of a property."""
-    instance = model.instance(protocol, values)
-    found = explore(instance, Limits(), only=[name]).findings[name]
-    path = found.found.path or found.permitted.path
-    return [instance.spell_step(instance.step(number)) for number in path.steps]
+    return steps_to(model.instance(protocol, values), name)
 
 
 def first_column(heading: str) -> list[str]:
@@ -210,7 +210,7 @@ def test_a_client_that_does_not_refuse_exceeds_what_is_remembered():
     """Two requests in flight, and one remembered batch: the retry of the first is taken for a gap."""
     reckless = replace(MODEL, contradictions=())
     values = {"restarts": 0, "rejections": 0, "delivery_timeouts": 0}
-    assert steps_to("3.0", values | {"idempotent_cache": 1}, "no_duplicates", reckless) == [
+    assert shortest("3.0", values | {"idempotent_cache": 1}, "no_duplicates", reckless) == [
         "producer_sends a to 0",
         "producer_sends b to 0",
         "broker_appends batch 0",
@@ -259,7 +259,7 @@ def histories() -> list[str]:
 
 
 def test_the_document_tells_the_histories_that_are_found():
-    found = [steps_to(*one) for several in FINDINGS.values() for one in several]
+    found = [shortest(*one) for several in FINDINGS.values() for one in several]
     assert histories() == ["".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in found]
 
 
@@ -371,7 +371,7 @@ def test_a_resend_is_a_duplicate_that_idempotence_does_not_see(
 
 
 def test_a_record_is_written_by_two_sessions():
-    assert steps_to("3.0", ONE_IN_FLIGHT, "no_duplicates_across_sessions") == [
+    assert shortest("3.0", ONE_IN_FLIGHT, "no_duplicates_across_sessions") == [
         "producer_sends a to 0",
         "producer_restarts",
         "application_resends a to 0",
@@ -381,7 +381,7 @@ def test_a_record_is_written_by_two_sessions():
 
 
 def test_a_record_that_timed_out_is_resent_to_another_partition():
-    assert steps_to("3.0", ONE_IN_FLIGHT | {"restarts": 0}, "no_duplicates_across_partitions") == [
+    assert shortest("3.0", ONE_IN_FLIGHT | {"restarts": 0}, "no_duplicates_across_partitions") == [
         "producer_sends a to 0",
         "broker_appends batch 0",
         "connection_is_lost_past_deadline batch 0",
@@ -391,7 +391,7 @@ def test_a_record_that_timed_out_is_resent_to_another_partition():
 
 
 def test_without_idempotence_a_retry_is_appended_again():
-    assert steps_to("3.0", WITHOUT | {"restarts": 0, **NO_TIMEOUT}, "no_duplicates") == [
+    assert shortest("3.0", WITHOUT | {"restarts": 0, **NO_TIMEOUT}, "no_duplicates") == [
         "producer_sends a to 0",
         "broker_appends batch 0",
         "connection_is_lost to 0",
@@ -402,7 +402,7 @@ def test_without_idempotence_a_retry_is_appended_again():
 
 def test_without_idempotence_a_retry_comes_too_late():
     values = WITHOUT | {"restarts": 0, "lost_connections": 0, **NO_TIMEOUT}
-    assert steps_to("3.0", values, "order_preserved") == [
+    assert shortest("3.0", values, "order_preserved") == [
         "producer_sends a to 0",
         "producer_sends b to 0",
         "broker_rejects batch 0",
@@ -418,7 +418,7 @@ def test_without_idempotence_a_retry_comes_too_late():
 
 def test_a_forgotten_producer_is_appended_again():
     values = ONE_IN_FLIGHT | NO_TIMEOUT | {"restarts": 0, "forgotten_producers": 1}
-    assert steps_to("3.0", values, "no_duplicates") == [
+    assert shortest("3.0", values, "no_duplicates") == [
         "producer_sends a to 0",
         "broker_appends batch 0",
         "connection_is_lost to 0",

@@ -11,7 +11,7 @@ from conformance.tests.support import golden
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import generations as kafka
-from isrcheck.models.kafka.properties import promises
+from isrcheck.models.kafka import promises
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.values import Failure
 from isrcheck.models.language.model import assemble

@@ -5,21 +5,22 @@ Every search is exhaustive. A failure that is repaired by a switch is searched w
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
 
 import pytest
 
 from conformance.tests.sampling import sampled
-from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration
-from isrcheck.models.language.declarations import Kind
+from conformance.tests.support.searches import (
+    Values,
+    failures,
+    goals,
+    reached,
+    searched,
+    spelled,
+)
 from isrcheck.models.messages import UsageError
 from isrcheck.models.transactions.generations import MODEL
 from isrcheck.models.transactions.values import Verification
-
-Values = dict[str, int]
 
 ALONE = {"producers": 1, "failovers": 0}
 """One instance of the producer, and a coordinator that never moves."""
@@ -166,50 +167,23 @@ NEIGHBOURS = [
 """Two generations, and a run of each: what is found differs, or the number of states."""
 
 
-def searched(protocol: str, values: Values) -> Exploration:
-    """The exhaustive search of this configuration, which is run once."""
-    return search(protocol, tuple(sorted(values.items())))
-
-
-@cache
-def search(protocol: str, values: tuple[tuple[str, int], ...]) -> Exploration:
-    found = explore(MODEL.instance(protocol, dict(values)), Limits(memory=1 << 30), count_all=True)
-    assert found.exhausted
-    return found
-
-
-def failures(found: Exploration) -> dict[str, int]:
-    """The depth of each failure: of promises, not of goals."""
-    promises = {prop.name for prop in MODEL.properties if prop.kind is not Kind.SOMETIMES}
-    return {
-        name: one.found.path.depth
-        for name, one in found.findings.items()
-        if name in {*promises, "in_range"} and one.found.path is not None
-    }
-
-
-def name(values: object) -> str:
-    """The configuration in the name of a test."""
-    return " ".join(f"{entry}={value}" for entry, value in sorted(values.items())) if isinstance(values, dict) else ""
-
-
 @pytest.mark.parametrize(
     ("protocol", "values", "expected", "states"),
     sampled(RUNS, lambda run: run[3] < 120_000, last=lambda run: run[3] > 700_000),
-    ids=lambda one: name(one) if isinstance(one, dict) and one.keys() <= MODEL.entries.keys() else str(one)[:4],
+    ids=lambda one: spelled(one) if isinstance(one, dict) and one.keys() <= MODEL.entries.keys() else str(one)[:4],
 )
 def test_failures_are_found_at_their_depths(
     protocol: str, values: Values, expected: dict[str, int], states: int
 ) -> None:
-    found = searched(protocol, values)
+    found = searched(MODEL, protocol, values)
     assert (failures(found), found.distinct) == (expected, states)
 
 
 def test_neighbours_differ_by_a_recorded_history() -> None:
     assert [older for older, _ in NEIGHBOURS] == list(pairwise(MODEL.protocols))
-    recorded = {(protocol, name(values)): found for protocol, values, *found in RUNS}
+    recorded = {(protocol, spelled(values)): found for protocol, values, *found in RUNS}
     for (older, newer), (of_older, of_newer) in NEIGHBOURS:
-        assert recorded[older, name(of_older)] != recorded[newer, name(of_newer)]
+        assert recorded[older, spelled(of_older)] != recorded[newer, spelled(of_newer)]
 
 
 @pytest.mark.parametrize(
@@ -218,15 +192,8 @@ def test_neighbours_differ_by_a_recorded_history() -> None:
 )
 def test_everything_that_transactions_do_is_reachable(protocol: str) -> None:
     """With fail-over and without zombies, and with zombies and without fail-over."""
-    reached: set[str] = set()
-    wanted: set[str] = set()
-    for values in (MOVES, ZOMBIES):
-        found = searched(protocol, values)
-        instance = MODEL.instance(protocol, values)
-        goals = {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
-        wanted |= goals
-        reached |= {goal for goal in goals if found.findings[goal].found.count}
-    assert reached == wanted
+    wanted = set().union(*(goals(MODEL.instance(protocol, values)) for values in (MOVES, ZOMBIES)))
+    assert set().union(*(reached(searched(MODEL, protocol, values)) for values in (MOVES, ZOMBIES))) == wanted
     assert len(wanted) == 7
 
 

@@ -17,7 +17,7 @@ from isrcheck.conformance.replay.coordinator import CoordinatorDriver
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import unmet
-from isrcheck.models.coordinator.generations import MODEL
+from isrcheck.models.coordinator.runtime import MODEL
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.certify import behaviour

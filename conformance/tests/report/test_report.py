@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.markup import Parts
 from conformance.tests.support.places import PROJECT, RECORDINGS
 from isrcheck.checker.cli import main as check
 from isrcheck.checker.cli import options_of
@@ -20,8 +20,9 @@ from isrcheck.conformance.report.folder import files_of
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.kafka.failures.report import Report, Search, report_of, reported
 from isrcheck.traces.command.gallery import trace_of
-from isrcheck.traces.drawing.theme import themed_security
 from isrcheck.traces.kafka.actions import ACTIONS
+from isrcheck.traces.pages.folder import alone
+from isrcheck.traces.pages.shell import Page
 
 REPORTS = PROJECT / "docs" / "reports"
 FILES = {"index.html", "issue.txt", "history.html", "history.svg", "history.itf.json", "replay.sh"}
@@ -29,6 +30,12 @@ FAULTS = {"broker_crashes", "broker_loses_power"}
 """Actions that no code of Kafka takes."""
 
 FAILURES = reported()
+
+
+def texts_of(failure: Failure) -> dict[str, str]:
+    """The files of a report, as they are written for one failure alone."""
+    return alone(files_of(failure))
+
 
 MANY_STATES = 1_000_000
 LONG = {"missed_demotion", "cancelled_reassignment_leaves_a_stranger"}
@@ -67,7 +74,13 @@ def test_the_reports_are_what_the_command_makes(
     assert names == {path.relative_to(REPORTS).as_posix() for path in REPORTS.rglob("*") if path.is_file()}
     assert names == {
         "index.html",
-        *(f"{name}/{file}" for name in FAILURES for file in {*FILES, content.test_file(report_in(FAILURES[name]))}),
+        "style.css",
+        "script.js",
+        *(
+            f"{name}/{file}"
+            for name in FAILURES
+            for file in {*FILES, report_in(FAILURES[name]).sketch.file.rpartition("/")[2]}
+        ),
     }
     for name in names:
         how = f"{name}: rewrite with: isrcheck report -o docs/reports --force"
@@ -80,7 +93,7 @@ def test_one_failure_has_the_folder_for_itself(tmp_path: Path, capsys: pytest.Ca
     printed = capsys.readouterr().out.split()
     assert printed == [str(folder / name) for name in files_of(FAILURES["stale_record"])]
     assert {path.name for path in folder.iterdir()} == {*FILES, "PartitionTest.scala"}
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == files_of(
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == texts_of(
         FAILURES["stale_record"]
     )
 
@@ -152,7 +165,7 @@ def test_a_test_of_the_controller_is_java() -> None:
         "name": "testX",
         "text": "\n@Test\nvoid testX() {}\n",
     }
-    made = files_of(replace(failure, report={**failure.report, "sketch": sketch}))
+    made = texts_of(replace(failure, report={**failure.report, "sketch": sketch}))
     assert made["ReplicationControlManagerTest.java"] == "@Test\nvoid testX() {}\n"
     assert made.keys() == {*FILES, "ReplicationControlManagerTest.java"}
     assert "{code:java}\n@Test\nvoid testX() {}\n{code}\n" in made["issue.txt"]
@@ -168,7 +181,7 @@ def test_the_recordings_are_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_the_commands_are_commands(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = files_of(FAILURES[name])["replay.sh"].splitlines()
+    lines = texts_of(FAILURES[name])["replay.sh"].splitlines()
     assert lines[0] == "#!/bin/sh"
     commands = [shlex.split(line) for line in lines if not line.startswith("#")]
     assert {words[0] for words in commands} <= {"check", "trace", "conform"}
@@ -197,31 +210,13 @@ def test_an_unknown_key_is_an_error() -> None:
 HOSTILE = '</dd></script><script src="https://evil.example/x.js">alert(1)</script> {code} [x|javascript:y] *a* |b| \u202e `a<b>`'  # noqa: E501
 
 
-class Tags(HTMLParser):
-    """The elements of a page, the addresses that it names, and its security policy."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: set[str] = set()
-        self.policy = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append(tag)
-        self.addresses |= {str(found[name]) for name in ("href", "src", "action", "data") if name in found}
-        if found.get("http-equiv") == "Content-Security-Policy":
-            self.policy = str(found["content"])
-
-
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_page_loads_nothing(name: str) -> None:
-    made = files_of(FAILURES[name])
-    tags = Tags(made["index.html"])
-    assert tags.policy == themed_security()
+    made = texts_of(FAILURES[name])
+    tags = Parts(made["index.html"])
+    assert tags.policy == Page("", ()).policy
     assert tags.policy.startswith("default-src 'none'; ")
-    assert tags.addresses == made.keys() - {"index.html"}
+    assert set(tags.addresses) == made.keys() - {"index.html"}
     assert tags.tags.count("script") == 1
     for text in made.values():
         assert re.findall(r"https?://(?!www\.w3\.org/|apalache-)", text) == []
@@ -245,18 +240,18 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> Failure:
 
 
 def test_hostile_text_is_text_in_a_page(hostile: Failure) -> None:
-    usual, made = files_of(FAILURES["stale_record"])["index.html"], files_of(hostile)["index.html"]
+    usual, made = texts_of(FAILURES["stale_record"])["index.html"], texts_of(hostile)["index.html"]
     assert "&lt;script src=" in made
     assert "<code>a&lt;b&gt;</code>" in made
     assert "\u202e" not in made
-    expected, tags = Tags(usual), Tags(made)
+    expected, tags = Parts(usual), Parts(made)
     assert (tags.addresses, tags.policy) == (expected.addresses, expected.policy)
     assert set(tags.tags) == set(expected.tags)
     assert tags.tags.count("script") == 1
 
 
 def test_hostile_text_is_text_in_an_issue(hostile: Failure) -> None:
-    text = files_of(hostile)["issue.txt"]
+    text = texts_of(hostile)["issue.txt"]
     assert text.startswith("Summary: </dd></script>")
     description = text.partition("\n\n")[2]
     assert "\\{code\\} \\[x\\|javascript:y\\] \\*a\\* \\|b\\| \ufffd {{a<b>}}" in description
@@ -282,7 +277,7 @@ def test_a_search_with_the_change_is_as_the_report_says(
     name: str, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = search_of(name, number)
-    commands = [shlex.split(line) for line in files_of(FAILURES[name])["replay.sh"].splitlines()]
+    commands = [shlex.split(line) for line in texts_of(FAILURES[name])["replay.sh"].splitlines()]
     checks = [words for words in commands if words[:2] == ["check", "kafka"]][1:]
     assert check([*checks[number][1:], "--memory", "8G"]) == (12 if one.breaks else 0)
     out = capsys.readouterr().out

@@ -46,6 +46,15 @@ FOUND = """
 }"""
 """And its end."""
 
+SIZES = """
+  for (const one of document.querySelectorAll('body *')) {
+    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    if (isText && size < 12) found.push(name(one) + ' has ' + size + ' px');
+  }
+"""
+"""All text has at least 12 pixels."""
+
 CONTRAST = """(selector) => {
   const light = text => {
     const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -89,17 +98,20 @@ def chromium() -> Iterator[Any]:
 
 
 class Page:
-    """A page opened from a file, with its console messages and its network requests."""
+    """A page of a file or at an address, with its console messages, its dialogs and its network requests."""
 
-    def __init__(self, browser: Any, path: Path, width: int = 1280, height: int = 800, scheme: str = "light") -> None:
+    def __init__(
+        self, browser: Any, place: Path | str, width: int = 1280, height: int = 800, scheme: str = "light"
+    ) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(place.as_uri() if isinstance(place, Path) else place)
 
     def __enter__(self) -> Any:
         return self.page

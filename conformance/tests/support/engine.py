@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.session import SearchSession
@@ -263,7 +264,7 @@ def proving(main, tmp_path, monkeypatch, capsys):
     check = checking(main, capsys)
 
     def run(text, *words):
-        (tmp_path / "model.py").write_text(text + ENDS if "@terminal" not in text else text)
+        write_model(tmp_path / "model.py", text + ENDS if "@terminal" not in text else text)
         return check("model.py", "--prove", *words)
 
     return run
@@ -315,8 +316,7 @@ def proofs_of(check, text, *words):
 
 def instance_of(tmp_path, text, **values):
     """An instance of the model with this text."""
-    (tmp_path / "model.py").write_text(text)
-    return registry.load_file(tmp_path / "model.py").instance(None, values)
+    return registry.load_file(write_model(tmp_path / "model.py", text)).instance(None, values)
 
 
 def joined(text):

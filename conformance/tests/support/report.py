@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
+
+from conformance.tests.support.markup import Parts
 
 HOSTILE = '''\
 """A <script>alert(1)</script> & a climber."""
@@ -83,45 +84,12 @@ NAME = "<b>&'.py"
 """The name of the model's file."""
 
 
-class Page(HTMLParser):
-    """A parsed page: tags, attributes, and the text of table cells."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.links: list[str] = []
-        self.rows: list[list[str]] = []
-        self.banners: list[str] = []
-        self._into: list[str] | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.tags.append(tag)
-        self.attributes |= set(given)
-        if tag == "a":
-            self.links.append(given["href"] or "")
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self._into = self.rows[-1]
-            self._into.append("")
-        if (given.get("class") or "").startswith("banner"):
-            self._into = self.banners
-            self._into.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "p"):
-            self._into = None
-
-    def handle_data(self, data: str) -> None:
-        if self._into is not None:
-            self._into[-1] = f"{self._into[-1]} {data}".strip()
+def page_of(folder: Path) -> Parts:
+    return Parts((folder / "index.html").read_text(encoding="utf-8"))
 
 
-def page_of(folder: Path) -> Page:
-    return Page((folder / "index.html").read_text(encoding="utf-8"))
+def banners_of(folder: Path) -> list[str]:
+    return [one.words for one in page_of(folder).named("p", "banner")]
 
 
 def cases_of(folder: Path) -> dict[tuple[str, str], tuple[str, str]]:

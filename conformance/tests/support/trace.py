@@ -25,12 +25,33 @@ WEAK_ISR = (
     "become_follower 1 1",
 )
 
-COMMITTED = (
-    "producer_appends at 0",
-    "leader_handles_fetch 0 from 1",
-    "follower_applies_response 1 from 0",
-    "leader_handles_fetch 0 from 1",
-)
+
+def copy_to(follower: int, leader: int = 0) -> tuple[str, ...]:
+    """The steps in which a follower gets what is new at its leader."""
+    return f"leader_handles_fetch {leader} from {follower}", f"follower_applies_response {follower} from {leader}"
+
+
+def replicate_to(follower: int, leader: int = 0) -> tuple[str, ...]:
+    """The same, until the leader knows of it."""
+    return *copy_to(follower, leader), f"leader_handles_fetch {leader} from {follower}"
+
+
+def restart_of(broker: int) -> tuple[str, ...]:
+    """The steps in which a broker crashes, and starts again from a checkpoint of the high watermark at 0."""
+    return f"broker_crashes {broker}", f"broker_restarts {broker} checkpoint 0"
+
+
+def election_of(broker: int, epoch: int) -> tuple[str, ...]:
+    """The steps in which a controller with ZooKeeper elects a broker, and the broker hears of it."""
+    return f"controller_fails_over to {broker}", f"broker_becomes_leader {broker} in epoch {epoch}"
+
+
+def follow_on(broker: int, leader: int, epoch: int) -> tuple[str, ...]:
+    """The steps in which a broker hears of a leader, and asks it where their logs part."""
+    return f"broker_becomes_follower {broker} in epoch {epoch}", f"follower_reconciles {broker} with {leader}"
+
+
+COMMITTED = ("producer_appends at 0", *replicate_to(1))
 """With the ISR 0 1 record a is then acknowledged; broker 1 holds it above its high watermark."""
 
 CLASSIC = (*COMMITTED, "broker_bounces 1 checkpoint 0", "controller_fails_over to 1")
@@ -47,32 +68,27 @@ IN_TRANSACTION = ("producer_appends_in_transaction at 0 in 0", *COMMITTED[1:])
 TRANSACTION = (*IN_TRANSACTION, "coordinator_commits 0", "leader_appends_marker of 0 at 0", *ROUND)
 
 WITHOUT_MARKER = (
-    *(*IN_TRANSACTION, "leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0"),
+    *IN_TRANSACTION,
+    *copy_to(2),
     *TRANSACTION[4:],
-    *("broker_crashes 0", "broker_restarts 0 checkpoint 1", "leader_handles_fetch 0 from 2"),
+    "broker_crashes 0",
+    "broker_restarts 0 checkpoint 1",
+    "leader_handles_fetch 0 from 2",
 )
 """Up to 2.0, as in STALE_RESTART: the commit marker is what the new member of the ISR lacks."""
 
-SENT_AGAIN = (
-    *COMMITTED[:3],
-    "controller_fails_over to 1",
-    "broker_becomes_leader 1 in epoch 1",
-    "producer_retries a at 1",
-)
+SENT_AGAIN = (*COMMITTED[:3], *election_of(1, 1), "producer_retries a at 1")
 """Without idempotence, from WHOLE: broker 1 has record a when it is elected, and appends it again."""
 
 FAST_FAIL_OVER = (
     "producer_appends at 0",
     "controller_elects_preferred 1",
-    "controller_fails_over to 0",
-    "broker_becomes_leader 0 in epoch 2",
+    *election_of(0, 2),
     "producer_appends at 0",
     "broker_becomes_leader 1 in epoch 1",
     "producer_appends at 1",
-    "broker_becomes_follower 1 in epoch 2",
-    "follower_reconciles 1 with 0",
-    "leader_handles_fetch 0 from 1",
-    "follower_applies_response 1 from 0",
+    *follow_on(1, 0, 2),
+    *copy_to(1),
 )
 """KIP-279: the follower wrote in epoch 1, of which its leader knows nothing."""
 
@@ -83,13 +99,7 @@ def fast_fail_over(property_name: str | None) -> Trace:
     return kafka(FAST_FAIL_OVER, property_name, None, "0.11", 1, min_insync_replicas=1, **values)
 
 
-STALE_RESTART = (
-    *COMMITTED,
-    "broker_crashes 0",
-    "broker_restarts 0 checkpoint 0",
-    "leader_handles_fetch 0 from 2",
-    "controller_fails_over to 2",
-)
+STALE_RESTART = (*COMMITTED, *restart_of(0), "leader_handles_fetch 0 from 2", "controller_fails_over to 2")
 """KAFKA-7128, up to 2.0: a leader with a stale high watermark lets a follower into the ISR that lacks record a."""
 
 READ_TWICE = (
@@ -102,15 +112,11 @@ READ_TWICE = (
 
 MISSED_DEMOTION = (
     "producer_appends at 0",
-    "leader_handles_fetch 0 from 2",
-    "follower_applies_response 2 from 0",
-    "leader_handles_fetch 0 from 2",
+    *replicate_to(2),
     "controller_elects_preferred 1",
-    "controller_fails_over to 0",
-    "broker_becomes_leader 0 in epoch 2",
+    *election_of(0, 2),
     "broker_becomes_leader 1 in epoch 1",
-    "broker_becomes_follower 2 in epoch 1",
-    "follower_reconciles 2 with 1",
+    *follow_on(2, 1, 1),
 )
 """The history of models/kafka/missed_demotion.md, up to the record that is missing."""
 
@@ -132,7 +138,8 @@ STALE_RECORD = (
 """8.25, in 3.7 from WHOLE: metadata that the leader already has drops its pending change, which the controller made."""
 
 INELIGIBLE = (
-    *(STALE_RECORD[0], STALE_RECORD[2]),
+    STALE_RECORD[0],
+    STALE_RECORD[2],
     *STALE_RECORD[4:7],
     "controller_fences_broker 2",
     "controller_handles_alter_partition of 0",

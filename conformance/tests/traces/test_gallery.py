@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from isrcheck.traces.cli import main
 from isrcheck.traces.command.gallery import EXHIBITS
 
 GALLERY = PROJECT / "docs" / "gallery"
-MOST_BYTES = 150_000
+MOST_BYTES = 50_000
 """The pages are part of the repository."""
+
+SHARED = {"style.css", "script.js"}
+LINK = re.compile(r'<(?:link rel="stylesheet" href|script src)="([^"]+)" nonce="([^"]+)">')
 
 
 def test_the_gallery_is_what_the_command_makes(
@@ -24,10 +28,26 @@ def test_the_gallery_is_what_the_command_makes(
     assert main(["gallery", "-o", str(tmp_path / "made")]) == 0
     made = {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()}
     kept = {path.name: path.read_bytes() for path in GALLERY.iterdir()}
-    assert made.keys() == kept.keys() == {"index.html", *(f"{name}.html" for name in EXHIBITS)}
+    assert made.keys() == kept.keys() == {"index.html", *SHARED, *(f"{name}.html" for name in EXHIBITS)}
     for name, content in made.items():
         assert content == kept[name], f"{name}: rewrite with: trace gallery -o docs/gallery --force"
         assert len(content) < MOST_BYTES
+
+
+def test_the_pages_share_one_style_and_one_script_and_load_nothing_else() -> None:
+    nonces = set()
+    for path in GALLERY.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        links = LINK.findall(text)
+        assert {name for name, _ in links} == SHARED
+        (nonce,) = {nonce for _, nonce in links}
+        assert (
+            f"default-src 'none'; style-src-elem 'nonce-{nonce}'; style-src-attr 'unsafe-inline';"
+            f" script-src 'nonce-{nonce}'\""
+        ) in text
+        assert "<style" not in text
+        nonces.add(nonce)
+    assert len(nonces) == 1 + len(EXHIBITS), "each page has a nonce of its own"
 
 
 def test_others_are_shown_on_request(
@@ -35,9 +55,12 @@ def test_others_are_shown_on_request(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["gallery", "9.1", "unclean_election", "-o", "shown"]) == 0
-    assert capsys.readouterr().out.split() == ["shown/index.html", "shown/unclean_election.html", "shown/acks_0.html"]
+    assert capsys.readouterr().out.split() == [
+        f"shown/{name}" for name in ("index.html", "unclean_election.html", "acks_0.html", "style.css", "script.js")
+    ]
     index = Path("shown/index.html").read_text(encoding="utf-8")
     assert '<a href="acks_0.html">' in index
+    assert index.count('<span class="verdict PERMITTED">PERMITTED</span>') == 2
     assert "An acknowledged record is lost: it never reaches a broker" in index
     text = Path("shown/acks_0.html").read_text(encoding="utf-8")
     assert '<a href="index.html">index</a>' in text

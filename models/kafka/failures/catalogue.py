@@ -66,20 +66,22 @@ class Bounds:
 
 @dataclass(frozen=True)
 class History:
-    """The shortest history of a failure: the configuration in which it is found, what is found there, and its steps.
+    """The shortest history of a failure, as the steps of a model: enough to take every step again in plain Python.
 
-    A search may find another history of the same length. `start` is the number of the initial state, `loop` the step to
-    which a behaviour that goes on for ever returns (the last one: it stays there).
+    A search may find another history of the same length.
     """
 
     model: str
     protocol: str
     configuration: str
+    """Entries of the model as on the command line: `acks=all crashes=1`."""
     property_name: str
     verdict: str
+    start: int
+    """The number of the initial state."""
     steps: tuple[str, ...]
-    start: int = 0
     loop: int | None = None
+    """The step to which a behaviour that goes on for ever returns (the last one: it stays there)."""
 
     @property
     def depth(self) -> int:
@@ -215,7 +217,7 @@ def _read(path: Path) -> Failure:
 def history_of(content: Mapping[str, Any]) -> History:
     """Return the history that a part `history` of a file describes."""
     named = {("property_name" if key == "property" else key): value for key, value in content.items()}
-    return History(**({"model": "kafka", "configuration": ""} | named | {"steps": tuple(content["steps"])}))
+    return History(**({"model": "kafka", "configuration": "", "start": 0} | named | {"steps": tuple(content["steps"])}))
 
 
 def _change(kind: ChangeKind, one: Mapping[str, Any]) -> Change:

@@ -90,16 +90,13 @@ def report_of(failure: Failure) -> Report | None:
     content: dict[str, Any] = dict(failure.report)
     history = history_of(content.pop("history")) if "history" in content else failure.history
     assert history is not None, f"{failure.name}: a report needs a history"
+    texts = {
+        name: paragraph(content.pop(name)) for name in ("summary", "severity", "present", "sees", "change", "cause")
+    }
+    texts |= {name: paragraph(content.pop(name, "")) for name in ("unsearched", "proved")}
     return Report(
-        summary=paragraph(content.pop("summary")),
-        severity=paragraph(content.pop("severity")),
-        present=paragraph(content.pop("present")),
-        sees=paragraph(content.pop("sees")),
+        **texts,
         conditions=tuple(map(paragraph, content.pop("conditions"))),
-        change=paragraph(content.pop("change")),
-        unsearched=paragraph(content.pop("unsearched", "")),
-        proved=paragraph(content.pop("proved", "")),
-        cause=paragraph(content.pop("cause")),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
         searches=tuple(map(_search, content.pop("search", ()))),

@@ -2,6 +2,8 @@
 
 from enum import IntEnum
 
+from isrcheck.models.client_settings import Spelled
+
 
 class Start(IntEnum):
     """The initial clusters of the model: `--start`."""
@@ -10,15 +12,11 @@ class Start(IntEnum):
     ANY = 1
 
 
-class IsolationLevel(IntEnum):
+class IsolationLevel(Spelled):
     """Which records a consumer receives: `isolation.level`."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
 
 
 class AutoOffsetReset(IntEnum):

@@ -38,8 +38,19 @@ from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.constructs import DEPTH_IN_ALL, EXPRESSIONS_ARE, NUMBERS, PARAMETERS, STATEMENTS_ARE
 from isrcheck.models.language.ir.lowering import copied, elements_of, lowered, size_of_core
 from isrcheck.models.language.ir.nodes import Routine, Variable, assignments, with_depth
-from isrcheck.models.language.reading.files import MemberOf, assigned_names, statements_in, stored, written
-from isrcheck.models.language.reading.syntax import Nesting, alternatives, branches, shown, subscripts, summands
+from isrcheck.models.language.reading.source import (
+    MemberOf,
+    Nesting,
+    alternatives,
+    assigned_names,
+    branches,
+    shown,
+    statements_in,
+    stored,
+    subscripts,
+    summands,
+    written,
+)
 from isrcheck.models.messages import LanguageError, escaped_lines
 
 # ------------------------------------------------------------------------------------------------------------ functions

@@ -13,9 +13,8 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from isrcheck.models.language.ir.constructs import DEPTH
-from isrcheck.models.language.reading.files import WrittenSource
 from isrcheck.models.language.reading.reader import Function, FunctionReader, Reader
-from isrcheck.models.language.reading.syntax import Nesting
+from isrcheck.models.language.reading.source import Nesting, WrittenSource
 from isrcheck.models.messages import LanguageError, nearest
 
 MOST_TEXT = 1000

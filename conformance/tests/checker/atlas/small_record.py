@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.atlas.clusters import ReleasedCluster
-from isrcheck.checker.atlas.pages.content import TOPICS, Answers, Line, Sheet, sheets
-from isrcheck.checker.atlas.pages.index import Facts
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import losses_to_survive
-from isrcheck.checker.questions.finding import Finding, History, Part, Source
-from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.answers.findings import Finding, Result, Search, Searched, Source
+from isrcheck.checker.answers.questions import Case, Question, Topic, losses_to_survive
+from isrcheck.checker.atlas.cells import ReleasedCluster
+from isrcheck.checker.atlas.page import Facts
+from isrcheck.checker.atlas.tables import TOPICS, Answers, Line, Sheet, sheets
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 
@@ -31,22 +29,15 @@ CLUSTERS = (
 )
 
 
-def history(name: str) -> History:
-    """The history of a known failure, as a finding has it."""
-    one = named(name).history
-    assert one is not None
-    what = one.model, one.protocol, one.configuration, one.property_name, one.verdict
-    return History(*what, one.start, one.steps, one.loop)
-
-
-def part(word: Word = Word.HOLDS, judged: int = 14, says: str = "a broker crashes", **more: Any) -> Part:
+def part(word: Word = Word.HOLDS, judged: int = 14, says: str = "a broker crashes", **more: Any) -> Searched:
     """A search: to the end, unless the word says otherwise."""
     is_whole = word is not Word.NO_VIOLATION and word is not Word.UNDECIDED
+    search = Search(says, "kafka", "4.1", "replicas=2", "acked_not_lost", choices=more.pop("choices", 1))
     what = {"depth": None, "judged": judged, "is_exhausted": is_whole, "states": 1234} | more
-    return Part(says, "kafka", "4.1", "replicas=2", word, **what)
+    return search, Result("acked_not_lost", word, **what)
 
 
-def found(word: Word, *parts: Part, note: str = "", **more: Any) -> Finding:
+def found(word: Word, *parts: Searched, note: str = "", **more: Any) -> Finding:
     """A recorded finding without a history."""
     what = {"source": Source.RECORDED, "recorded": DAY} | more
     return Finding(word, "acked_not_lost", None, None, parts, note, **what)
@@ -54,7 +45,8 @@ def found(word: Word, *parts: Part, note: str = "", **more: Any) -> Finding:
 
 def failing(name: str, rule: str = "") -> Finding:
     """A recorded finding with the history of a known failure."""
-    told = history(name)
+    told = named(name).history
+    assert told is not None
     word = Word(told.verdict)
     source = Source.RULE if rule else Source.RECORDED
     parts = (part(word, depth=len(told.steps)),)

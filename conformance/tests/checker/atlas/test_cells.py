@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.atlas.pages.content import sheets
-from isrcheck.checker.questions.concerns import key_of, why_unasked
-from isrcheck.checker.questions.planning import planned
-from isrcheck.checker.questions.question import Topic
+from isrcheck.checker.answers.planning import planned
+from isrcheck.checker.answers.questions import Topic, key_of, why_unasked
+from isrcheck.checker.atlas.cells import cells, clusters
+from isrcheck.checker.atlas.tables import sheets
 
 CELLS = cells()
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import math
 
+from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
+from isrcheck.checker.answers.searching import search_on_executor, searcher_of
 from isrcheck.checker.atlas.cells import Cell
-from isrcheck.checker.atlas.compute import Computing, compute, read_results
-from isrcheck.checker.atlas.on_spark import compute_on_spark
-from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import key_of
-from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
-from isrcheck.checker.resources.limits import UNLIMITED, Limits
-from isrcheck.checker.running.session import SearchSession
+from isrcheck.checker.atlas.compute import Computing, compute, compute_on_spark, read_results
+from isrcheck.checker.resources.limits import Limits
 
 LOSS, LIMITS = Question(Topic.LOSS), Limits(seconds=60.0, memory=1 << 30)
 LOSES, KEEPS = Case("2.4", acks="1"), Case("2.4", replication_factor=1)
@@ -24,8 +20,7 @@ CELLS = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
 
 
 def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_path):
-    searcher = Searcher(InThisProcess(SearchSession(LIMITS, UNLIMITED, [])))
-    here = Computing(tmp_path / "here.jsonl", {}, lambda scenario: searcher.result(scenario, LIMITS))
+    here = Computing(tmp_path / "here.jsonl", {}, lambda search: searcher_of(LIMITS).result(search, LIMITS))
     compute(here, CELLS, math.inf)
 
     late = Computing(tmp_path / "there.jsonl", {}, here.search)
@@ -35,6 +30,6 @@ def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_pa
 
     there = Computing(tmp_path / "there.jsonl", read_results(tmp_path / "there.jsonl"), here.search)
     compute_on_spark(local_spark, there, CELLS, search_on_executor, LIMITS, seconds=60.0)
-    assert {key: one.result for key, one in there.known.items()} == {key: one.result for key, one in here.known.items()}
+    assert there.known == here.known
     lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["search"] for line in lines) == sorted(here.known)

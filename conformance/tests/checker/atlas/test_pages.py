@@ -1,4 +1,7 @@
-"""The pages of the atlas: what the tables say, where they lead, and that nothing in them is markup."""
+"""The pages of the atlas: what the tables say, where they lead, and that nothing in them is markup.
+
+The words of the pages of the atlas: what each cell says about an answer.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,47 @@ import pytest
 from conformance.tests.checker.atlas.small_record import (
     CLUSTERS,
     FACTS,
+    FARTHER,
     HOLDS,
+    OPEN,
     SMALL,
+    THREE,
+    TO_DEPTH,
+    failing,
     found,
     part,
     whole,
+    works,
 )
-from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.atlas.pages import folder, parquet
-from isrcheck.checker.atlas.pages.cells import Cells
-from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, Line, Sheet, sheet_of, sheets
-from isrcheck.checker.atlas.pages.index import WHOLE
-from isrcheck.checker.atlas.pages.proofs import Histories, Searches
-from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, status_of
-from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
-from isrcheck.checker.atlas.pages.words import Grave, Words
-from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.answers.questions import Question, Topic
+from isrcheck.checker.atlas import folder
+from isrcheck.checker.atlas.cells import clusters
+from isrcheck.checker.atlas.page import WHOLE
+from isrcheck.checker.atlas.proofs import Histories, Searches
+from isrcheck.checker.atlas.tables import (
+    PRODUCERS,
+    SETTINGS,
+    TOPICS,
+    TRANSACTIONS,
+    Cell,
+    Cells,
+    Grave,
+    Line,
+    Sheet,
+    Spelling,
+    Status,
+    Words,
+    available,
+    exposures,
+    rows_of,
+    said,
+    said_of,
+    settings_of,
+    sheet_of,
+    sheets,
+    status_of,
+    survived,
+)
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named
 from isrcheck.models.messages import UsageError
@@ -337,17 +365,19 @@ UNREACHED = "within its bounds, the search does not reach what it has to reach: 
 def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
     """Another answer with the same searches and other witnesses has a text of its own."""
     searches = Searches()
-    witness = part(Word.REACHED, 7, depth=3, states=120, is_exhausted=False)
-    reached = replace(HOLDS, witnesses=(replace(witness, model="kafka_scenarios"),))
-    missed = replace(witness, model="kafka_scenarios", word=Word.UNREACHABLE, depth=None, is_exhausted=True)
+    search, result = part(Word.REACHED, 7, depth=3, states=120, is_exhausted=False)
+    goals = replace(search, model="kafka_scenarios")
+    reached = replace(HOLDS, witnesses=((goals, result),))
+    missed = goals, replace(result, word=Word.UNREACHABLE, depth=None, is_exhausted=True)
     unreached = replace(found(Word.UNDECIDED, part(), note=UNREACHED), witnesses=(missed,))
     for finding in (HOLDS, reached, unreached, reached):
         searches.address("Can a record be lost?", [("", finding)])
     searches.address("And twice?", [("", reached)])
     ((name, page),) = searches.pages()
+    text = page.alone()
     sections = [
         " ".join(html.unescape(re.sub("<[^>]+>", " ", one)).split())
-        for one in re.findall('<section id="s[0-9]">(.*?)</section>', page, re.DOTALL)
+        for one in re.findall('<section id="s[0-9]">(.*?)</section>', text, re.DOTALL)
     ]
     searched = "a broker crashes: HOLDS, to the end (1,234 states) check kafka --protocol 4.1 --replicas 2"
     told = "Witnesses, which reach what has to be able to happen in these searches:"
@@ -361,7 +391,7 @@ def test_witnesses_are_told_under_the_searches_whose_answer_they_bear_out():
         " a broker crashes: UNREACHABLE, to the end (120 states) check kafka_scenarios --protocol 4.1 --replicas 2",
         f"And twice? HOLDS, searched on {FACTS.day}. Its searches.",
     ]
-    legends = [html.unescape(one) for one in re.findall("<dt>(.*?)</dt>", page)]
+    legends = [html.unescape(one) for one in re.findall("<dt>(.*?)</dt>", text)]
     assert legends == [
         *("UNREACHABLE", "UNDECIDED", "HOLDS", "REACHED 1"),
         *("to the end", "to depth 14", "1,482 states", "witness"),
@@ -386,8 +416,9 @@ def test_the_page_of_a_known_failure_needs_no_search(files):
 
 def test_searches_of_other_models_have_pages_of_their_own():
     searches = Searches()
+    search, result = part()
     found_in = {
-        name: found(Word.HOLDS, replace(part(), model=name, protocol=protocol, configuration=""))
+        name: found(Word.HOLDS, (replace(search, model=name, protocol=protocol, configuration=""), result))
         for name, protocol in (
             *(("examples/isr_changes", ""), ("transactions", "3.7"), ("kafka", "3.7")),
             ("kafka_scenarios", "3.7"),  # has the actions of kafka, and asks about brokers that are down or lost
@@ -405,7 +436,7 @@ def test_searches_of_other_models_have_pages_of_their_own():
 def test_a_history_of_another_model_is_refused():
     line = SMALL.lines[1]
     loss = line.findings[0][Question(Topic.LOSS)]
-    history = loss.history.__class__(**{**loss.history.__dict__, "steps": ("no such step",)})
+    history = replace(loss.history, steps=("no such step",))
     bad = loss.__class__(**{**loss.__dict__, "history": history})
     sheet = SMALL.__class__(
         TOPICS, [line.__class__(line.releases, line.case, ({Question(Topic.LOSS): bad}, *line.findings[1:]))]
@@ -430,7 +461,7 @@ def test_hostile_text_stays_text():
         if name.endswith(".html"):
             tags = Read(content.decode()).tags
             assert "img" not in tags
-            assert tags.count("script") == (3 if name.startswith(("index", "traces", "defects")) else 1), name
+            assert tags.count("script") == (2 if name.startswith(("index", "traces", "defects")) else 1), name
             assert "\x1b" not in content.decode()
 
 
@@ -457,9 +488,9 @@ def test_the_page_with_filters_stays_small():
 def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
     pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'isrcheck[spark]'")
     path = tmp_path / "atlas.parquet"
-    path.write_bytes(parquet.parquet([SMALL]))
+    path.write_bytes(folder.parquet([SMALL]))
     table = pq.read_table(path)
-    assert table.column_names == [column.name for column in parquet.CELLS.columns]
+    assert table.column_names == [column.name for column in folder.CELLS.columns]
     rows = table.to_pylist()
     assert len(rows) == 6 * 5 + 5 + (2 + 2 + 3) + 5 * 6 + 4
     first = rows[0]
@@ -496,3 +527,96 @@ def test_without_pyarrow_there_is_no_parquet_file(monkeypatch):
     files = folder.files_of([SMALL], FACTS)
     assert folder.PARQUET not in files
     assert b"parquet" not in files["index.html"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "finding", "grave", "text"),
+    [
+        (Topic.LOSS, HOLDS, Grave.TO_THE_END, "no loss, to the end"),
+        (Topic.LOSS, TO_DEPTH, Grave.TO_DEPTH, "no loss to depth 10"),
+        (Topic.LOSS, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
+        (Topic.LOSS, failing("missed_demotion"), Grave.BROKEN, "lost after 11 steps, against Kafka's promise"),
+        (Topic.LOSS, OPEN, Grave.OPEN, "not decided; nothing found to depth 7"),
+        (Topic.LOSS, None, Grave.OPEN, "not recorded"),
+        (Topic.POWER, failing("whole_isr_loses_power"), Grave.ALLOWED, "lost after 6 steps: not promised"),
+        (Topic.POWER, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
+        (Topic.ORDER, HOLDS, Grave.TO_THE_END, "in order, to the end"),
+        (Topic.ORDER, found(Word.NOT_APPLICABLE, note="why"), Grave.NOTHING, "not asked here"),
+    ],
+)
+def test_the_words_of_an_answer(topic, finding, grave, text):
+    words = said(topic, finding)
+    assert (words.grave, words.text) == (grave, text)
+
+
+@pytest.mark.parametrize(
+    ("findings", "grave", "text"),
+    [
+        (THREE, Grave.FACT, "with up to 1 down"),
+        (works((1, 0), (0, 2)), Grave.FACT, "only with all brokers up"),
+        (works((1, 0), (2, 0)), Grave.FACT, "with up to 1 down"),
+        (works((0, 1)), Grave.BROKEN, "never, even with all brokers up"),
+        ({0: None}, Grave.OPEN, "not recorded"),
+        ({0: OPEN}, Grave.OPEN, "not decided"),
+        ({0: works((1, 0))[0], 1: None}, Grave.OPEN, "only with all brokers up; with 1 down: not recorded"),
+        ({0: works((1, 0))[0], 1: OPEN}, Grave.OPEN, "only with all brokers up; with 1 down: not decided"),
+    ],
+)
+def test_the_words_about_brokers_that_are_down(findings, grave, text):
+    words = available({Question(Topic.WRITES, down): finding for down, finding in findings.items()})
+    assert (words.grave, words.text) == (grave, text)
+
+
+SURVIVED = found(Word.REACHED, part(Word.REACHED))
+GONE = found(Word.UNREACHABLE, part(Word.REACHED, choices=2), part(Word.UNREACHABLE))
+NOT_DEEP_ENOUGH = found(Word.NOT_REACHED, part(Word.NOT_REACHED, 9))
+
+
+@pytest.mark.parametrize(
+    ("findings", "grave", "text"),
+    [
+        ({}, Grave.NOTHING, "not asked here"),
+        ({1: GONE}, Grave.ALLOWED, "none, because one can have the only copy: your settings allow this"),
+        ({1: SURVIVED, 2: GONE}, Grave.FACT, "up to 1 broker"),
+        ({1: SURVIVED, 2: SURVIVED, 3: GONE}, Grave.FACT, "up to 2 brokers"),
+        ({1: None, 2: GONE}, Grave.OPEN, "not recorded"),
+        ({1: OPEN, 2: GONE}, Grave.OPEN, "not decided"),
+        ({1: NOT_DEEP_ENOUGH, 2: GONE}, Grave.OPEN, "not decided"),
+        ({1: SURVIVED, 2: None}, Grave.OPEN, "up to 1 broker; with 2 lost: not recorded"),
+        ({1: SURVIVED, 2: SURVIVED, 3: OPEN}, Grave.OPEN, "up to 2 brokers; with 3 lost: not decided"),
+    ],
+)
+def test_the_words_about_lost_brokers(findings, grave, text):
+    words = survived({Question(Topic.SURVIVES, lost): finding for lost, finding in findings.items()})
+    assert (words.grave, words.text) == (grave, text)
+
+
+UNMODELLED = found(Word.NOT_APPLICABLE, note="the model has no such thing")
+
+
+@pytest.mark.parametrize(
+    ("findings", "grave", "text"),
+    [
+        ({}, Grave.NOTHING, "none known"),
+        ({"stale_record": HOLDS}, Grave.TO_THE_END, "not exposed, to the end"),
+        ({"stale_record": HOLDS, "missed_demotion": FARTHER}, Grave.TO_DEPTH, "not exposed, to depth 14"),
+        # The failure takes 11 steps: ten say nothing about it.
+        ({"stale_record": HOLDS, "missed_demotion": TO_DEPTH}, Grave.OPEN, "1 known defect not decided"),
+        (
+            {"stale_record": HOLDS, "new_incarnation": UNMODELLED},
+            *(Grave.TO_THE_END, "not exposed, to the end; 1 not searched"),
+        ),
+        ({"new_incarnation": UNMODELLED}, Grave.NOTHING, "1 not searched"),
+        # A loss that the settings permit says nothing about a failure that breaks a promise.
+        ({"new_incarnation": failing("minimum_of_one")}, Grave.TO_THE_END, "not exposed, to the end"),
+        ({"stale_record": OPEN, "missed_demotion": HOLDS}, Grave.OPEN, "1 known defect not decided"),
+        (
+            {"stale_record": None, "missed_demotion": failing("missed_demotion")},
+            *(Grave.BROKEN, "exposed to 1 known defect; 1 not decided"),
+        ),
+    ],
+)
+def test_the_words_about_known_defects(findings, grave, text):
+    asked = {Question(Topic.DEFECT, name=name): finding for name, finding in findings.items()}
+    words = said_of(exposures(asked))
+    assert (words.grave, words.text) == (grave, text)

@@ -10,10 +10,9 @@ import pytest
 
 from conformance.tests.checker.atlas.small_record import FACTS, SMALL, answers, found, part, whole
 from conformance.tests.support.browser import DARK, GROUND, LIGHT, Page, await_ground, contrast, follow
-from isrcheck.checker.atlas.pages import defects, folder
-from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.finding import Finding
-from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.answers.findings import Finding
+from isrcheck.checker.answers.questions import Case, Question, Topic
+from isrcheck.checker.atlas import folder, proofs
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import failures
 
@@ -327,8 +326,8 @@ OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll
 @pytest.mark.parametrize("part", range(4))
 def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path, part: int) -> None:
     """What ends a failure has names of switches, in which only the style breaks a line."""
-    made = dict(defects.pages([defects.address(one.name) for one in failures()][part::4]))
-    folder.write(tmp_path, {name: text.encode() for name, text in made.items()})
+    made = dict(proofs.defect_pages([proofs.address_of(one.name) for one in failures()][part::4]))
+    folder.write(tmp_path, {name: text.alone().encode() for name, text in made.items()})
     first, *others = sorted(made)
     with Page(browser, tmp_path / first, 390, 844) as page:
         wide = {first: page.evaluate(OVER_THE_EDGE)}

@@ -11,14 +11,13 @@ from conformance.tests.checker.atlas.test_pages import followed_links
 from conformance.tests.support.engine import checking
 from isrcheck import __main__ as isrcheck
 from isrcheck.checker import cli
-from isrcheck.checker.atlas.pages import folder, run
-from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.answers.questions import Case, Question, Topic
+from isrcheck.checker.atlas import folder
 
 ASKED = {"model": "kafka", "protocol": "4.1", "configuration": "acks=1 replicas=3", "says": "a broker crashes"}
 ASKED |= {"replicas": 3, "asked": "acked_not_lost", "bound": None, "initial": None, "is_permitted": True, "choices": 1}
 FOUND = {"property": "acked_not_lost", "word": "HOLDS", "depth": None, "judged": 9, "is_exhausted": True}
-FOUND |= {"states": 4321, "day": DAY}
+FOUND |= {"states": 4321, "day": DAY, "seconds": 0.5}
 
 
 class SmallRecord:
@@ -36,9 +35,9 @@ class SmallRecord:
 @pytest.fixture
 def atlas(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "Record", SmallRecord)
-    monkeypatch.setattr(run, "clusters", lambda: CLUSTERS[1:])
-    monkeypatch.setattr("isrcheck.checker.questions.recorded.texts_digest", lambda: "as they are")
+    monkeypatch.setattr(folder, "Record", SmallRecord)
+    monkeypatch.setattr(folder, "clusters", lambda: CLUSTERS[1:])
+    monkeypatch.setattr("isrcheck.checker.answers.recorded.texts_digest", lambda: "as they are")
     return checking(cli.main, capsys)
 
 
@@ -84,7 +83,7 @@ def test_without_pyarrow_one_line_says_so(atlas, monkeypatch):
 
 
 def test_a_record_of_another_model_is_not_used(atlas, monkeypatch):
-    monkeypatch.setattr("isrcheck.checker.questions.recorded.texts_digest", lambda: "changed")
+    monkeypatch.setattr("isrcheck.checker.answers.recorded.texts_digest", lambda: "changed")
     code, text, _ = atlas("atlas", "-o", "pages")
     assert code == 0
     assert text.splitlines()[-1].endswith("left out: the models or the searches have changed since")
@@ -93,8 +92,8 @@ def test_a_record_of_another_model_is_not_used(atlas, monkeypatch):
 
 def test_each_question_is_looked_up_once(monkeypatch):
     asked = []
-    reading = run.Reading(SmallRecord())
-    monkeypatch.setattr(reading._recorded, "find", lambda case, question: asked.append(question))
+    reading = folder.Reading(SmallRecord())
+    monkeypatch.setattr(reading.recorded, "find", lambda case, question: asked.append(question))
     for _ in range(2):
         assert reading.answer(Case("4.1"), Question(Topic.LOSS)) is None
     assert asked == [Question(Topic.LOSS)]
@@ -129,7 +128,7 @@ def test_without_a_record_one_line_says_so(atlas, monkeypatch):
     def missing():
         raise FileNotFoundError("record.jsonl")
 
-    monkeypatch.setattr(run, "Record", missing)
+    monkeypatch.setattr(folder, "Record", missing)
     assert atlas("atlas", "-o", "new") == (
         *(2, "", "check: the record of the atlas cannot be read (record.jsonl); install isrcheck again\n"),
     )

@@ -12,29 +12,18 @@ import random
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from isrcheck.checker.answers.findings import Source, trace_of
+from isrcheck.checker.answers.questions import FEWER_IN_SYNC, Case, Question, Topic
+from isrcheck.checker.answers.recorded import Record, Recorded
+from isrcheck.checker.answers.searching import searcher_of
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
-from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.finding import Source
-from isrcheck.checker.questions.history import trace_of
-from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.recorded import Recorded
-from isrcheck.checker.questions.rules import FEWER_IN_SYNC
-from isrcheck.checker.questions.searching import InThisProcess, Searcher
-from isrcheck.checker.resources.limits import UNLIMITED, Limits
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word
-from isrcheck.checker.running.session import SearchSession
-from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
+from isrcheck.models.kafka.atlas import RECORD
 
 LARGEST = 10_000_000
 """Bytes that the file may have: it has about 640 a search."""
-
-
-class Nobody:
-    """Answers nothing."""
-
-    def answer(self, case, question, limits):
-        raise AssertionError(f"{question.text} about {case} is not recorded")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +70,7 @@ def test_every_recorded_search_went_as_far_as_it_says(record):
 def test_recorded_histories_are_taken_again_in_plain_python(answered, record):
     choice, seed = draw()
     for cell in choice.sample(answered, min(25, len(answered))):
-        found = Recorded(Nobody(), record).answer(cell.case, cell.question, Limits())
+        found = Recorded(record).find(cell.case, cell.question)
         if found.history is not None:
             trace = trace_of(found.history)
             assert (trace.verdict, trace.length) == (found.word.value, found.depth), f"seed {seed}: {cell.key}"
@@ -92,7 +81,7 @@ def test_the_recorded_searches_are_those_that_would_be_made_now(answered, record
     header = {**record.header, "texts": "of another version"}
     elsewhere = Record()
     elsewhere.header = header
-    recorded_answers = Recorded(Nobody(), elsewhere)
+    recorded_answers = Recorded(elsewhere)
     for cell in choice.sample(answered, min(25, len(answered))):
         recorded_answers.find(cell.case, cell.question)
         assert recorded_answers.outdated == "", f"seed {seed}: {cell.key}; see models/kafka/atlas/README.md"
@@ -101,7 +90,7 @@ def test_the_recorded_searches_are_those_that_would_be_made_now(answered, record
 @pytest.mark.parametrize(("count", "states"), [(2, 20_000), exhaustive((8, 100_000)), recorded((60, 10_000_000))])
 def test_a_sample_is_searched_again(record, count, states):
     seed = draw()[1]
-    searcher = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, [])))
+    searcher = searcher_of(Limits())
     found = [
         text for one in sampled(record, count, seed, states) for text in differences(one, searcher, Limits(threads=2))
     ]
@@ -118,7 +107,7 @@ def test_what_a_limit_has_cut_short_is_in_no_sample(record):
 def test_what_a_limit_has_cut_short_says_how_far_it_came(record):
     """8.7d in 3.7 takes 20 steps; where every replica has to be in sync, depth 14 does not fit into the memory."""
     case = Case("3.7", min_insync_replicas=3)
-    found = Recorded(Nobody(), record).answer(case, Question(Topic.DEFECT, name="stale_diverging_response"), Limits())
+    found = Recorded(record).find(case, Question(Topic.DEFECT, name="stale_diverging_response"))
     assert (found.word, found.note, found.source) == (Word.UNDECIDED, "memory; none to depth 13", Source.RECORDED)
 
 
@@ -126,13 +115,13 @@ def test_what_a_limit_has_cut_short_says_how_far_it_came(record):
 @pytest.mark.parametrize("protocol", ["2.4", "2.8", "3.3", "3.7", "4.1"])
 def test_an_unclean_election_loses_records_whatever_has_to_be_in_sync(record, protocol, replicas, least):
     case = Case(protocol, replication_factor=replicas, min_insync_replicas=least, unclean_election=True)
-    found = Recorded(Nobody(), record).answer(case, Question(Topic.LOSS), Limits())
+    found = Recorded(record).find(case, Question(Topic.LOSS))
     assert (found.word, found.source, found.rule) == (Word.PERMITTED, Source.RULE, FEWER_IN_SYNC)
 
 
 def test_a_difference_is_found(record):
     one = next(one for one in record.every_search() if one["word"] == Word.PERMITTED and one["states"] < 1000)
-    searcher = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, [])))
+    searcher = searcher_of(Limits())
     wrong = {**one, "depth": one["depth"] + 1, "word": "HOLDS"}
     assert [text.split(": ")[-1].split(" is ")[0] for text in differences(wrong, searcher, Limits())] == [
         "word",
@@ -155,12 +144,12 @@ def test_a_sample_names_its_seed_and_a_difference_how_to_find_it_again(record, c
 
 
 def test_what_an_operator_asks_first_is_recorded(record):
-    recorded_answers = Recorded(Nobody(), record)
+    recorded_answers = Recorded(record)
     durable = Case("4.1", min_insync_replicas=2)
-    found = recorded_answers.answer(durable, Question(Topic.LOSS), Limits())
+    found = recorded_answers.find(durable, Question(Topic.LOSS))
     assert (found.word, found.depth, found.source) == (Word.NO_VIOLATION, 10, Source.RECORDED)
-    assert [part.reach for part in found.parts] == ["to the end", "to the end", "to depth 10"]
+    assert [result.reach for _, result in found.parts] == ["to the end", "to the end", "to depth 10"]
     for name, depth in (("missed_demotion", 12), ("stale_record", 12)):
-        defect = recorded_answers.answer(durable, Question(Topic.DEFECT, name=name), Limits())
+        defect = recorded_answers.find(durable, Question(Topic.DEFECT, name=name))
         assert (defect.word, defect.depth) == (Word.VIOLATED, depth)
-    assert json.loads(json.dumps(found.as_object()))["recorded"].startswith("20")
+    assert found.recorded.startswith("20")

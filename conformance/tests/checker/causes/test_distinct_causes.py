@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import causes as search_for_causes
@@ -21,18 +22,13 @@ from isrcheck.traces import cli as trace_cli
 DOORS = '''\
 """People go through doors; a thief opens any, a draught shuts one. Doors are alike."""
 
-from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, require
-
-
 class Configuration:
     doors = bound(3, "doors", least=1)
     thieves = budget(1, "thieves that come")
     draughts = budget(1, "draughts")
 
-
 class Door(Domain, size="doors"):
     pass
-
 
 class State:
     is_open = field(Door, values=Flag)
@@ -41,11 +37,9 @@ class State:
     thieves_left = field(values=between(0, 127))
     draughts_left = field(values=between(0, 127))
 
-
 @initial
 def starts(configuration):
     yield {"thieves_left": configuration.thieves, "draughts_left": configuration.draughts}
-
 
 @action
 def person_enters(s, door: Door):
@@ -54,13 +48,11 @@ def person_enters(s, door: Door):
     s.visits += 1
     s.is_open[door] = True
 
-
 @action
 def person_leaves(s, door: Door):
     require(s.visits == 2)
     require(s.is_open[door])
     s.is_open[door] = False
-
 
 @action
 def thief_enters(s, door: Door):
@@ -69,7 +61,6 @@ def thief_enters(s, door: Door):
     s.is_open[door] = True
     s.is_robbed[door] = True
 
-
 @action
 def draught_shuts(s, door: Door):
     require(s.draughts_left > 0)
@@ -77,17 +68,14 @@ def draught_shuts(s, door: Door):
     s.draughts_left -= 1
     s.is_open[door] = False
 
-
 def a_thief_came(s):
     return s.thieves_left < s.thieves
-
 
 @always(permitted=a_thief_came)
 def at_most_one_is_open_and_none_robbed(s):
     return sum(1 for door in range(s.doors) if s.is_open[door]) < 2 and not any(
         s.is_robbed[door] for door in range(s.doors)
     )
-
 
 @always_step
 def doors_stay_open(before, after):
@@ -99,7 +87,7 @@ def doors_stay_open(before, after):
 def check(tmp_path, monkeypatch, capsys):
     """Run `check` in an empty folder that holds doors.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "doors.py").write_text(DOORS)
+    write_model(tmp_path / "doors.py", DOORS)
     run = checking(cli.main, capsys)
     return lambda line: run(*shlex.split(line))
 
@@ -251,9 +239,7 @@ def test_the_reach_in_json(check):
 
 
 def of_doors(monkeypatch, tmp_path, limits, asked=9):
-    path = tmp_path / "doors.py"
-    path.write_text(DOORS)
-    instance = registry.load_file(path).instance()
+    instance = registry.load_file(write_model(tmp_path / "doors.py", DOORS)).instance()
     prop = instance.model.properties[0]
     return distinct_causes(
         *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),

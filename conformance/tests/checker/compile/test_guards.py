@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile.ranges import Ranges, argument_limits, conjuncts, placed
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -16,35 +17,26 @@ from isrcheck.models.registry import load_file
 MODEL = '''
 """Guests go in and out."""
 
-from isrcheck.language import Domain, action, always, between, field, require
-
-
 class Guest(Domain, size=3):
     pass
-
 
 class State:
     count = field(Guest, values=between(0, 3))
     total = field(values=between(0, 9))
 
-
 def may_go(s, who, other):
     return s.count[who] < 2 and is_open(s) and who != other
-
 
 def is_open(s):
     return s.total < 9
 
-
 def next_count(s, guest):
     return s.count[s.count[guest]]
-
 
 @action
 def goes(s, guest: Guest, host: Guest):
 {guards}
     s.total += 1
-
 
 @always
 def small(s):
@@ -55,8 +47,7 @@ def small(s):
 def placed_guards(folder: Path, *guards: str) -> list[list[str]]:
     """For each number of loops, the guards that are evaluated in so many."""
     text = MODEL.replace("{guards}", "\n".join(f"    require({guard})" for guard in guards))
-    (folder / "house.py").write_text(text, encoding="utf-8")
-    instance: Instance = load_file(folder / "house.py").instance()
+    instance: Instance = load_file(write_model(folder / "house.py", text)).instance()
     routine, choices = instance.model.actions[0].alternatives[0].routine, instance.argument_ranges[0]
     ranges = Ranges(instance)
     waiting: list[Expression] = conjuncts(routine)
@@ -106,31 +97,23 @@ def test_guards_have_their_places(tmp_path: Path, guards: list[str], expected: l
 TWO_RANGES = '''
 """Guests and rooms."""
 
-from isrcheck.language import Domain, action, always, between, field, require
-
-
 class Guest(Domain, size=2):
     pass
-
 
 class Room(Domain, size=5):
     pass
 
-
 class State:
     count = field(Guest, values=between(0, 3))
 
-
 def few_before(s, end):
     return sum(s.count[guest] for guest in range(end)) <= 2
-
 
 @action
 def goes(s, guest: Guest, room: Room):
     require(few_before(s, room))
     require(few_before(s, guest))
     s.count[guest] += 1
-
 
 @always
 def small(s):
@@ -140,7 +123,6 @@ def small(s):
 
 def test_a_fold_of_two_guards_has_the_range_of_both(tmp_path: Path) -> None:
     """One helper with two arguments: the fold leaves its range for one of them only, a room after the third."""
-    (tmp_path / "house.py").write_text(TWO_RANGES, encoding="utf-8")
-    instance = load_file(tmp_path / "house.py").instance()
+    instance = load_file(write_model(tmp_path / "house.py", TWO_RANGES)).instance()
     found = explore(instance, Limits(depth=1), count_all=True)
     assert (found.fired, found.findings["in_range"].found.count) == ([6], 4)

@@ -3,6 +3,10 @@
 Hypothesis draws a configuration; the states of a random walk, states that a short search reaches, and random states
 within the ranges of the fields are then compared one by one: the enabled steps in order, their successors, and the
 value of each property.
+
+For each family of models whose protocols have the same fields, SHAPES has the bounds, each with the entries that differ
+from the default ones. In each family, some shape has each value of each switch that shapes the state, also where it
+should have no effect: a switch of KRaft without KRaft, a repair without what it repairs.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from conformance.tests.checker.compile.shapes import SHAPES
 from conformance.tests.sampling import sampled
 from conformance.tests.support.compared.compiled import NOTHING, Compiled, Seen
 from isrcheck.checker.compile.kernel import Kernel, kernel_key, kernel_of
@@ -32,6 +35,120 @@ from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.messages import ModelError
 from isrcheck.models.run import Cells
 from isrcheck.testing import legal_values
+
+TRANSACTION = {"transactions": 1, "delete_records": 1, "DELETION_IS_ANSWERED": 1}
+IDEMPOTENT = {"enable_idempotence": 1, "producer_snapshots": 1}
+NUMBERED_ANEW = {"enable_idempotence": 1, "delete_records": 1, "min_insync_replicas": 1}
+FAULTS = ("bounces", "crashes", "power_losses", "disk_losses", "preferred_elections", "unclean_elections")
+READ = {"consumers": 1, "follower_fetching": 1}
+OPERATED = {
+    "min_isr_changes": 1,
+    "unregistrations": 1,
+    "folder_deletions": 1,
+    "directory_reports": 1,
+    "dropped_metadata": 1,
+}
+IN_TWO_STEPS = {"FETCH_IS_SPLIT": 1, "DIVERGING_ANSWER_IS_SPLIT": 1}
+REPAIRED = {
+    "ELR_WITHIN_REPLICAS": 1,
+    "CHANGED_MIN_ISR_ERASES": 2,
+    "CONFIGURATION_BEFORE_TOPICS": 1,
+    "RAISED_MIN_ISR_AWAITS_BROKERS": 1,
+    "MIN_ISR_OF_OWN_REPLICAS": 1,
+    "UNREGISTERED_LEAVES_ELR": 1,
+    "DELETED_FOLDER_IS_UNCLEAN": 1,
+    "EQUAL_PARTITION_EPOCH_ASSIGNS": 1,
+    "EXPAND_LOG_START": 1,
+    "FETCH_COUNTED_IN_ITS_EPOCH": 1,
+    "DELETION_AWAITS_ELIGIBLE": 1,
+}
+
+SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
+    "kafka": (
+        {"replicas": 3, "records": 2, "log_size": 2, "elections": 2},
+        {"replicas": 2, "records": 2, "log_size": 3, "elections": 2, **TRANSACTION},
+        {"replicas": 2, "records": 1, "log_size": 2, "HW_WAIT": 1, "flush_interval_messages": 1, "consumers": 1},
+        {"replicas": 2, "records": 2, "log_size": 2, "elections": 1, "CHANGED_MIN_ISR_ERASES": 1, **IDEMPOTENT},
+        {"replicas": 2, "records": 1, "log_size": 2, "elections": 1, **TRANSACTION, **READ, **IN_TWO_STEPS, **REPAIRED},
+        {"replicas": 2, "records": 2, "log_size": 2, "elections": 1, **NUMBERED_ANEW, **dict.fromkeys(FAULTS, 0)},
+    ),
+    "kafka, ALTER_PARTITION": (
+        {"replicas": 3, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 3},
+        {"replicas": 2, "records": 2, "log_size": 3, "partition_changes": 2, "HW_WAIT": 1, **TRANSACTION},
+        {"replicas": 2, "records": 2, "log_size": 2, "CHANGED_MIN_ISR_ERASES": 1, **IDEMPOTENT, **READ},
+        {"replicas": 2, "records": 1, "log_size": 2, **TRANSACTION, **IN_TWO_STEPS, **REPAIRED},
+    ),
+    "kafka, KRAFT": (
+        {"replicas": 3, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 3, "reassignments": 2},
+        {"replicas": 2, "records": 2, "log_size": 2, "partition_changes": 3, "HW_WAIT": 1, **TRANSACTION},
+        {"replicas": 2, "records": 1, "log_size": 1, "elections": 1, "partition_changes": 2, "late_fetches": 1},
+        {"replicas": 2, "records": 2, "log_size": 2, "partition_changes": 2, **IDEMPOTENT, **READ},
+        {
+            "replicas": 2,
+            "records": 1,
+            "log_size": 1,
+            "elections": 1,
+            "partition_changes": 3,
+            **OPERATED,
+            **IN_TWO_STEPS,
+        },
+        {"replicas": 2, "records": 1, "log_size": 1, "min_isr_changes": 2, "CHANGED_MIN_ISR_ERASES": 1},
+        {
+            "replicas": 3,
+            "records": 1,
+            "log_size": 1,
+            "partition_changes": 3,
+            "reassignments": 1,
+            "replicas_of_partition_0": 1,
+            "delete_records": 1,
+            "DELETION_IS_ANSWERED": 1,
+            **(OPERATED | IN_TWO_STEPS | REPAIRED),
+        },
+    ),
+    "exactly_once": (
+        {"partitions": 2, "records": 2, "batches": 3, "log_size": 4, "restarts": 1, "epoch_bumps": 1},
+        {"partitions": 1, "records": 3, "batches": 3, "log_size": 3, "restarts": 0, "epoch_bumps": 2},
+        {"partitions": 2, "records": 2, "batches": 3, "log_size": 4, "overlapping_blocks": 1, "deadlines_in_flight": 1},
+    ),
+    "published": (
+        {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1},
+        {"replicas": 2, "log_size": 3, "records": 3, "max_epoch": 2},
+    ),
+    "transactions": (
+        {"partitions": 2, "transactions": 2, "log_size": 4, "producers": 2, "failovers": 1, "timeouts": 1},
+        {"partitions": 1, "transactions": 1, "log_size": 2, "producers": 3, "failovers": 2},
+        {"partitions": 1, "transactions": 2, "log_size": 4, "late_answers": 1, "producer_epochs": 2},
+    ),
+    "coordinator": ({}, {"replicas": 3, "writes": 2, "elections": 2}),
+    "consumer_commits": ({}, {"records": 3, "restarts": 2}),
+    "tier": (
+        {"brokers": 2, "log_size": 4, "segment_size": 2, "elections": 1, "restarts": 1},
+        {"brokers": 3, "log_size": 3, "segment_size": 2, "elections": 2, "restarts": 0},
+    ),
+    "quorum": (
+        {"replicas": 3, "observers": 0, "records": 2, "log_size": 2, "elections": 1},
+        {"replicas": 3, "observers": 1, "records": 1, "log_size": 3, "elections": 2},
+    ),
+    "quorum, PULL": (
+        {"replicas": 3, "observers": 0, "records": 2, "elections": 1, "log_size": 2},
+        {"replicas": 4, "observers": 1, "records": 1, "log_size": 3, "elections": 2},
+        {"replicas": 2, "observers": 1, "records": 1, "elections": 1, "log_size": 2},
+    ),
+    "quorum_schemes": ({},),
+    "isr_propagation": ({}, {"brokers": 1, "followers": 2, "latest_ticks": 6, "within_ticks": 9}),
+    "isr_by_lag": ({}, {"burst": 2, "most_behind": 6, "lag_time_max_ticks": 2}),
+    "placement": (
+        {"brokers": 4, "partitions": 4},
+        {"brokers": 3, "replication_factor": 2, "racks": 2, "rack_failures": 1},
+    ),
+    "cap": ({}, {"replicas": 2, "cuts": 2, "unclean_elections": 1}),
+    "examples": ({},),  # each has bounds of its own: the default ones
+    "examples/tla": ({},),
+    "published/others": ({}, {"lossy_shutdowns": 0, "lossless_shutdowns": 1, "fencings": 1, "isr_shrinks": 1}),
+}
+"""Few shapes, since each is compiled; all run-time values of a shape share one kernel. A shape that gives some of them
+as well keeps these, so that a search comes to what is rare."""
+
 
 # ------------------------------------------------------------------------------------------------ one state, two ways
 
@@ -106,45 +223,40 @@ def random_state(instance: Instance, chance: random.Random) -> Cells:
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {
-    "kafka": 30,
-    "exactly_once": 30,
-    "transactions": 30,
-    "tier": 60,
-    "published": 150,
-    "published/others": 60,
-    "examples": 150,
-    "examples/tla": 60,
+FAMILIES = {
+    "kafka": (30, 75_000, 4, 300_000, 9_000),
+    "exactly_once": (30, 15_000, 6, 10_000, 1_000),
+    "transactions": (30, 15_000, 4, 30_000, 2_000),
+    "tier": (60, 10_000, 12, 5_000, 500),
+    "published": (150, 15_000, 20, 30_000, 2_000),
+    "published/others": (60, 5_000, 20, 4_000, 900),
+    "examples": (150, 20_000, 20, 11_000, 2_000),
+    "examples/tla": (60, 5_000, 20, 4_000, 900),
+    "coordinator": (10, 2_000, 12, 1_000, 100),
+    "consumer_commits": (10, 500, 12, 500, 50),
+    "quorum": (30, 10_000, 6, 5_000, 500),
+    "quorum_schemes": (60, 1_000, 20, 2_000, 500),
+    "isr_propagation": (60, 2_000, 6, 1_000, 100),
+    "isr_by_lag": (60, 2_000, 10, 1_000, 100),
+    "placement": (60, 500, 4, 200, 20),
+    "cap": (60, 2_000, 6, 1_000, 100),
 }
-EXAMPLES |= {"coordinator": 10, "consumer_commits": 10}
-EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
-"""How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
+"""What is drawn and compared for each family of models.
+
+How many configurations are drawn of kernels for each protocol of a model, if others have the same shapes, and how many
+steps are compared at least for each model; and how many configurations are drawn of formulas, and how many answers, and
+how many states after steps, are compared at least.
+"""
+
+EXAMPLES, LEAST_STEPS, *OF_FORMULAS = (
+    dict(zip(FAMILIES, column, strict=True)) for column in zip(*FAMILIES.values(), strict=True)
+)
 
 OF_EACH_SHAPE = 80
 """How many configurations are drawn at least for all protocols of a model with the same shapes.
 
 What Hypothesis draws depends on the modules that are loaded; so many draws have every value that they can have.
 """
-
-LEAST_STEPS = {
-    "kafka": 75_000,
-    "exactly_once": 15_000,
-    "transactions": 15_000,
-    "coordinator": 2_000,
-    "consumer_commits": 500,
-    "published": 15_000,
-    "tier": 10_000,
-    "quorum": 10_000,
-    "quorum_schemes": 1_000,
-    "isr_propagation": 2_000,
-    "isr_by_lag": 2_000,
-    "placement": 500,
-    "cap": 2_000,
-    "published/others": 5_000,
-    "examples": 20_000,
-    "examples/tla": 5_000,
-}
-"""How many steps are compared at least, for each model of a family."""
 
 SEARCHED = Limits(memory=1 << 22)
 """The search from which states are taken: some ten thousands of states."""
@@ -166,11 +278,7 @@ SAMPLES = [6, 1]
 def drawn(examples: int) -> settings:
     """The settings of a test that always draws the same configurations."""
     return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
     )
 
 

@@ -1,4 +1,4 @@
-"""The key of a kernel: all that its code depends on, and nothing else."""
+"""The key of a kernel: all that its code depends on, and nothing else; what has the same key uses the same kernel."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.test_architecture import graph
 from isrcheck.checker.compile import machine_code
 from isrcheck.checker.compile.generators import GeneratorCode
-from isrcheck.checker.compile.kernel import generators_key, kernel_key
+from isrcheck.checker.compile.kernel import Kernels, generators_key, kernel_key
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.compile.staging import new_module
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import modules_of
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.mutants import mutants
@@ -26,11 +29,7 @@ from isrcheck.models.registry import load_file
 MODEL = '''
 """Guests of several houses go in and out."""
 
-from isrcheck.language import Domain, Flag, Subset, action, always, between, bound, field, initial
-from isrcheck.language import leads_to, require, setting, sometimes
-
 STRIDE = 1
-
 
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
@@ -40,42 +39,33 @@ class Configuration:
     pace = setting(2, "what is late", least=1, most=6)
     turns = setting(2, "turns", least=1, most=6)
 
-
 class Guest(Domain, size="guests"):
     pass
-
 
 class Pace(Domain, size="pace"):
     pass
 
-
 class Turn(Domain, size="turns"):
     pass
 
-
 class Group(Subset, of=Guest):
     pass
-
 
 class State:
     count = field(Guest, values=between(0, "most"))
     inside = field(Guest, values=Flag)
 
-
 def may_go(s, guest):
     return s.count[guest] < s.limit and s.count[guest] < s.patience
-
 
 @initial
 def begin(s, guest: Guest):
     s.inside[guest] = True
 
-
 @action
 def goes(s, guest: Guest):
     require(may_go(s, guest))
     s.count[guest] += STRIDE
-
 
 @action
 def gather(s, group: Group):
@@ -83,26 +73,21 @@ def gather(s, group: Group):
     for guest in range(len(Guest)):
         s.inside[guest] = False
 
-
 @action
 def turns_round(s, turn: Turn):
     require(s.count[0] == turn)
     s.count[0] = 0
 
-
 def is_late(s):
     return s.count[0] == len(Pace)
-
 
 @always
 def few(s):
     return s.count[0] < 3
 
-
 @always(permitted=is_late)
 def small(s):
     return all(count_of(s, guest) < 3 for guest in range(len(Guest)))
-
 
 def count_of(s, guest):
     return s.count[guest]
@@ -115,8 +100,7 @@ def instance_of(folder: Path, *changes: tuple[str, str], **values: int) -> Insta
         assert text.count(old) >= 1
         text = text.replace(old, new)
     folder.mkdir()
-    (folder / "house.py").write_text(text, encoding="utf-8")
-    return load_file(folder / "house.py").instance("", values)
+    return load_file(write_model(folder / "house.py", text)).instance("", values)
 
 
 def code_of(instance: Instance, reduction: Reduction | None = None, builder: type[KernelCode] = KernelCode) -> str:
@@ -178,26 +162,19 @@ def test_whether_a_setting_is_a_truth_value_changes_the_key(tmp_path: Path) -> N
 TWO_DOMAINS = """
 from {library} import Guest as Visitor
 
-from isrcheck.language import Domain, action, always, between, bound, field
-
-
 class Configuration:
     guests = bound(2, "guests", least=1, most=4)
     visitors = bound(3, "visitors", least=1, most=4)
 
-
 class Guest(Domain, size=lambda configuration: configuration.guests):
     pass
-
 
 class State:
     count = field(values=between(0, 9))
 
-
 @action
 def grow(s):
     s.count = len(Guest) + len(Visitor)
-
 
 @always
 def small(s):
@@ -207,7 +184,6 @@ def small(s):
 LIBRARY = """
 from isrcheck.language import Domain
 
-
 class Guest(Domain, size=lambda configuration: configuration.visitors):
     pass
 """
@@ -216,13 +192,11 @@ class Guest(Domain, size=lambda configuration: configuration.visitors):
 def test_two_domains_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their sizes are functions, of which a digest says only that they are functions."""
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "visitors_of_a_house.py").write_text(LIBRARY, encoding="utf-8")
+    write_model(tmp_path / "visitors_of_a_house.py", LIBRARY)
     instances = []
     for domain in ("Guest", "Visitor"):
-        (tmp_path / f"{domain}.py").write_text(
-            TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain), encoding="utf-8"
-        )
-        instances.append(load_file(tmp_path / f"{domain}.py").instance())
+        text = TWO_DOMAINS.format(library="visitors_of_a_house", domain=domain)
+        instances.append(load_file(write_model(tmp_path / f"{domain}.py", text)).instance())
     assert [instance.sizes for instance in instances] == [(2, 3), (2, 3)]
     assert len(set(map(code_of, instances))) == 2
     assert len({kernel_key(instance, None) for instance in instances}) == 2
@@ -309,3 +283,67 @@ def test_the_code_that_builds_kernels_is_in_the_name_of_a_cache_file() -> None:
         *(f"models/messages/{name}.py" for name in ("errors", "nearest", "printable")),
         "models/run.py",  # the type of a state
     }
+
+
+COUNTS = '''
+"""A count goes up."""
+
+class Configuration:
+    most = setting(2, "the greatest count, and the steps of a stride", least=1, most=6)
+    limit = setting(5, "when counting ends", least=1, most=6)
+
+class Stride(Domain, size="most"):
+    pass
+
+class State:
+    count = field(values=between(0, {range}))
+
+@action
+def counts(s):
+    require(s.count < s.limit)
+    s.count += {stride}
+
+@always
+def small(s):
+    return s.count < 5
+'''
+"""A range, or a number of the text, that is a run-time setting."""
+
+
+def counting(folder, **parts):
+    return load_file(write_model(folder / "counting.py", COUNTS.format(**parts)))
+
+
+def searched(kernels, model, **values):
+    instance = model.instance("", values)
+    found = explore(instance, Limits(deadlock=False), kernel=kernels.of(instance), count_all=True)
+    return found.distinct, {name: one.found.path and one.found.path.depth for name, one in found.findings.items()}
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 2), (2, 3)])
+def test_a_range_that_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
+    """Ranges up to 2 and 3 take as many bits."""
+    model = counting(tmp_path, range='"most"', stride="1")
+    kernels = Kernels()
+    for most in (first, second):
+        distinct, failures = searched(kernels, model, most=most)
+        assert (distinct, failures) == (most + 1, {"small": None, "in_range": most + 1})
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 2)])
+def test_a_domain_whose_size_is_a_setting_has_a_kernel_for_each_value(tmp_path, first, second):
+    model = counting(tmp_path, range="9", stride="len(Stride)")
+    kernels = Kernels()
+    for most in (first, second):
+        distinct, failures = searched(kernels, model, most=most)
+        assert distinct == 1 + -(-5 // most)
+        assert failures == {"small": -(-5 // most)}
+
+
+def test_another_value_of_a_setting_that_no_range_needs_has_the_same_kernel(tmp_path):
+    model = counting(tmp_path, range="9", stride="1")
+    kernels = Kernels()
+    instances = [model.instance("", {"limit": limit}) for limit in (2, 6)]
+    assert kernels.of(instances[0]) is kernels.of(instances[1])
+    assert searched(kernels, model, limit=2) == (3, {"small": None})
+    assert searched(kernels, model, limit=6) == (7, {"small": 5})

@@ -1,15 +1,106 @@
-"""The functions of modules as machine code: what their cached files depend on."""
+"""Machine code: how it is compiled, within a limit too, and what its cached files depend on."""
 
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from conformance.tests.test_architecture import PRODUCT, imports_of
 from isrcheck.checker.compile import hash_table, machine_code
+from isrcheck.checker.compile import machine_code as compiling
+from isrcheck.checker.compile import machine_code as native
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.compile.machine_code import OutOfTimeError, compiled, compiling_within
+from isrcheck.checker.compile.staging import Code, Module, Value
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import StepPath
+from isrcheck.models.registry import load_file
+
+TWICE = '''"""A helper gets one state twice."""
+
+class State:
+    x = field(values=between(0, 5), initially=5)
+    seen = field(values=between(0, 5), initially=5)
+
+def moves(s, before):
+    if before.x > 0:
+        s.x = 0
+        s.seen = before.x
+
+@action
+def ends(s):
+    require(s.x == 5)
+    moves(s, s)
+
+@always
+def seen_is_not_0(s):
+    return s.seen != 0
+'''
+
+
+def test_a_helper_may_get_one_state_twice(tmp_path: Path) -> None:
+    """What it writes through one name it reads through the other, in optimized code as well."""
+    instance = load_file(write_model(tmp_path / "twice.py", TWICE)).instance()
+    found = explore(instance, Limits(), kernel=kernel_of(instance, is_optimized=True))
+    assert found.findings["seen_is_not_0"].found.path == StepPath(0, (0,))
+
+
+def f(code: Code, a: Value) -> None:
+    code.return_(a * 3 + 1)
+
+
+def build(module: Module) -> None:
+    module.function(f, is_exported=True)
+
+
+@pytest.mark.parametrize("is_quick", [False, True])
+def test_another_process_makes_the_same_code(is_quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "SURELY", 0)
+    here, compile_here = compiled(build, is_quick=is_quick), native.machine_code
+    monkeypatch.setattr(native, "machine_code", None)
+    with compiling_within(100):
+        there = compiled(build, is_quick=is_quick)
+    monkeypatch.setattr(native, "machine_code", compile_here)
+    assert there == here
+    assert native.load(there, {"f": 1})["f"](5) == 16
+
+
+def test_a_process_that_fails_is_replaced_by_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "CHILD", "raise SystemExit(3)")
+    with compiling_within(100):
+        assert native.load(compiled(build, is_quick=False), {"f": 1})["f"](5) == 16
+
+
+def test_the_time_ends_between_two_functions() -> None:
+    begun: list[int] = []
+
+    def takes_time(code: Code) -> None:
+        begun.append(1)
+        time.sleep(0.06)
+        code.return_()
+
+    def build_several(module: Module) -> None:
+        for _ in range(10):
+            module.define("f", [], takes_time)
+
+    with compiling_within(0.1), pytest.raises(OutOfTimeError):
+        compiled(build_several, is_quick=True)
+    assert 0 < len(begun) < 10
+
+
+def test_llvm_is_ended_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "CHILD", "import time; time.sleep(100)")
+    began = time.monotonic()
+    with compiling_within(0.2), pytest.raises(OutOfTimeError):
+        compiled(build, is_quick=False)
+    assert time.monotonic() - began < 50
+
 
 STAGED = [
     name

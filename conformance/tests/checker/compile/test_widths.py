@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.compile.staging import new_module
@@ -43,20 +44,15 @@ EDGES = {
 EDGE = '''\
 """A counter goes up or down to the ends of its range, and beyond them."""
 
-from isrcheck.language import Domain, Flag, action, always, always_step, between, field, require, setting, sometimes
-
 LOW = {low}
 HIGH = {high}
 FIRST = {first}
 
-
 class Configuration:
     limit = setting({first}, "where the counter turns", least={low}, most={high})
 
-
 class Place(Domain, size=2):
     pass
-
 
 class State:
     is_odd = field(values=Flag)
@@ -64,13 +60,11 @@ class State:
     narrow = field(Place, values=between(0, 2))
     other = field(values=between({low}, {high}), initially={first})
 
-
 @action
 def goes_up(s, one: Place):
     s.at[one] += 1
     s.is_odd = not s.is_odd
     s.narrow[one] = 1
-
 
 @action
 def goes_down(s, one: Place):
@@ -78,23 +72,19 @@ def goes_down(s, one: Place):
     s.at[one] -= 1
     s.narrow[one] = 2
 
-
 @action
 def the_other_follows(s, one: Place):
     require(s.other != s.at[one])
     s.other = min(max(s.at[0], s.other), HIGH)
     s.narrow[0] = s.at[one] - s.at[one] + 1
 
-
 @always
 def stays_below_the_end(s):
     return s.at[0] < HIGH or s.at[1] > LOW
 
-
 @always_step
 def moves_by_one(before, after):
     return all(-1 <= after.at[one] - before.at[one] <= 1 for one in range(2)) and after.other - before.other < 2
-
 
 @sometimes
 def both_at_the_end(s):
@@ -109,9 +99,7 @@ def edge(low: int, high: int, first: int) -> str:
 @pytest.fixture
 def instance_of(tmp_path: Path) -> Callable[[str], Instance]:
     def build(text: str) -> Instance:
-        path = tmp_path / "edge.py"
-        path.write_text(text, encoding="utf-8")
-        return load_file(path).instance()
+        return load_file(write_model(tmp_path / "edge.py", text)).instance()
 
     return build
 
@@ -215,17 +203,12 @@ def test_wider_ranges_are_refused(low: int, high: int, instance_of: Callable[[st
 COUNTER = '''\
 """A counter of so many numbers that a formula with a literal for each would be hopeless."""
 
-from isrcheck.language import action, always, between, budget, field, require
-
-
 class Configuration:
     leaps = budget(300, "long steps", most=1000)
-
 
 class State:
     count = field(values=between(0, 2000000000))
     leaps_left = field(values=between(0, 1000), initially=1000)
-
 
 @action
 def leaps_far(s):
@@ -233,12 +216,10 @@ def leaps_far(s):
     s.count += 299999999
     s.leaps_left -= 1
 
-
 @action
 def goes_on(s):
     require(s.count > 0)
     s.count += 1
-
 
 @always
 def is_never_there(s):

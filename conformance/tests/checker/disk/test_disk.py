@@ -23,6 +23,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.disk import engine as carrier_module
@@ -192,21 +193,15 @@ def test_a_search_with_symmetry_can_be_resumed(tmp_path: Path, alike: tuple[Inst
 
 BURSTING = '''"""Tanks that are alike, and burst."""
 
-from isrcheck.language import Domain, action, always, between, field
-
-
 class Tank(Domain, size=3, symmetric=True):
     pass
-
 
 class State:
     level = field(Tank, values=between(0, {most}))
 
-
 @action
 def fills(s, tank: Tank):
     s.level[tank] += 1
-
 
 @always
 def is_low(s):
@@ -219,7 +214,7 @@ def test_a_search_with_symmetry_in_which_a_value_leaves_its_range(
     interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both searches visit 35 orbits of 125 states. After Ctrl-C, what was found is reported, and the rest later."""
-    (tmp_path / "bursting.py").write_text(BURSTING.format(most=4), encoding="utf-8")
+    write_model(tmp_path / "bursting.py", BURSTING.format(most=4))
     monkeypatch.chdir(tmp_path)
     disk = ["--disk", "d"]
     if interrupted:
@@ -269,10 +264,7 @@ def test_the_command_has_symmetry_on_disk(
     words = ["examples/two_phase_commit", "--resource-managers", "5", "--symmetry", "--disk", "d", "--json"]
     assert main(words) == 0
     (run,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (run["distinct"], run["command"]) == (
-        83,
-        "check examples/two_phase_commit --resource-managers 5 --symmetry",
-    )
+    assert (run["distinct"], run["command"]) == (83, "check examples/two_phase_commit --resource-managers 5 --symmetry")
     assert "120 permutations" in run["reduction"] and "dead cells" in run["reduction"]
 
 
@@ -411,20 +403,13 @@ def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Insta
     assert found(exploration) == found(expected)
 
 
+LARGE = "published/kip_320 --replicas 3 --set records=2 --set max_epoch={} --continue --json"
+
+
 @pytest.mark.exhaustive
 def test_a_command_that_is_killed_eight_times_counts_the_same(tmp_path: Path) -> None:
     """`check` is killed with signal 9 at random moments, and resumed: the object of --json is the same in the end."""
-    words = [
-        "published/kip_320",
-        "--replicas",
-        "3",
-        "--set",
-        "records=2",
-        "--set",
-        "max_epoch=2",
-        "--continue",
-        "--json",
-    ]
+    words = LARGE.format(2).split()
     command = [sys.executable, "-m", "isrcheck.checker", *words, "--out", str(tmp_path / "traces")]
     whole = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["runs"][0]
     assert whole["distinct"] == 737_794
@@ -460,17 +445,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 @pytest.mark.exhaustive
 def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
     """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
-    words = [
-        "published/kip_320",
-        "--replicas",
-        "3",
-        "--set",
-        "records=2",
-        "--set",
-        "max_epoch=3",
-        "--continue",
-        "--json",
-    ]
+    words = LARGE.format(3).split()
     on = ["--memory", "300M", "--disk", str(tmp_path / "a"), "--out", str(tmp_path / "traces")]
     # A small process in between: what a child is said to have held begins with what its parent holds.
     between = [sys.executable, "-c", BETWEEN, str(tmp_path / "out")]
@@ -605,7 +580,7 @@ def test_a_changed_count_is_refused(stopped: Path, small: tuple[Instance, Kernel
     checkpoint = stopped / files.CHECKPOINT
     there = json.loads(checkpoint.read_text())
     there["state"]["result"][1] += 1
-    checkpoint.write_text(json.dumps(there))
+    write_model(checkpoint, json.dumps(there))
     with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
         on_disk(stopped, instance, kernel, is_resumed=True)
 
@@ -672,7 +647,7 @@ def test_files_in_a_folder_that_no_search_has_begun_are_not_deleted(
 ) -> None:
     """Also if they have the names of our files."""
     instance, kernel, _ = small
-    (tmp_path / "run-000001").write_text("mine")
+    write_model(tmp_path / "run-000001", "mine")
     if lock is not None:
         (tmp_path / files.LOCK).write_bytes(lock)
     there = sorted(tmp_path.iterdir())
@@ -690,7 +665,7 @@ def test_other_files_beside_an_unfinished_beginning_are_not_deleted(
     (tmp_path / files.LOCK).write_bytes(files.OURS)
     (tmp_path / "states-000001").write_bytes(b"half a")
     for name in ("letter.txt", "run-of-mine", "checkpoint.json.partial.old"):
-        (tmp_path / name).write_text("mine")
+        write_model(tmp_path / name, "mine")
         with pytest.raises(UsageError, match=rf"it holds other files \({re.escape(name)}\)"):
             on_disk(tmp_path, instance, kernel)
         assert (tmp_path / name).read_text() == "mine"
@@ -722,7 +697,7 @@ def test_a_file_name_outside_the_folder_is_refused(
     checkpoint = stopped / files.CHECKPOINT
     there = json.loads(checkpoint.read_text())
     there["state"]["stored"]["levels"][-1]["states"] = {"name": "../states-1", "size": 16, "crc": 0}
-    checkpoint.write_text(text_of(there["question"], there["state"]))
+    write_model(checkpoint, text_of(there["question"], there["state"]))
     with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
         on_disk(stopped, instance, kernel, is_resumed=True)
     assert (tmp_path / "states-1").read_bytes() == b"x" * 64

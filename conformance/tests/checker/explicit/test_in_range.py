@@ -15,6 +15,7 @@ from conformance.tests.checker.explicit.test_search import Naive, assert_same
 from conformance.tests.checker.symbolic.test_bounded_model_checking import same_findings
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -26,68 +27,49 @@ from isrcheck.traces.format import files
 
 MODEL = '''"""Two jugs, and somebody who does not look."""
 
-from isrcheck.language import (
-    Domain, Flag, Subset, action, always, always_step, between, field, initial, require, sometimes,
-)
-
-
 class Jug(Domain, size=2):
     pass
 
-
 class Jugs(Subset, of=Jug):
     pass
-
 
 class State:
     level = field(Jug, values=between(0, 3))
     poured = field(values=between(0, 3))
     is_dry = field(values=Flag)
 
-
 @initial
 def starts(configuration):
     yield {{}}
     yield {{"level": [1, 0]}}
 
-
 def at(s, place):
     return s.level[place]
-
 
 @action
 def fills(s, jug: Jug):
     {guard}
     {body}
 
-
 @action
 def dries(s, jugs: Jugs):
     require({subset})
     s.is_dry = True
 
-
 def is_excused(s):
     return {permitted}
-
 
 @always(permitted=is_excused)
 def stays_low(s):
     return {state}
 
-
 @always_step
 def goes_up(before, after):
     return {step}
 
-
 @sometimes
 def is_full(s):
     return {sometimes}
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -149,9 +131,7 @@ def text_of(**parts: str) -> str:
 
 
 def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
-    path = tmp_path / name
-    path.write_text(text)
-    return registry.load_file(path).instance()
+    return registry.load_file(write_model(tmp_path / name, text)).instance()
 
 
 def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
@@ -183,10 +163,8 @@ def test_a_model_that_stays_in_range_has_no_in_range_verdict(tmp_path: Path) -> 
 
 BELOW = """MOST = 3
 
-
 def is_below(s, most):
     return s.poured < most and all(s.level[jug] < most for jug in range(2))
-
 
 """
 
@@ -214,17 +192,12 @@ def test_every_engine_finds_the_same_in_random_models(tmp_path: Path, seed: int)
 
 COUNTDOWN = '''"""A counter that is taken down too far."""
 
-from isrcheck.language import action, always, between, field
-
-
 class State:
     left = field(values=between(0, 2), initially=2)
-
 
 @action
 def takes(s):
     s.left -= 1
-
 
 @always
 def small(s):
@@ -237,19 +210,16 @@ SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or 
 @pytest.fixture
 def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "countdown.py").write_text(COUNTDOWN)
+    write_model(tmp_path / "countdown.py", COUNTDOWN)
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"],
-)
+@pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"])
 def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, capsys, words: str) -> None:
     code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
     assert code == 12
     assert re.search(r"^VIOLATED at step 3 +in_range$", out, re.MULTILINE)
-    assert f"\n  {folder_of_one}/countdown.py:11: {SAYS} (step 3)\n" in out
+    assert f"\n  {folder_of_one}/countdown.py:9: {SAYS} (step 3)\n" in out
     assert "\n\nVIOLATED: in_range at step 3\n\n" in out
     (file,) = (folder_of_one / "counterexamples").glob("*.itf.json")
     model = registry.load_file(folder_of_one / "countdown.py")
@@ -274,7 +244,7 @@ countdown, default configuration
   3  takes      ·
 
 VIOLATED at step 3: in_range: No value or index leaves its declared range.
-  countdown.py:11: {SAYS}
+  countdown.py:9: {SAYS}
 reproduce: check countdown.py --bound 3
 """
     )
@@ -285,7 +255,7 @@ def _loses_its_error(meta: dict[str, Any]) -> None:
 
 
 def _says_something_else(meta: dict[str, Any]) -> None:
-    meta["error"]["message"] = "countdown.py:11: takes: all is well"
+    meta["error"]["message"] = "countdown.py:9: takes: all is well"
 
 
 def _has_no_erring_step(meta: dict[str, Any]) -> None:
@@ -325,30 +295,25 @@ def test_a_damaged_trace_of_an_error_is_refused(
     path = folder_of_one / "counterexamples/latest"
     document = json.loads(path.read_text())
     damage(document["#meta"]["isrcheck"])
-    (folder_of_one / "damaged.itf.json").write_text(json.dumps(document))
+    write_model(folder_of_one / "damaged.itf.json", json.dumps(document))
     assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == 2
     assert f"damaged.itf.json: {says}" in capsys.readouterr().err
 
 
 ASSIGNED = '''"""A loop that goes one further than its range."""
-from isrcheck.language import Domain, Flag, action, always, field
-
 
 class Lamp(Domain, size=3):
     pass
 
-
 class State:
     lit = field(Lamp, values=Flag)
     beside = field(values=Flag)
-
 
 @action
 def lights(s):
     for lamp in range(3):
         lamp = lamp + 1
         s.lit[lamp] = True
-
 
 @always
 def nothing_beside(s):
@@ -363,29 +328,20 @@ def test_an_assigned_loop_variable_is_checked_as_an_index(tmp_path: Path) -> Non
 
 
 NO_STEPS = '''"""A domain without an element leaves an action without a step."""
-from isrcheck.language import Domain, Flag, action, always, field
-
 
 class Nobody(Domain, size=0):
     pass
 
-
 class State:
     lit = field(values=Flag)
-
 
 @action
 def lights(s, who: Nobody):
     s.lit = True
 
-
 @always
 def dark(s):
     return not s.lit
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):

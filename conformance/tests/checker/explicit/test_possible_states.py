@@ -1,4 +1,8 @@
-"""`@always_possible`: stuck states, the least path to the first of them, and searches that cannot tell."""
+"""`@always_possible`: stuck states, the least path to the first of them, and searches that cannot tell.
+
+The stuck states of a small model are found by another way, too: a graph of networkx, and paths compared as they are
+written.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,16 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isrcheck
-from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told, verdict_of
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.explicit import explore as search
@@ -31,10 +36,11 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.results.verdict import Word, verdicts
-from isrcheck.models import registry
+from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import Kind
-from isrcheck.models.language.model import Model
+from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.messages import UsageError
+from isrcheck.models.run import Cells
 from isrcheck.testing import find, judged_walks, state_machine
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import certify as certifying
@@ -42,35 +48,53 @@ from isrcheck.traces.format.certify import certify
 from isrcheck.traces.format.files import recheck
 from isrcheck.traces.terminal.walk import Walk
 
+
+def stuck_findings(instance: Instance, prop: Property) -> tuple[Finding, Finding]:
+    """The stuck states that violate the property, and those in which that is permitted, each with the least path."""
+    graph: nx.DiGraph[Cells] = nx.DiGraph()
+    least = {cells: StepPath(number, ()) for number, cells in reversed(list(enumerate(instance.initial_states)))}
+    level = dict(least)
+    graph.add_nodes_from(level)
+    while level:
+        offered: dict[Cells, list[StepPath]] = {}
+        for cells, path in level.items():
+            for step, after in run.successors(instance, cells):
+                graph.add_edge(cells, after)
+                if after not in least:
+                    offered.setdefault(after, []).append(StepPath(path.initial, (*path.steps, step.number)))
+        level = {after: min(paths, key=lambda path: path.order) for after, paths in offered.items()}
+        least |= level
+    goals = {cells for cells in graph if run.holds(instance, prop, cells)}
+    stuck = set(graph) - goals - {before for goal in goals for before in nx.ancestors(graph, goal)}
+    excused = {cells for cells in stuck if run.is_permitted(instance, prop, cells)}
+    return _first(stuck - excused, least), _first(excused, least)
+
+
+def _first(stuck: set[Cells], least: dict[Cells, StepPath]) -> Finding:
+    return Finding(len(stuck), min((least[cells] for cells in stuck), key=lambda path: path.order, default=None))
+
+
 MEMORY = 1 << 28
 
 GRAPHS = '''"""Somebody walks through a random graph, with two ways out of each node."""
 
 from random import Random
 
-from isrcheck.language import NONE, Domain, Flag, action, always_possible, bound, field, initial, optional, require
-from isrcheck.language import setting
-
-
 class Configuration:
     nodes = bound(9, "nodes")
     graph = setting(0, "which graph", most=127)
 
-
 class Node(Domain, size="nodes"):
     pass
 
-
 class Way(Domain, size=2):
     pass
-
 
 class State:
     here = field(values=Node)
     target = field(Node, Way, values=optional(Node), initially=NONE)
     is_goal = field(Node, values=Flag)
     is_excused = field(Node, values=Flag)
-
 
 @initial
 def somewhere(configuration):
@@ -83,16 +107,13 @@ def somewhere(configuration):
     for here in chance.sample(nodes, 3):
         yield {"here": here, **graph}
 
-
 @action
 def walks(s, way: Way):
     require(s.target[s.here][way] != NONE)
     s.here = s.target[s.here][way]
 
-
 def excused(s):
     return s.is_excused[s.here]
-
 
 @always_possible(permitted=excused)
 def a_goal_is_ahead(s):
@@ -101,22 +122,16 @@ def a_goal_is_ahead(s):
 
 WALK = '''"""A walker on a line of places. Beyond place {far} there is no way back."""
 
-from isrcheck.language import action, always, always_possible, between, field, require, setting, sometimes
-
-
 class Configuration:
     closed = setting(0, "whether the way back is closed", most=1)
 
-
 class State:
     place = field(values=between(0, 9))
-
 
 @action
 def goes_on(s):
     require(s.place < 9)
     s.place = s.place + 1
-
 
 @action
 def goes_back(s):
@@ -125,15 +140,10 @@ def goes_back(s):
     require(s.closed == 0)
     s.place = s.place - 1
 
-
 {more}@always_possible
 def home_is_ahead(s):
     """The walker can still go home."""
     return s.place == 0
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -153,9 +163,7 @@ def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    path = tmp_path_factory.mktemp("graphs") / "graphs.py"
-    path.write_text(GRAPHS)
-    return registry.load_file(path)
+    return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", GRAPHS))
 
 
 @pytest.fixture
@@ -167,8 +175,7 @@ def check(tmp_path, monkeypatch, capsys):
 @pytest.fixture
 def searched(tmp_path, limits):
     def search(text: str, depth: int | None = None) -> Exploration:
-        (tmp_path / "walk.py").write_text(text)
-        instance = registry.load_file(tmp_path / "walk.py").instance(None, {})
+        instance = registry.load_file(write_model(tmp_path / "walk.py", text)).instance(None, {})
         return explore(instance, limits(depth, MEMORY, None))
 
     return search
@@ -218,7 +225,7 @@ def test_following_transitions_backward():
 
 # ------------------------------------------------------------------------------------------------------ exact histories
 
-LASSO = "@action\ndef turns_round(s):\n    require(s.place >= 8)\n    s.place = 17 - s.place\n\n\n"
+LASSO = "@action\ndef turns_round(s):\n    require(s.place >= 8)\n    s.place = 17 - s.place\n\n"
 
 
 def test_a_deadlock(searched):
@@ -236,14 +243,14 @@ def test_a_livelock_is_stuck_although_it_goes_on_for_ever(searched):
 
 
 def test_a_single_way_back_is_enough(searched):
-    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    s.place = 6\n\n\n"
+    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    s.place = 6\n\n"
     assert texts(searched(walk(far=7, more=way))) == ["HOLDS"]
     assert texts(searched(walk(far=7, more=way.replace("s.place = 6", "s.place = 7")))) == ["VIOLATED at step 7"]
 
 
 def test_the_first_of_several_stuck_states_comes_by_the_least_path(searched):
     doors = "".join(
-        f"@action\ndef door_{number}(s):\n    require(s.place == {place})\n    s.place = {target}\n\n\n"
+        f"@action\ndef door_{number}(s):\n    require(s.place == {place})\n    s.place = {target}\n\n"
         for number, (place, target) in enumerate([(2, 9), (1, 8), (1, 9), (1, 7)])
     )
     # Steps 0 and 1 are goes_on and goes_back, steps 2 to 5 the doors: 3 leads to place 8 by the least path.
@@ -252,7 +259,7 @@ def test_the_first_of_several_stuck_states_comes_by_the_least_path(searched):
 
 
 def test_an_initial_state_can_be_stuck(searched):
-    start = "from isrcheck.language import initial\n\n\n@initial\ndef away(c):\n    yield {'place': 9}\n\n\n"
+    start = "from isrcheck.language import initial\n\n@initial\ndef away(c):\n    yield {'place': 9}\n\n"
     exploration = searched(walk(far=7, more=start))
     assert exploration.findings["home_is_ahead"].found == Finding(1, StepPath(0, ()))
     assert texts(exploration) == ["VIOLATED at step 0"]
@@ -273,11 +280,11 @@ def test_a_bounded_search_does_not_tell(searched):
 
 
 def test_a_decided_promise_does_not_end_the_search(searched):
-    more = "@always\ndef stays_near(s):\n    return s.place < 2\n\n\n"
+    more = "@always\ndef stays_near(s):\n    return s.place < 2\n\n"
     assert texts(searched(walk(far=7, more=more))) == ["VIOLATED at step 2", "VIOLATED at step 7"]
 
 
-SAFE = "@always\ndef stays_near(s):\n    return s.place < 10\n\n\n"
+SAFE = "@always\ndef stays_near(s):\n    return s.place < 10\n\n"
 
 
 def test_the_memory_limit_while_paths_are_followed_backward(searched, monkeypatch):
@@ -314,7 +321,7 @@ def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
     broken = walk(far=7).replace("return s.place == 0", "return s.door[s.place] and s.place == 0")
     text = broken.replace("place = field(", "door = field(Door, values=Flag, initially=True)\n    place = field(", 1)
     text = text.replace("import action", "import Domain, Flag, action").replace(
-        "class State:", "class Door(Domain, size=9):\n    pass\n\n\nclass State:", 1
+        "class State:", "class Door(Domain, size=9):\n    pass\n\nclass State:", 1
     )
     exploration = searched(text)
     assert texts(exploration) == ["UNDECIDED (it cannot be evaluated at step 9)", "VIOLATED at step 9"]
@@ -326,7 +333,7 @@ def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
 
 
 def write(text: str) -> None:
-    Path("walk.py").write_text(text)
+    write_model(Path("walk.py"), text)
 
 
 def test_the_report_says_that_no_path_leads_on(check, capsys):
@@ -362,9 +369,9 @@ def test_the_object_of_a_stuck_state(check):
     assert json.loads(Path(found["trace"]).read_text())["#meta"]["isrcheck"]["command"] == "check walk.py"
 
 
-PROMISE = "@always\ndef stays_near(s):\n    return s.place < 9\n\n\n"
-GOAL = "@sometimes\ndef flies(s):\n    return s.place > 9\n\n\n"
-EXCUSED = "def excused(s):\n    return s.place >= 7\n\n\n"
+PROMISE = "@always\ndef stays_near(s):\n    return s.place < 9\n\n"
+GOAL = "@sometimes\ndef flies(s):\n    return s.place > 9\n\n"
+EXCUSED = "def excused(s):\n    return s.place >= 7\n\n"
 
 
 @pytest.mark.parametrize(
@@ -514,7 +521,7 @@ def everyone_can_decide(s):
 
 
 def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
-    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    require(s.closed == 0)\n    s.place = 6\n\n\n"
+    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    require(s.closed == 0)\n    s.place = 6\n\n"
     write(walk(far=7, more=way))
     code, out, _ = check("sweep", "walk.py", "--vary", "closed=0,1")
     assert code == 13
@@ -547,7 +554,7 @@ def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict, monke
 
 
 def test_mutants_that_make_a_state_stuck_are_killed(check):
-    door = "@action\ndef closes(s):\n    require(s.place > 9)\n    s.place = 9\n\n\n"
+    door = "@action\ndef closes(s):\n    require(s.place > 9)\n    s.place = 9\n\n"
     write(walk(far=10, more=door))
     code, out, _ = check("mutate", "walk.py")
     assert code == 0
@@ -605,8 +612,7 @@ def test_drawn_traces_end_in_the_first_stuck_state(graphs, data):
 
 
 def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
-    (tmp_path / "walk.py").write_text(walk(far=3))
-    walked = Walk(registry.load_file(tmp_path / "walk.py").instance(None, {}), "")
+    walked = Walk(registry.load_file(write_model(tmp_path / "walk.py", walk(far=3))).instance(None, {}), "")
     found = []
     for _ in range(5):
         walked.take(walked.options()[0])

@@ -18,6 +18,7 @@ import pytest
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import searched_to, verdict_of
 from conformance.tests.support.places import PROJECT as ROOT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import carrier, visited_set
@@ -38,25 +39,17 @@ MEMORY = 1 << 28
 
 COUNTERS = '''"""Counters that go up, from several starts; many ways lead to each state."""
 
-from isrcheck.language import (
-    Domain, action, always, always_step, between, bound, field, initial, require, setting, sometimes,
-)
-
-
 class Configuration:
     counters = bound(3, "counters", least=1)
     top = bound(3, "how far each goes")
     forgiven = setting(0, "counter 0 up to here is forgiven")
 
-
 class Counter(Domain, size="counters"):
     pass
-
 
 class State:
     count = field(Counter, values=between(0, "top"))
     total = field(values=between(0, 100))
-
 
 @initial
 def some_have_begun(configuration):
@@ -64,10 +57,8 @@ def some_have_begun(configuration):
         count = [first] + [0] * (configuration.counters - 1)
         yield {"count": count, "total": first}
 
-
 def note(s, more):
     s.total = min(s.total + more, 100)
-
 
 @action
 def two_at_once(s, one: Counter, other: Counter):
@@ -77,53 +68,43 @@ def two_at_once(s, one: Counter, other: Counter):
     s.count[other] += 1
     note(s, 2)
 
-
 @action
 def one_more(s, counter: Counter):
     require(s.count[counter] < s.top)
     s.count[counter] += 1
     note(s, 1)
 
-
 @action
 def rest(s):
     require(s.total > 4)
 
-
 def is_forgiven(s):
     return s.count[0] <= s.forgiven
-
 
 @always
 def never_level(s):
     """False where two counters have reached 2."""
     return sum(s.count[i] == 2 for i in range(s.counters)) < 2
 
-
 @always(permitted=is_forgiven)
 def total_below_six(s):
     return s.total < 6
-
 
 @always
 def total_is_the_sum(s):
     return s.total == sum(s.count[i] for i in range(s.counters))
 
-
 @always_step(permitted=is_forgiven)
 def grows_by_one(before, after, taken):
     return taken != two_at_once or after.total < 5
-
 
 @sometimes
 def all_at_the_top(s):
     return all(s.count[i] == s.top for i in range(s.counters))
 
-
 @sometimes
 def rests_high(before, after, taken):
     return taken == rest and before.total == after.total and after.total > 6
-
 
 @sometimes
 def flies(s):
@@ -133,7 +114,7 @@ def flies(s):
 
 def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Path:
     path = folder / name
-    path.write_text(text, encoding="utf-8")
+    write_model(path, text)
     return path
 
 
@@ -311,11 +292,7 @@ def test_two_phase_commit_has_288_states_with_three_resource_managers(limits: Ca
     assert found.levels == [1, 7, 21, 38, 50, 54, 49, 36, 21, 9, 2]
     assert {
         name: (one.found.count, one.found.path and one.found.path.depth) for name, one in found.findings.items()
-    } == {
-        "consistent": (0, None),
-        "all_commit": (1, 10),
-        "all_abort": (1, 3),
-    }
+    } == {"consistent": (0, None), "all_commit": (1, 10), "all_abort": (1, 3)}
 
 
 def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits: Callable[..., Limits]) -> None:
@@ -563,7 +540,8 @@ def test_leaving_a_range_is_a_violation_with_its_position(
     found = explore(instance, limits(memory=MEMORY), count_all=count_all)
     assert_same(found, Naive(instance, count_all=count_all).search())
     verdict = verdicts(found)[-1]
-    line = next(number for number, one in enumerate(text.splitlines(), 1) if one.startswith(f"def {function}("))
+    lines = path.read_text().splitlines()
+    line = next(number for number, one in enumerate(lines, 1) if one.startswith(f"def {function}("))
     assert (verdict.prop.name, verdict.word) == ("in_range", Word.VIOLATED)
     assert verdict.note.startswith(f"{path}:{line}: ")
     assert says in verdict.note
@@ -573,26 +551,18 @@ def test_leaving_a_range_is_a_violation_with_its_position(
 # ----------------------------------------------------------------------------------- kernels, in processes of their own
 
 MINE = """from helper_of_mine import more
-from isrcheck.language import Domain, action, always, between, field, require
-
 
 class State:
     count = field(values=between(0, 9))
-
 
 @action
 def adds(s):
     require(s.count < 5)
     s.count = more(s)
 
-
 @always
 def stays_below_six(s):
     return s.count < 6
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -632,13 +602,13 @@ def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -
     assert (second.returncode, second.stderr) == (0, "")
     helper = mine / "helper_of_mine.py"
     date = helper.stat().st_mtime_ns
-    helper.write_text(WORSE, encoding="utf-8")
+    write_model(helper, WORSE)
     # As long as before, and as old: neither size nor date tells the difference.
     os.utime(helper, ns=(date, date))
     third = check(mine, cache)
     assert (third.returncode, "compiling" in third.stderr) == (12, True)
     assert "VIOLATED at step 3" in third.stdout
-    helper.write_text(HELPER, encoding="utf-8")
+    write_model(helper, HELPER)
     fourth = check(mine, cache)
     assert (fourth.returncode, "compiling" in fourth.stderr) == (0, False)
     assert len(list((cache / "kernels").iterdir())) == 2
@@ -670,7 +640,7 @@ def test_a_large_search_goes_on_with_optimized_code(
 
 def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
-    blocked.write_text("not a folder", encoding="utf-8")
+    write_model(blocked, "not a folder")
     done = check(mine, blocked / "cache")
     assert done.returncode == 0
     assert f"compiling mine (uncached: {blocked}" in done.stderr
@@ -678,12 +648,7 @@ def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content"),
-    [
-        exhaustive(("*.o", 0.0)),
-        ("*.o", 0.5),
-        exhaustive(("*.o", b"\x7fELF, of somebody else")),
-    ],
+    ("pattern", "content"), [exhaustive(("*.o", 0.0)), ("*.o", 0.5), exhaustive(("*.o", b"\x7fELF, of somebody else"))]
 )
 def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
     cache = tmp_path / "cache"

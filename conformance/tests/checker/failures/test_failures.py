@@ -12,9 +12,9 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
+from isrcheck.checker.answers.questions import is_in
+from isrcheck.checker.cluster.releases import version_of_binaries
 from isrcheck.checker.failures import run as choose
-from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.concerns import is_in
 from isrcheck.models.kafka.failures import catalogue
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
 from isrcheck.models.messages import UsageError

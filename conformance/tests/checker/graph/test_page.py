@@ -11,9 +11,8 @@ import pytest
 from conformance.tests.checker.graph.test_state_graph import LIGHT, drawn
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.browser import Page, contrast, overlaps
-from isrcheck.checker.graph.drawing import MOST_LABELS
-from isrcheck.checker.graph.layout import Point, lay_out
-from isrcheck.checker.graph.page import page
+from isrcheck.checker.graph.drawing import MOST_LABELS, lay_out
+from isrcheck.checker.graph.files import page
 from isrcheck.commands.program import product
 
 GRAPHS = {
@@ -28,7 +27,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("graphs")
     (made / "light.py").write_text(LIGHT)
     for name, graph in GRAPHS.items():
-        (made / f"{name}.html").write_text(page(graph(made)), encoding="utf-8")
+        (made / f"{name}.html").write_text(page(graph(made)).alone(), encoding="utf-8")
     return made
 
 
@@ -55,7 +54,7 @@ def test_the_page_is_self_contained_and_model_text_is_escaped(folder):
         *("edge", "edge", "edge", "edge violated"),
         *("node initial component", "node permitted component", "node violated dead"),
     ]
-    assert contents.text.count("<script") == 3
+    assert contents.text.count("<script") == 2
     assert "<title>State graph of light - isrcheck</title>" in contents.text
     assert f"<p>{product()}</p>" in contents.text
     assert re.findall(r"(?:src|href)=|https?:|@import|url\((?!#)", contents.text) == []
@@ -95,10 +94,10 @@ def test_the_texts_in_the_drawing(folder):
 
 def test_long_and_numerous_lines_are_truncated():
     folded = drawn("kafka", 1, fold=["isr", "leader", "controller_leader", "is_up", "log_record"], protocol="0.10")
-    contents = Contents(page(folded))
+    contents = Contents(page(folded).alone())
     assert texts(contents, "note")[:4] == ["isr [{0,1} {} {}]", "leader [0 0 0]", "…", "(3 states)"]
     long = drawn("kafka", 1, fold=["log_record"], protocol="0.10")
-    assert texts(Contents(page(long)), "note")[0] == "log_record [[none none] [no…"
+    assert texts(Contents(page(long).alone()), "note")[0] == "log_record [[none none] [no…"
 
 
 def test_a_tall_column_is_split():
@@ -106,9 +105,9 @@ def test_a_tall_column_is_split():
     layout = lay_out(graph, 84, 46, 30)
     assert [column.depth for column in layout.columns] == [0, 1, 2, 3]
     assert [column.width for column in layout.columns] == [84 * strands + 30 for strands in (1, 1, 2, 4)]
-    assert layout.places[0] == Point(57, layout.height / 2)
+    assert layout.places[0] == complex(57, layout.height / 2)
     of_depth = {node.number: layout.columns[node.depth] for node in graph.nodes()}
-    assert all(of_depth[n].left < p.x < of_depth[n].left + of_depth[n].width for n, p in layout.places.items())
+    assert all(of_depth[n].left < p.real < of_depth[n].left + of_depth[n].width for n, p in layout.places.items())
     assert len(set(layout.places.values())) == len(graph.nodes())
 
 
@@ -118,7 +117,6 @@ def test_a_tall_column_is_split():
 def test_the_page_in_a_browser(browser, folder):
     opened = Page(browser, folder / "light.html", scheme="dark")
     with opened as shown:
-        shown.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
         shown.click("[data-node='2']")
         panel = shown.inner_text("#panel").splitlines()
         assert [line for line in panel if line.strip()] == [

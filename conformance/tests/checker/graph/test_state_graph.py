@@ -12,9 +12,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from conformance.tests.checker.explicit.test_constraint import COUNTERS
-from conformance.tests.checker.explicit.test_deadlock import TANKS
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS, TANKS
 from conformance.tests.support.engine import checking
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.command.forms import FORMS, GraphRequest
 from isrcheck.checker.compile.kernel import kernel_of
@@ -96,6 +96,11 @@ def check(tmp_path, monkeypatch, capsys):
     (tmp_path / "light.py").write_text(LIGHT)
     run_it = checking(cli.main, capsys)
     return lambda line: run_it(*shlex.split(line))
+
+
+def files(folder):
+    """The files that a command has written."""
+    return [path.name for path in folder.iterdir() if path.name not in ("light.py", "__pycache__")]
 
 
 def drawn(name, bound=None, fold=(), loops=False, protocol=None, deadlock=True):
@@ -240,7 +245,7 @@ def test_a_state_at_the_bound_is_not_a_dead_end(check):
 def written(tmp_path, text, **values):
     """The path of a new file with this model."""
     path = tmp_path / "written.py"
-    path.write_text(text.format(**values), encoding="utf-8")
+    write_model(path, text.format(**values))
     return path
 
 
@@ -362,7 +367,20 @@ def test_dot_is_what_graphviz_reads(check, tmp_path):
 
 # ------------------------------------------------------------------------------------------------------------ refusals
 
-WITHOUT = "does not go with graph, which draws the states of one model: leave the option out"
+WITHOUT = "which draws the states of one model: leave the option out"
+OTHERS = {
+    "--engine z3": " --bound 2",
+    "--report DIR": "",
+    "--tables DIR": "",
+    "--counterexamples 3": "",
+    "--out DIR": "",
+    "--threads 2": "",
+    "--continue": "",
+    "--broker a.properties": "",
+    "--engine spark": " --master local",
+}
+"""Options of other forms, and what makes them complete."""
+
 AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 
 
@@ -387,18 +405,10 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
-        (
-            "graph light.py -o x.dot --engine z3 --bound 2",
-            f"--engine z3 {WITHOUT}",
+        *(
+            (f"graph light.py -o x.dot {option}{more}", f"{option} does not go with graph, {WITHOUT}")
+            for option, more in OTHERS.items()
         ),
-        ("graph light.py -o x.dot --report DIR", f"--report DIR {WITHOUT}"),
-        ("graph light.py -o x.dot --tables DIR", f"--tables DIR {WITHOUT}"),
-        ("graph light.py -o x.dot --counterexamples 3", f"--counterexamples 3 {WITHOUT}"),
-        ("graph light.py -o x.dot --out DIR", f"--out DIR {WITHOUT}"),
-        ("graph light.py -o x.dot --threads 2", f"--threads 2 {WITHOUT}"),
-        ("graph light.py -o x.dot --continue", f"--continue {WITHOUT}"),
-        ("graph light.py -o x.dot --broker a.properties", f"--broker a.properties {WITHOUT}"),
-        ("graph light.py -o x.dot --engine spark --master local", f"--engine spark {WITHOUT}"),
         (
             "graph -o x.dot",
             "graph takes one model, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
@@ -432,7 +442,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
-    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+    assert files(tmp_path) == []
 
 
 def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path, monkeypatch):
@@ -446,7 +456,7 @@ def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path, m
         "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
     )
-    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+    assert files(tmp_path) == []
 
 
 def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
@@ -472,7 +482,7 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")
         assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")
-        assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+        assert files(tmp_path) == []
 
 
 def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
@@ -482,7 +492,7 @@ def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
     monkeypatch.setattr("isrcheck.traces.format.files.os.fsync", full)
     message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
-    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+    assert files(tmp_path) == []
 
 
 def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
@@ -498,32 +508,10 @@ def test_every_option_is_either_supported_or_refused():
     """Options of other forms of the command are refused unless the graph supports them explicitly."""
     new = Option("--something-new", "")
     (form,) = (each for each in FORMS if each.name == "graph")
-    assert form.refusal_of(new) == (
-        "{typed} does not go with graph, which draws the states of one model: leave the option out"
-    )
+    assert form.refusal_of(new) == f"{{typed}} does not go with graph, {WITHOUT}"
 
 
-def test_the_search_continues_after_the_last_failing_property(check, tmp_path):
-    (tmp_path / "stairs.py").write_text(STAIRS)
-    code, out, _ = check("graph stairs.py -o stairs.dot")
-    assert (code, out.splitlines()[0]) == (0, "4 states, 3 transitions, the whole state space")
-
-
-STAIRS = """
-from isrcheck.language import action, always, between, field, require
-
-
-class State:
-    height = field(values=between(0, 3))
-
-
-@action
-def climber_steps(s):
-    require(s.height < 3)
-    s.height += 1
-
-
-@always
-def stays_down(s):
-    return s.height == 0
-"""
+def test_the_search_continues_after_the_last_failing_property(tmp_path):
+    """The first step makes the only property false; the tanks have 4 levels each."""
+    found = drawn(written(tmp_path, TANKS, most=0, full="3"), deadlock=False)
+    assert (found.states, found.failing) == (4 * 4, {("stays_low", "VIOLATED"): 3 * 4})

@@ -1,19 +1,156 @@
-"""Liveness against an independent answer: every set of states of small random graphs is tried for a fair loop."""
+"""Liveness against an independent answer in plain Python, for graphs of few states.
+
+Every set of states of small random graphs is tried: a behaviour can repeat exactly these states for ever if each can be
+reached from each within the set, and for each fair group some step within the set belongs to it, or some state of the
+set disables it. The shortest loop from a state is found by a search of pairs: a state, and what the loop has met on the
+way there.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+import networkx as nx
 import pytest
 
-from conformance.tests.checker.liveness.fair_behaviours import repeated
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.explicit import liveness as fair_loops
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Finding, Findings, StepPath
-from isrcheck.models import registry
-from isrcheck.models.language.model import Model
+from isrcheck.models import registry, run
+from isrcheck.models.fair_groups import FairGroup, groups_of
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Instance, Model, Property
+from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
+
+Edges = dict[Cells, list[tuple[int, Cells]]]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The states that behaviours which break a property repeat for ever.
+
+    `begin` is the fewest steps to one of them. `lengths` are those of the lassos that can be reported: the path to a
+    state after `begin` steps with a shortest loop, unless a path to a state in which the behaviour stays is as short.
+    """
+
+    states: frozenset[Cells]
+    begin: int | None
+    lengths: frozenset[int]
+
+
+def repeated(instance: Instance, prop: Property) -> tuple[Repeated, Repeated]:
+    """Return which states the behaviours that break a liveness property repeat: violations, and permitted failures."""
+    edges = _edges(instance)
+    fails = {cells for cells in edges if not run.holds(instance, prop, cells)}
+    excused = {cells for cells in fails if run.is_permitted(instance, prop, cells)}
+    depths = _depths(instance, prop, edges, fails)
+    may = set(depths) & (set(edges) if prop.kind is Kind.EVENTUALLY_ALWAYS else fails)
+    violating: set[Cells] = set()
+    permitted: set[Cells] = set()
+    for states in _fair_sets(instance, prop, edges, may):
+        if states & fails:
+            if not states & excused:
+                violating |= states
+            else:
+                permitted |= states
+    groups = groups_of(instance, prop)
+    return (
+        _repeated(violating, depths, _Loops(edges, groups, may - excused, (fails,))),
+        _repeated(permitted, depths, _Loops(edges, groups, may, (fails, excused))),
+    )
+
+
+def _repeated(states: set[Cells], depths: dict[Cells, int], loops: _Loops) -> Repeated:
+    if not states:
+        return Repeated(frozenset(), None, frozenset())
+    begin = min(depths[cells] for cells in states)
+    stays = [depths[cells] for cells in states if loops.shortest(cells) == 0]
+    lengths = {begin + loops.shortest(cells) for cells in states if depths[cells] == begin}
+    return Repeated(frozenset(states), begin, frozenset(min([length, *stays]) for length in lengths))
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """The loops within some states that are fair to `groups`, and visit a state of each of `visits`."""
+
+    edges: Edges
+    groups: Sequence[FairGroup]
+    within: set[Cells]
+    visits: Sequence[set[Cells]]
+
+    def shortest(self, begin: Cells) -> int:
+        """The fewest steps of a loop from a state, which is known to be in one; 0 if the behaviour can stay there."""
+        pairs = {(begin, self._met(begin))}
+        steps = 0
+        while not any(cells == begin and len(met) == len(self.groups) + len(self.visits) for cells, met in pairs):
+            steps += 1
+            pairs |= {
+                (after, met | self._met(after) | {group for group in self.groups if step in group.steps})
+                for cells, met in pairs
+                for step, after in self.edges[cells]
+                if after in self.within
+            }
+        return steps
+
+    def _met(self, cells: Cells) -> frozenset[object]:
+        disabled = (one for one in self.groups if not any(step in one.steps for step, _ in self.edges[cells]))
+        return frozenset([*disabled, *(number for number, states in enumerate(self.visits) if cells in states)])
+
+
+def _edges(instance: Instance) -> Edges:
+    edges: Edges = {}
+    waiting = list(instance.initial_states)
+    while waiting:
+        cells = waiting.pop()
+        if cells not in edges:
+            edges[cells] = [(step.number, after) for step, after in run.successors(instance, cells) if after != cells]
+            waiting += (after for _, after in edges[cells])
+    return edges
+
+
+def _depths(instance: Instance, prop: Property, edges: Edges, fails: set[Cells]) -> dict[Cells, int]:
+    """The fewest steps to each state, on paths along which the property is broken as far as its kind asks."""
+    # A path is a sequence of pairs (state, whether the property has to be false from there on).
+    begins = prop.kind is Kind.EVENTUALLY
+    drawn = nx.DiGraph()
+    for cells, found in edges.items():
+        for asked in (False, True):
+            for _, after in found:
+                drawn.add_edge((cells, asked), (after, asked))
+        if prop.premise is not None and cells in fails and run.asks(instance, prop, prop.premise, cells):
+            drawn.add_edge((cells, False), (cells, True), asks=True)
+    # Asking takes no step.
+    for _, _, data in drawn.edges(data=True):
+        data["length"] = 0 if data.get("asks") else 1
+    drawn.remove_nodes_from([node for node in drawn if node[1] and node[0] not in fails])
+    sources = {(cells, begins) for cells in instance.initial_states if not begins or cells in fails}
+    drawn.add_nodes_from(sources)
+    lengths = nx.multi_source_dijkstra_path_length(drawn, sources, weight="length") if sources else {}
+    in_question = prop.kind in (Kind.EVENTUALLY, Kind.LEADS_TO)
+    return {cells: length for (cells, asked), length in lengths.items() if asked == in_question}
+
+
+def _fair_sets(instance: Instance, prop: Property, edges: Edges, may: set[Cells]) -> Iterator[set[Cells]]:
+    groups = groups_of(instance, prop)
+    for size in range(1, len(may) + 1):
+        for chosen in itertools.combinations(sorted(may), size):
+            states = set(chosen)
+            inside = [(one, step, other) for one in states for step, other in edges[one] if other in states]
+            drawn = nx.DiGraph([(one, other) for one, _, other in inside])
+            drawn.add_nodes_from(states)
+            if nx.is_strongly_connected(drawn) and all(
+                any(step in group.steps for _, step, _ in inside)
+                or any(not any(step in group.steps for step, _ in edges[one]) for one in states)
+                for group in groups
+            ):
+                yield states
+
 
 MEMORY = 1 << 28
 
@@ -21,26 +158,18 @@ GRAPHS = '''"""Somebody walks through a random graph, along red, green and blue 
 
 from random import Random
 
-from isrcheck.language import NONE, Domain, Flag, action, always_eventually, any_action, bound, eventually
-from isrcheck.language import eventually_always, field, initial, leads_to, optional, require, setting, weak_fairness
-
-
 class Configuration:
     nodes = bound(7, "nodes")
     graph = setting(0, "which graph", most=127)
 
-
 class Node(Domain, size="nodes"):
     pass
-
 
 class Way(Domain, size=4):
     pass
 
-
 class Blue(Domain, size=2):
     pass
-
 
 class State:
     here = field(values=Node)
@@ -48,7 +177,6 @@ class State:
     is_goal = field(Node, values=Flag)
     is_asked = field(Node, values=Flag)
     is_excused = field(Node, values=Flag)
-
 
 @initial
 def somewhere(configuration):
@@ -62,36 +190,29 @@ def somewhere(configuration):
     for here in chance.sample(nodes, 2):
         yield {"here": here, **graph}
 
-
 def goes(s, way):
     s.here = s.target[s.here][way]
-
 
 @action(fair=True)
 def red(s):
     require(s.target[s.here][0] != NONE)
     goes(s, 0)
 
-
 @action
 def green(s):
     require(s.target[s.here][1] != NONE)
     goes(s, 1)
-
 
 @action(fair="way")
 def blue(s, way: Blue):
     require(s.target[s.here][2 + way] != NONE)
     goes(s, 2 + way)
 
-
 def excused(s):
     return s.is_excused[s.here]
 
-
 def asked(s):
     return s.is_asked[s.here]
-
 
 '''
 
@@ -112,15 +233,13 @@ def text() -> str:
     for kind in KINDS:
         for name, fair in FAIR.items():
             words = ", ".join([*(["when=asked"] if kind == "leads_to" else []), *([fair] if fair else [])])
-            found += f"@{kind}({words})\ndef {kind}_{name}(s):\n    return s.is_goal[s.here]\n\n\n"
+            found += f"@{kind}({words})\ndef {kind}_{name}(s):\n    return s.is_goal[s.here]\n\n"
     return found
 
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory) -> Model:
-    path = tmp_path_factory.mktemp("graphs") / "graphs.py"
-    path.write_text(text())
-    return registry.load_file(path)
+    return registry.load_file(write_model(tmp_path_factory.mktemp("graphs") / "graphs.py", text()))
 
 
 def words(findings: Findings) -> tuple[tuple[str, Finding], ...]:

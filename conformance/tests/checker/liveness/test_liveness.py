@@ -1,15 +1,21 @@
-"""Liveness in small models: exact lassos, corner cases of fairness, searches that cannot tell, and every viewer."""
+"""Liveness in small models: exact lassos, corner cases of fairness, searches that cannot tell, and every viewer; lassos
+in the lists, reports, tests and mutants that are made of them, and in Python."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
+import isrcheck
 from conformance.tests.support.engine import ENDS, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import liveness as graph
 from isrcheck.checker.explicit.explore import explore
@@ -26,25 +32,19 @@ MEMORY = 1 << 28
 
 HEAD = '''"""Somebody switches a light on and off, and counts."""
 
-from isrcheck.language import Domain, Flag, action, always_eventually, any_action, between, eventually
-from isrcheck.language import eventually_always, field, leads_to, require, weak_fairness
-
-
 class Hand(Domain, size=2):
     pass
-
 
 class State:
     is_on = field(values=Flag)
     count = field(values=between(0, 5))
     door = field(Hand, values=Flag)
 
-
 '''
-BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n\n"
-COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n\n"
+BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n"
+COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n"
 WHEN_ON = COUNTS.replace("require(s.count < 2)", "require(s.is_on)\n    require(s.count < 2)")
-IDLES = "@action\ndef idles(s):\n    s.count = s.count\n\n\n"
+IDLES = "@action\ndef idles(s):\n    s.count = s.count\n\n"
 
 
 @pytest.fixture
@@ -52,8 +52,7 @@ def searched(tmp_path, monkeypatch) -> Callable[..., Exploration]:
     monkeypatch.chdir(tmp_path)
 
     def search(text: str, *, depth: int | None = None, threads: int = 1) -> Exploration:
-        Path("light.py").write_text(HEAD + text + ENDS)
-        instance = registry.load_file(Path("light.py")).instance()
+        instance = registry.load_file(write_model(Path("light.py"), HEAD + text + ENDS)).instance()
         exploration = explore(instance, Limits(depth, MEMORY, None, threads))
         for verdict in verdicts(exploration):
             for name, path, word in verdict.failing_paths:
@@ -68,7 +67,7 @@ def found(exploration: Exploration) -> list[Finding]:
 
 
 def live(kind: str, words: str, name: str = "p", body: str = "s.count == 2") -> str:
-    return f"@{kind}({words})\ndef {name}(s):\n    return {body}\n\n\n"
+    return f"@{kind}({words})\ndef {name}(s):\n    return {body}\n\n"
 
 
 # ------------------------------------------------------------------------------------------------------ exact histories
@@ -104,7 +103,7 @@ def test_a_deadlock_stays_for_ever(searched):
 
 def test_two_fair_actions_need_a_loop_through_both(searched):
     either = "s.count = 1 - s.count"
-    text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n\n"
+    text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n"
     assert found(searched(text + live("eventually", "fair=[blinks, turns]"))) == [
         Finding(4, StepPath(0, (0, 0, 1, 1), 0))
     ]
@@ -115,7 +114,7 @@ def test_two_fair_actions_need_a_loop_through_both(searched):
 
 
 def test_fairness_for_each_value_of_a_parameter(searched):
-    text = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n\n"
+    text = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n"
     # For the action as a whole, one hand may do everything.
     assert found(searched(text + live("eventually", "fair=[turns]"))) == [Finding(2, StepPath(0, (0, 0), 0))]
     assert found(searched(text + live("eventually", "fair=weak_fairness(turns, each='hand')"))) == [Finding()]
@@ -125,7 +124,7 @@ def test_fairness_for_each_value_of_a_parameter(searched):
 
 
 def test_a_premise_that_is_true_only_later(searched):
-    text = BLINKS + COUNTS + "def is_one(s):\n    return s.count == 1\n\n\n"
+    text = BLINKS + COUNTS + "def is_one(s):\n    return s.count == 1\n\n"
     exploration = searched(text + live("leads_to", "when=is_one"))
     assert found(exploration) == [Finding(2, StepPath(0, (1,), 1))]
     assert [one.text for one in verdicts(exploration)] == ["VIOLATED at step 1 (stays there)"]
@@ -152,7 +151,7 @@ def test_again_and_again_and_for_good(searched):
 
 
 def test_a_permitted_failure(searched):
-    text = BLINKS + "def is_on(s):\n    return s.is_on\n\n\n"
+    text = BLINKS + "def is_on(s):\n    return s.is_on\n\n"
     exploration = searched(text + live("eventually", "fair=any_action, permitted=is_on"))
     # Every fair loop goes through the state in which the failure is permitted.
     assert exploration.findings["p"].found == Finding()
@@ -184,7 +183,7 @@ def test_a_property_that_cannot_be_evaluated_is_not_said_to_hold(searched):
         "VIOLATED at step 2",
     ]
     # Nor is a premise, where the property is false.
-    premise = "def asks(s):\n    return s.door[s.count]\n\n\n"
+    premise = "def asks(s):\n    return s.door[s.count]\n\n"
     exploration = searched(counts + premise + live("leads_to", "when=asks", body="s.count == 9"))
     assert next(one.text for one in verdicts(exploration)) == "UNDECIDED (it cannot be evaluated at step 2)"
 
@@ -290,7 +289,7 @@ def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
         (live("leads_to", ""), "leads_to has no premise; write @leads_to(when=f) with a function f of the state"),
         (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name one, or write any_action"),
         (
-            "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n\n",
+            "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n",
             "idles: fair= names hand, which is no parameter of idles; it has none",
         ),
     ],
@@ -299,3 +298,100 @@ def test_what_is_refused(searched, text, says):
     with pytest.raises(UsageError) as refused:
         searched(BLINKS + text)
     assert says in str(refused.value)
+
+
+MODEL = (
+    '''"""A lamp that is switched three times, and somebody who takes it back."""
+
+class Configuration:
+    broken = setting(False, "what was switched is taken back at any time", values=bool)
+
+class State:
+    count = field(values=between(0, 2))
+    is_done = field(values=Flag)
+
+@action(fair=True)
+def switches(s):
+    require(s.count < 2)
+    s.count += 1
+
+@action
+def takes_back(s):
+    require(s.is_done or s.broken)
+    require(s.count == 1)
+    s.count = 0
+
+@action(fair=True)
+def ends(s):
+    require(s.count == 2)
+    s.is_done = True
+
+@eventually
+def is_switched_twice(s):
+    return s.count == 2
+
+@eventually_always
+def stops_early(s):
+    return s.count < 2
+'''
+    + ENDS
+)
+
+
+@pytest.fixture(autouse=True)
+def lamp(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_model(Path("lamp.py"), MODEL)
+
+
+def test_a_list_says_where_a_lasso_goes_on(capsys):
+    for switch, property_name, steps in (
+        ("on", "is_switched_twice", "2, back to 0"),
+        ("off", "stops_early", "3, stays"),
+    ):
+        assert cli.main(["lamp.py", "--set", f"broken={switch}", "--out", switch]) == 13
+        capsys.readouterr()
+        assert trace(["list", switch]) in (0, None)
+        (row,) = [line for line in capsys.readouterr().out.splitlines() if f"  {property_name}  " in line]
+        assert f"  VIOLATED  {steps}  " in row
+
+
+def test_python_sees_the_loop():
+    lasso = isrcheck.check("lamp.py", broken=True).traces["is_switched_twice"]
+    stays = isrcheck.check("lamp.py").traces["stops_early"]
+    assert (lasso.loop, len(lasso), lasso.states[0]) == (0, 2, lasso.states[-1])
+    assert repr(lasso) == "<Trace of lamp: is_switched_twice, 2 steps, back to step 0>"
+    assert (stays.loop, len(stays)) == (3, 3)
+    assert repr(stays) == "<Trace of lamp: stops_early, 3 steps, stays here for ever>"
+    again = isrcheck.trace(lasso.save("found"), "lamp.py")
+    assert (again.loop, str(again)) == (0, str(lasso))
+
+
+def test_a_test_report_shows_the_lasso(capsys):
+    assert cli.main(["lamp.py", "--set", "broken=on", "--report", "report"]) == 13
+    (suite,) = ET.parse("report/junit.xml").getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("2", "0")
+    failures = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}
+    told = failures["is_switched_twice"]
+    assert told is not None
+    assert told.get("message") == "VIOLATED at step 2 (back to step 0)"
+    assert "Steps 1 to 2 are repeated for ever, and is_switched_twice never becomes true." in (told.text or "")
+
+
+@pytest.mark.exhaustive
+def test_pytest_shows_the_lasso():
+    command = [sys.executable, "-m", "pytest", "-p", "isrcheck.pytest_plugin", "-p", "no:cacheprovider", "--isrcheck"]
+    done = subprocess.run([*command, "lamp.py broken=on"], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert "is_switched_twice: VIOLATED at step 2 (back to step 0)" in lines
+    assert "  Steps 1 to 2 are repeated for ever, and is_switched_twice never becomes true." in lines
+
+
+def test_a_mutant_that_goes_on_for_ever_is_killed(capsys):
+    assert cli.main(["mutate", "lamp.py", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    killed = {one["dropped"]: one for one in found["mutants"] if one["action"] == "takes_back"}
+    one = killed["s.is_done or s.broken"]
+    assert (one["fate"], one["property"], one["verdict"]) == ("killed", "is_switched_twice", "VIOLATED")
+    assert (one["depth"], one["steps"]) == (2, ["switches", "takes_back"])

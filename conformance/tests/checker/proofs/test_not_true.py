@@ -1,4 +1,5 @@
-"""Regressions of wrong proofs and wrong claims of exhaustive search: each model once exposed a mistake in an engine."""
+"""A proof requires that the absence of errors is proved or searched to the end. Regressions of wrong proofs and wrong
+claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ import sys
 
 import pytest
 
-from conformance.tests.support.engine import checking, instance_of, joined, proofs_of, proving, verdict_of
+from conformance.tests.support.engine import checking, instance_of, joined, none_to, proofs_of, proving, verdict_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
-from isrcheck.checker.proofs import proof_cache, prove
+from isrcheck.checker.proofs import induction, proof_cache, prove
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.resources.limits import Answer, Limits, UndecidedError
 from isrcheck.checker.results.exploration import Exploration, Finding, Findings
@@ -17,6 +19,7 @@ from isrcheck.checker.results.proofs import Phase
 from isrcheck.checker.results.verdict import differences, verdicts
 from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.models.messages import UsageError
 
 
 @pytest.fixture
@@ -24,41 +27,27 @@ def check(tmp_path, monkeypatch, capsys):
     return proving(cli.main, tmp_path, monkeypatch, capsys)
 
 
-START = """\
-from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma
-from isrcheck.language import require, setting, sometimes
-
-
-"""
-
 # ---------------------------------------------------------------------------------------------------- for every length
 
-OPEN_ARRAY = (
-    START
-    + """\
+OPEN_ARRAY = """\
 class Configuration:
     log_size = bound(2, "size", least=1, is_open=True)
-
 
 class Offset(Domain, size="log_size"):
     pass
 
-
 class State:
     a = field(Offset, values=between(0, 10))
-
 
 @action
 def up(s, o: Offset):
     require(s.a[o] < 10)
     s.a[o] += 1
 
-
 @always(every_length=True)
 def small(s):
     return all(s.a[o] <= 5 for o in range(s.log_size))
 """
-)
 
 
 def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
@@ -66,39 +55,31 @@ def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
     assert (code, found, proofs["proved"]) == (3, {"small": "NO VIOLATION TO DEPTH"}, [])
 
 
-BEHIND_AN_ERROR = (
-    START
-    + """\
+BEHIND_AN_ERROR = """\
 class Place(Domain, size=5):
     pass
-
 
 class State:
     x = field(values=between(0, 10))
     a = field(Place, values=Flag)
-
 
 @action
 def up(s):
     require(s.x < 10)
     s.x += 1
 
-
 @always(every_length=True)
 def all_off(s):
     return all(not s.a[p] for p in range(5))
-
 
 @always(every_length=True)
 def off(s):
     return not s.a[s.x]
 
-
 @always(every_length=True)
 def not_seven(s):
     return s.x != 7
 """
-)
 
 
 def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
@@ -121,30 +102,24 @@ def test_an_erring_property_is_not_proved_by_k_induction(check):
     assert proofs["proved"] == []
 
 
-NO_SMALL_NUMBERS = (
-    START
-    + """\
+NO_SMALL_NUMBERS = """\
 class Configuration:
     k = setting(3, "k", most=3)
     faults = budget(0, "faults")
 
-
 class State:
     f = field(values=Flag)
     left = field(values=between(0, "faults"))
-
 
 @action
 def count_down(s):
     require(s.k == s.left)
     s.left -= 1
 
-
 @always(every_length=True)
 def not_two(s):
     return s.left != 2 or s.f
 """
-)
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
@@ -156,33 +131,26 @@ def test_a_counterexample_with_numbers_outside_the_bounds(check):
     assert "left 3 -> 2" in joined(check(NO_SMALL_NUMBERS)[1])
 
 
-NO_SLICE = (
-    START
-    + """\
+NO_SLICE = """\
 class Configuration:
     n = bound(2, "size", least=1, is_open=True)
-
 
 class N(Domain, size="n"):
     pass
 
-
 class State:
     x = field(values=between(0, 3))
     a = field(N, values=between(0, 1))
-
 
 @action
 def up(s, i: N):
     require(s.x < 3 and sum(s.a[j] for j in range(s.n)) < 5)
     s.x += 1
 
-
 @always(every_length=True)
 def low(s):
     return s.x <= 3
 """
-)
 
 
 def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
@@ -190,80 +158,66 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
     assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
-    assert lost["why"].endswith("model.py:20: in up: a sum over an open (unbounded) domain")
+    assert lost["why"].endswith("model.py:15: in up: a sum over an open (unbounded) domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds
 
-ORDER = (
-    START
-    + """\
+ORDER = """\
 class Place(Domain, size=2):
     pass
-
 
 class State:
     x = field(values=between(0, 2))
     y = field(values=between(0, 2))
     a = field(Place, values=Flag)
 
-
 @action
 def first(s):
     require(s.x == 0)
     s.x = 1
-
 
 @action
 def second(s):
     require(s.y == 0)
     s.y = 2
 
-
 @always_step
 def fine(before, after, taken):
     return taken != first or not before.a[before.y]
 """
-)
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
 def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.py").write_text(ORDER)
+    write_model(tmp_path / "model.py", ORDER)
     code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
     assert code == 12, err
     assert "fine: index 2 of a is outside 0..1; test the index before it is used (step 2)\n" in out
 
 
-LEMMA_LEAVES = (
-    START
-    + """\
+LEMMA_LEAVES = """\
 class Place(Domain, size=3):
     pass
-
 
 class State:
     x = field(values=between(0, 5))
     a = field(Place, values=Flag)
-
 
 @action
 def up(s):
     require(s.x < 2 or s.x == 3)
     s.x += 1
 
-
 @lemma
 def off(s):
     return s.x == 3 or not s.a[s.x]
-
 
 @always
 def low(s):
     return s.x < 5
 """
-)
 
 
 def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
@@ -278,39 +232,31 @@ def test_a_false_lemma_is_reported_as_false(check):
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
 
-MANY_STARTS = (
-    START
-    + """\
+MANY_STARTS = """\
 class Number(Domain, size=64):
     pass
-
 
 class State:
     x = field(values=Number)
     y = field(values=between(0, 127))
 
-
 @initial
 def anywhere(s, x: Number):
     s.x = x
-
 
 @action
 def rises(s):
     require(s.y < 127)
     s.y += 1
 
-
 @lemma
 def early(s):
     return s.y < 100 and (s.x != 1 or s.y > 0)
-
 
 @always
 def low(s):
     return s.y < 128
 """
-)
 
 
 def test_a_lemma_that_is_false_in_one_of_many_initial_states_is_false_there(check):
@@ -330,22 +276,17 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
 
 # ----------------------------------------------------------------------------------------------- budgets without limit
 
-CRASHES = (
-    START
-    + """\
+CRASHES = """\
 class Configuration:
     crashes = budget(1, "crashes", option="--crashes")
-
 
 class State:
     crashes_left = field(values=between(0, "crashes"))
     x = field(values=between(0, 9))
 
-
 @initial
 def start(configuration):
     yield {"crashes_left": configuration.crashes}
-
 
 @action
 def crash(s):
@@ -354,12 +295,10 @@ def crash(s):
     s.crashes_left -= 1
     s.x = s.x
 
-
 @always
 def few(s):
     return s.x <= 5
 """
-)
 
 
 @pytest.mark.parametrize(
@@ -369,14 +308,14 @@ def few(s):
         ("s.x = s.x", "s.x = 9 if s.crashes_left > 0 else 0", False),  # asked again after it was taken away
         ("s.x = s.x", "for t in range(2):\n        s.x = 0\n        s.crashes_left -= 1", False),
         ("s.x = s.x", "s.crashes_left -= 1", False),
-        ("between(0, 9))\n\n\n@initial", 'between(0, "crashes"))\n\n\n@initial', False),  # a range that grows with it
+        ("between(0, 9))\n\n@initial", 'between(0, "crashes"))\n\n@initial', False),  # a range that grows with it
         ("def crash(s):", "def crash(s, t: Time):", False),  # a domain that does
     ],
 )
 def test_a_budget_is_unlimited_only_if_nothing_else_depends_on_it(tmp_path, old, new, is_free):
     assert old in CRASHES
     text = CRASHES.replace(old, new).replace(
-        "class State", 'class Time(Domain, size="crashes"):\n    pass\n\n\nclass State'
+        "class State", 'class Time(Domain, size="crashes"):\n    pass\n\nclass State'
     )
     instance = instance_of(tmp_path, text)
     assert (independent_budgets(instance, instance.properties) == ["crashes"]) == is_free
@@ -393,29 +332,25 @@ def test_a_k_induction_proof_holds_for_the_given_budget(check):
 
 # ------------------------------------------------------------------------------------------------------ what was kept
 
-CONSTANT = (
-    START.replace("\n\n\n", "\nfrom elsewhere.constants import LIMIT\n\n\n", 1)
-    + """\
+CONSTANT = """\
+from elsewhere.constants import LIMIT
+
 class State:
     x = field(values=between(0, 9))
-
 
 @action
 def up(s):
     require(s.x < LIMIT)
     s.x += 1
 
-
 @always
 def low(s):
     return s.x <= 3
-
 
 @always_step
 def grows(before, after):
     return before.x < after.x
 """
-)
 
 
 def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypatch):
@@ -424,14 +359,14 @@ def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypa
     for limit, code, word in (("3", 0, "PROVED"), ("6", 3, "NO VIOLATION TO DEPTH")):
         for name in [name for name in sys.modules if name.startswith("elsewhere")]:
             monkeypatch.delitem(sys.modules, name)
-        (tmp_path / "elsewhere" / "constants.py").write_text(f"LIMIT = {limit}\n")
+        write_model(tmp_path / "elsewhere" / "constants.py", f"LIMIT = {limit}\n")
         monkeypatch.setattr(sys, "dont_write_bytecode", True)
         got, found, _ = proofs_of(check, CONSTANT, "--bound", "2")
         assert (got, found["low"]) == (code, word)
 
 
 def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
-    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 3\n"))
+    instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 3\n"))
     kept = prove._kept
     with monkeypatch.context() as patched:
         patched.setattr(
@@ -449,7 +384,7 @@ def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
 
 
 def five(tmp_path):
-    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n"))
+    return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n"))
 
 
 def test_an_exhaustive_search_covers_every_depth(tmp_path):
@@ -489,18 +424,17 @@ NOT_REACHED = "NOT REACHED TO DEPTH 2: high: no behaviour of at most 2 steps rea
 )
 def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, capsys, words, last):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(
-        text[: text.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
-    )
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    sought = "@sometimes\ndef high(s):\n    return s.x == 3\n"
+    write_model(tmp_path / "model.py", text[: text.index("@always")] + sought)
     code, out, _ = checking(cli.main, capsys)("model.py", *words)
     assert (code, verdict_of(out)) == (0, last)
 
 
 def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    write_model(tmp_path / "model.py", text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith("low is defined twice; rename one\n")
@@ -515,20 +449,17 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
         ("if True:\n    {}\nlow_again = 0\nif True:\n    {}\n", LOST),
         ("{}\nlow = 0\n", LOST),
         ("class Promises:\n    {}\n", LOST),
-        (
-            "@lemma\n{}\n",
-            "model.py:{}: low has two of the language's decorators; keep one",
-        ),
+        ("@lemma\n{}\n", "model.py:{}: low has two of the language's decorators; keep one"),
     ],
 )
 def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
     """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
     monkeypatch.chdir(tmp_path)
-    text = START + "class State:\n    x = field(values=between(0, 3))\n\n\n"
-    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n\n"
+    text = "class State:\n    x = field(values=between(0, 3))\n\n"
+    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n"
     indent = "    " if "    {}" in around else ""
     promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
-    (tmp_path / "model.py").write_text(text + around.format(*promises))
+    write_model(tmp_path / "model.py", text + around.format(*promises))
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
@@ -537,8 +468,337 @@ def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
 @pytest.mark.parametrize("name", ["Configuration", "State"])
 def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
-    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
-    (tmp_path / "model.py").write_text(f"{text}\n\n{name} = 5\n")
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "LIMIT = 5\n")
+    write_model(tmp_path / "model.py", f"{text}\n\n{name} = 5\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
+
+
+COUNTER = """\
+class State:
+    left = field(values=between(0, 7), initially=7)
+
+@action
+def somebody_takes_one(s):
+    s.left -= 1
+
+@always
+def never_below(s):
+    return s.left >= 0
+"""
+
+
+def established(proofs):
+    """The way in which each premise was established."""
+    return {one["premise"]: one["established"] for one in proofs["premises"]}
+
+
+def why_not(proofs):
+    return {one["property"]: (one["why"], one["step"]) for one in proofs["not_proved"]}
+
+
+OPEN = {"in_range": "NO VIOLATION TO DEPTH"}
+RESTS = ("it rests on in_range, which is not proved", None)
+
+
+def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
+    """The step writes -1 after 7 steps; in the states without this error, the property holds."""
+    code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
+    assert (code, found, proofs["proved"], proofs["premises"]) == (
+        3,
+        OPEN | {"never_below": "NO VIOLATION TO DEPTH"},
+        [],
+        [],
+    )
+    assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
+    code, out, _ = check(COUNTER, "--bound", "6")
+    assert (code, verdict_of(out)) == (3, none_to(6) + "; not proved: never_below, in_range")
+    assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
+
+
+def test_with_its_guard_the_step_stays_in_range_and_the_property_is_proved(check):
+    text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
+    code, found, proofs = proofs_of(check, text, "--bound", "3")
+    assert (code, found) == (0, {"never_below": "PROVED"})
+    assert established(proofs) == {"in_range": "proved", "initial states": "checked"}
+
+
+BY_LEMMA = COUNTER.replace("    s.left -= 1", "    require(s.turn == 0)\n    s.left -= 1\n    s.turn = 1").replace(
+    "initially=7)", "initially=1)\n    turn = field(values=between(0, 2))"
+)
+
+
+def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
+    """`left` decreases once: an exhaustive search finds that, an induction needs a lemma."""
+    told = BY_LEMMA + "\n\n@lemma\ndef one_is_left(s):\n    return s.turn == 1 or s.left > 0\n"
+    for text, words, how in ((told, ("--bound", "0"), "proved"), (BY_LEMMA, (), "proved")):
+        code, found, proofs = proofs_of(check, text, *words)
+        assert (code, found, established(proofs)["in_range"]) == (0, {"never_below": "PROVED"}, how)
+
+
+SEARCHED = """\
+class State:
+    a = field(values=between(0, 9))
+    b = field(values=between(0, 9))
+    c = field(values=between(0, 9), initially=3)
+
+@action
+def three_move(s):
+    require(s.a < 6)
+    s.a += 2
+    s.b += 1
+
+@action
+def it_falls(s):
+    require(s.a == 6 and s.b != 3 or s.a == 9 - 2)
+    s.c -= 5
+
+@always
+def fine(s):
+    return s.c >= 0
+"""
+
+
+def test_an_exhaustive_search_establishes_the_premise(check):
+    code, found, proofs = proofs_of(check, SEARCHED)
+    assert (code, found, established(proofs)["in_range"]) == (0, {"fine": "PROVED"}, "searched")
+    code, found, proofs = proofs_of(check, SEARCHED, "--bound", "2")
+    assert (code, found, proofs["proved"]) == (3, OPEN | {"fine": "NO VIOLATION TO DEPTH"}, [])
+
+
+PROPERTY_ERRS = """\
+class Place(Domain, size=9):
+    pass
+
+class State:
+    at = field(values=between(0, 9))
+    is_marked = field(Place, values=Flag)
+
+@action
+def walker_walks(s):
+    require(s.at < 9)
+    s.at += 1
+
+@always
+def within(s):
+    return s.at <= 9
+"""
+
+
+@pytest.mark.parametrize(
+    "erring",
+    [
+        "@sometimes\ndef is_there(s):\n    return s.is_marked[s.at]\n",
+        "@always_step\ndef moves_on(before, after):\n    return not before.is_marked[after.at]\n",
+        "def is_excused(s):\n    return not s.is_marked[s.at]\n\n"
+        "@always(permitted=is_excused)\ndef is_low(s):\n    return s.at <= 4\n",
+    ],
+    ids=["sometimes", "always_step", "permitted"],
+)
+def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring):
+    code, _, proofs = proofs_of(check, PROPERTY_ERRS + "\n\n" + erring, "--bound", "3")
+    assert (code, proofs["proved"]) == (3, [])
+    assert why_not(proofs)["within"] == RESTS
+    assert why_not(proofs)["in_range"][0] == "a step violates it"
+
+
+def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
+    """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
+    text = """\
+class Configuration:
+    faults = budget(1, "faults")
+
+class State:
+    faults_left = field(values=between(0, 127))
+    seen = field(values=between(0, 1))
+
+@initial
+def start(configuration):
+    yield {"faults_left": configuration.faults}
+
+@action
+def it_fails(s):
+    require(s.faults_left > 0)
+    s.faults_left -= 1
+    s.seen += 1
+
+@always
+def fine(s):
+    return s.seen <= 1
+
+@lemma
+def each_is_seen(s):
+    return s.faults_left + s.seen <= 1
+"""
+    code, found, proofs = proofs_of(check, text)
+    (proof,) = proofs["proved"]
+    assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
+
+
+# ------------------------------------------------------------------------------- what was found stands beside a refusal
+
+OVER_WHAT_IS_OPEN = """\
+class Configuration:
+    log_size = bound(2, "size", least=1, is_open=True)
+
+class Offset(Domain, size="log_size"):
+    pass
+
+class State:
+    log = field(Offset, values=between(0, 3))
+    turns = field(values=between(0, 9))
+
+@action
+def clock_turns(s):
+    require(s.turns < 9)
+    s.turns += 1
+
+@always
+def early(s):
+    return s.turns < 3
+
+@always(every_length=True)
+def low(s):
+    return s.turns <= 9
+
+@always_step(every_length=True)
+def nothing_is_written(before, after):
+    return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
+"""
+
+
+def test_a_property_outside_the_abstraction_costs_no_verdict(check):
+    code, found, proofs = proofs_of(check, OVER_WHAT_IS_OPEN, "--bound", "5")
+    assert (code, found["early"], found["nothing_is_written"]) == (12, "VIOLATED", "PROVED")
+    (lost,) = proofs["not_proved"]
+    assert lost["property"] == "nothing_is_written"
+    assert lost["why"].startswith("the unbounded abstraction cannot evaluate it: ")
+    assert lost["why"].endswith("a sum over an open (unbounded) domain")
+
+
+def test_the_explorers_findings_are_kept_if_nothing_can_be_proved(check, monkeypatch):
+    """Simulates a model that the prover refuses."""
+
+    def refused(*given, **more):
+        raise UsageError("model.py:1: in early: refused; use --engine local")
+
+    monkeypatch.setattr(prove, "TransitionRelation", refused)
+    monkeypatch.setattr(induction, "TransitionRelation", refused)
+    text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
+    code, out, _ = check(text, "--bound", "5")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: early at step 3")
+    code, out, _ = check(text, "--bound", "2")
+    assert code == 3
+    assert "Z3 cannot check this model: model.py:1: in early: refused; use --engine local" in joined(out)
+
+
+# ----------------------------------------------------------------------------------------------------- for every length
+
+
+def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
+    code, _, proofs = proofs_of(check, COUNTER.replace("@always", "@always(every_length=True)"), "--bound", "6")
+    assert (code, proofs["proved"]) == (3, [])
+    rests = "it rests on in_range for every length, which is not proved"
+    assert [(one["property"], one["why"]) for one in proofs["not_proved"] if one["every_length"]] == [
+        ("never_below", rests),
+        ("in_range", "a step violates it"),
+    ]
+
+
+HIDDEN = """\
+class Configuration:
+    n = bound(2, "size", least=1, is_open=True)
+
+class Place(Domain, size="n"):
+    pass
+
+class Node(Domain, size=3):
+    pass
+
+class State:
+    a = field(Place, values=between(0, 9))
+    b = field(Node, Place, values=between(0, 9))
+    at = field(values=between(0, 5))
+    ends = field(values=between(0, "n"))
+
+@action
+def walker_walks(s):
+    require(s.at < 5)
+    s.at += 1
+
+@action
+def somebody_acts(s, p: Place):
+    require(s.at == 5)
+    {}
+
+@always(every_length=True)
+def low(s):
+    return s.at <= 5
+"""
+
+
+@pytest.mark.parametrize(
+    "erring",
+    [
+        "s.a[p] = 10",  # a value of fixed range, to an array that the slice does not have
+        "s.b[s.at][p] = 1",  # an index of fixed size, of such an array
+        "for q in range(s.n):\n        s.b[s.at][q] = 1",  # in a loop that leaves nothing behind
+        "for q in range(s.n):\n        s.a[q] = s.at + s.at",
+        "require(all(s.b[s.at][q] == 0 for q in range(s.n)))\n    s.at = 0",  # in a fold over what is open
+        "for q in range(s.n):\n        s.at += 1",  # in a round of a loop
+    ],
+)
+def test_an_error_outside_the_abstraction_leaves_everything_unproved(check, erring):
+    code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
+    assert (code, proofs["proved"]) == (3, [])
+    assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
+
+
+@pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
+def test_without_errors_a_property_is_proved_for_every_length(check, kept):
+    code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
+    assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
+    assert established(proofs)["every length"] == "proved"
+
+
+def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
+    """The abstraction lets `ends` exceed its range, so the proof succeeds; the premise is another goal, and fails."""
+    text = HIDDEN.format("s.at = 0\n    s.ends += 1")
+    code, found, proofs = proofs_of(check, text, "--bound", "3")
+    assert (code, found) == (3, OPEN | {"low": "PROVED"})
+    assert established(proofs)["in_range"] == "open"
+
+
+WITHOUT_A_STEP = """\
+class Configuration:
+    rounds = bound(2, "rounds")
+
+class Node(Domain, size=2):
+    pass
+
+class State:
+    x = field(values=between(0, 3))
+    y = field(values=between(0, 2))
+    z = field(values=between(-1, 2))
+    is_on = field(values=Flag)
+    is_lit = field(Node, Node, values=Flag)
+
+@action
+def somebody_adds(s, p: Node):
+    require(s.z < s.is_on or p == s.x)
+    for turn in range(s.rounds):
+        s.is_on = s.is_lit[p][min(s.x, 1)]
+    s.z += s.rounds
+
+@always_step
+def stays_lit(before, after):
+    return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
+"""
+
+
+def test_the_premise_can_be_violated_by_a_step_without_successor(check):
+    """An erring step has no successor, so no state after it is reported."""
+    code, found, proofs = proofs_of(check, WITHOUT_A_STEP, "--bound", "0")
+    assert (code, found) == (3, OPEN | {"stays_lit": "NO VIOLATION TO DEPTH"})
+    assert {one["property"] for one in proofs["not_proved"]} == {"in_range", "stays_lit"}

@@ -8,6 +8,7 @@ from importlib import resources
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix as matrix_proofs
 from isrcheck.checker.comparisons import matrix_record as matrix
@@ -25,15 +26,10 @@ from isrcheck.models.language.model import IN_RANGE
 STREAM = '''\
 """Water flows from a lake to the sea, and storms bring some back."""
 
-from isrcheck.language import action, always, always_step, between, bound, budget, contradiction, field, initial, lemma
-from isrcheck.language import require, sometimes
-
-
 class Configuration:
     water = bound(4, "how much there is", least=1, option="--water")
     storms = budget(2, "storms", option="--storms")
     dams = budget(1, "dams that break", option="--dams")
-
 
 class State:
     lake = field(values=between(0, 9))
@@ -41,11 +37,9 @@ class State:
     storms_left = field(values=between(0, 127))
     dams_left = field(values=between(0, 127))
 
-
 @initial
 def starts(configuration):
     yield {"lake": configuration.water, "storms_left": configuration.storms, "dams_left": configuration.dams}
-
 
 @action
 def water_flows(s):
@@ -53,7 +47,6 @@ def water_flows(s):
     require(s.sea < 9)
     s.lake -= 1
     s.sea += 1
-
 
 @action
 def storm_comes(s):
@@ -64,25 +57,18 @@ def storm_comes(s):
     s.sea -= 1
     s.lake += 1
 
-
 @action
 def dam_breaks(s):
     require(s.dams_left > 0)
     s.dams_left -= 1
 
-
 @lemma
 def no_water_is_lost(s):
     return s.lake + s.sea == s.water
 
-
 @always
 def sea_stays_low(s):
     return s.sea <= s.water
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -111,8 +97,7 @@ def asked(monkeypatch):
 
 
 def instance_of(tmp_path, text=STREAM, **values):
-    (tmp_path / "stream.py").write_text(text)
-    return registry.load_file(tmp_path / "stream.py").instance(None, values)
+    return registry.load_file(write_model(tmp_path / "stream.py", text)).instance(None, values)
 
 
 def promises(instance):
@@ -225,7 +210,7 @@ def test_a_damaged_file_counts_as_none(tmp_path, cache, asked, damage):
 
 
 def test_an_unwritable_folder_costs_only_time(tmp_path, monkeypatch, asked):
-    (tmp_path / "file").write_text("mine")
+    write_model(tmp_path / "file", "mine")
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "file")
     for _ in range(2):
         assert list(content_of(within(instance_of(tmp_path)))) == ["sea_stays_low"]
@@ -256,7 +241,7 @@ def test_no_other_interrupted_proof_is_cached(tmp_path, monkeypatch, cache, why,
 
 def test_the_report_marks_a_cached_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "stream.py").write_text(STREAM)
+    write_model(tmp_path / "stream.py", STREAM)
     told = []
     for words in ((), (), ("--bound", "1"), ("--storms", "3")):
         assert cli.main(["stream.py", "--prove", *words]) == 0
@@ -381,12 +366,12 @@ def test_budgets_that_only_count_down_do_not_matter(tmp_path):
         ("    yield {", "    for sea in range(configuration.storms):\n        yield {\"sea\": sea, "),
         ('budget(2, "storms", option', 'budget(2, "storms", shapes=True, option'),
         ('"storms_left": ', '"sea": configuration.storms == 7, "storms_left": '),
-        ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
+        ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n@initial\n"),
     ],
 )  # fmt: skip
 def test_a_budget_with_other_uses_matters(tmp_path, old, new):
     assert old in STREAM
-    helper = "def is_possible(s):\n    return s.storms_left == 2 or s.storms_left == 1\n\n\n"
+    helper = "def is_possible(s):\n    return s.storms_left == 2 or s.storms_left == 1\n\n"
     text = STREAM.replace(old, new).replace("@action", helper + "@action", 1)
     if "min(" in new:
         # More of it changes nothing at all: then there is nothing that could count down.
@@ -405,7 +390,7 @@ def test_claims_that_are_no_premise_may_read_a_budget(tmp_path):
 
 def test_a_proof_for_any_number_of_faults_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "stream.py").write_text(STREAM)
+    write_model(tmp_path / "stream.py", STREAM)
     assert cli.main(["stream.py", "--prove"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
@@ -413,7 +398,7 @@ def test_a_proof_for_any_number_of_faults_is_reported(tmp_path, monkeypatch, cap
 
 def test_a_budget_that_matters_is_reported_with_a_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "stream.py").write_text(STREAM.replace("require(s.storms_left > 0)", "require(s.storms_left >= 1)"))
+    write_model(tmp_path / "stream.py", STREAM.replace("require(s.storms_left > 0)", "require(s.storms_left >= 1)"))
     assert cli.main(["stream.py", "--prove"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "sea_stays_low: PROVED: at any depth, with water=4, storms=2; any number of dams induction" in told

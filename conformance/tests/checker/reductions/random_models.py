@@ -11,28 +11,19 @@ import random
 
 HEAD = '''"""A random model."""
 
-from isrcheck.language import (
-    NONE, Domain, Flag, Subset, action, always, between, bound, field, optional, require, setting, sometimes,
-)
-
-
 class Configuration:
     nodes = bound({nodes}, "nodes", least=1)
     keys = bound({keys}, "keys", least=1)
     pick = setting(0, "a choice", most=1)
 
-
 class Node(Domain, size="nodes"):
     pass
-
 
 class Key(Domain, size="keys"):
     pass
 
-
 class Nodes(Subset, of=Node):
     pass
-
 
 class State:
     up = field(Node, values=Flag)
@@ -45,19 +36,15 @@ class State:
     has = field(Node, Key, values=Flag)
     favourite = field(Node, values=optional(Key), initially=NONE)
 
-
 def levels_reached(s, n):
     return sum(1 for other in range(s.nodes) if s.level[other] == s.level[n])
-
 
 def is_known(s, n):
     return any(s.knows[other][n] for other in range(s.nodes))
 
-
 def copy_row(s, n, other):
     for third in range(s.nodes):
         s.knows[n][third] = s.knows[other][third]
-
 
 def first_up(s):
     for n in range(s.nodes):

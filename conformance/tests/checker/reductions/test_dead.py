@@ -14,6 +14,7 @@ import pytest
 import isrcheck
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.reduced_search import kept_or_found
 from isrcheck.checker.reductions.find import dead_cells, reduction_of
@@ -33,13 +34,11 @@ def acts(s, n: Node, m: Node):
     require(s.role[n] == 1)
     {acts}
 
-
 @action
 def starts(s, n: Node, m: Node):
     require(s.role[n] != 1)
     s.role[n] = 1
     {starts}
-
 
 @action
 def stops(s, n: Node, m: Node):
@@ -50,9 +49,7 @@ def stops(s, n: Node, m: Node):
 
 
 def loaded(folder: Path, text: str, name: str = "model") -> Instance:
-    path = folder / f"{name}.py"
-    path.write_text(HEAD + text, encoding="utf-8")
-    return load_file(path).instance()
+    return load_file(write_model(folder / f"{name}.py", HEAD + text)).instance()
 
 
 def found(instance: Instance) -> list[str]:
@@ -99,7 +96,7 @@ def test_what_may_matter_is_not_dead(statement: str, tmp_path: Path) -> None:
 def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None:
     text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n"
     text += {
-        "permitted": "\n\ndef p(s):\n    return s.offset[0] == 1\n\n\n"
+        "permitted": "\n\ndef p(s):\n    return s.offset[0] == 1\n\n"
         "@always(permitted=p)\ndef fine(s):\n    return s.phase == 0\n",
         "terminal": "\n\n@terminal\ndef fine(s):\n    return s.offset[0] == 1\n",
         "constraint": "\n\n@constraint\ndef fine(s):\n    return s.offset[0] < 2\n",
@@ -108,11 +105,9 @@ def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None
     }[where]
     head = HEAD.replace("import (", "import (\n    always_possible,")
     path = tmp_path / "model.py"
-    path.write_text(head + text, encoding="utf-8")
-    assert dead_cells(load_file(path).instance()) == ()
+    assert dead_cells(load_file(write_model(path, head + text)).instance()) == ()
     path = tmp_path / "other.py"
-    path.write_text(head + text.replace("offset[0]", "limit[0]"), encoding="utf-8")
-    assert found(load_file(path).instance()) == ["offset"]
+    assert found(load_file(write_model(path, head + text.replace("offset[0]", "limit[0]"))).instance()) == ["offset"]
 
 
 DEAD = ["offset where role is 0 or 2"]
@@ -176,7 +171,6 @@ def begins(s, n: Node, m: Node):
     require(s.phase == 0)
     {begins}
 
-
 @action
 def sees(s, n: Node, m: Node):
     require(s.phase == 1)
@@ -215,7 +209,6 @@ def sees(s, n: Node):
     require(s.phase == 0)
     s.seen[n][n] = True
 
-
 @action
 def begins(s):
     require(s.phase == 0)
@@ -247,13 +240,11 @@ def stops(s, n: Node):
     s.role[n] = 0
     s.phase = 1
 
-
 @action
 def starts(s, n: Node):
     require(s.role[n] == 0)
     s.role[n] = 1
     s.limit[n] = 0
-
 
 @action
 def limits(s, n: Node):
@@ -261,12 +252,10 @@ def limits(s, n: Node):
     s.limit[n] = 1
     s.offset[n] = 0
 
-
 @action
 def moves(s, n: Node):
     require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 0)
     s.offset[n] = 1
-
 
 @action
 def goes_on(s):
@@ -296,13 +285,11 @@ def asks(s, n: Node, m: Node):
     require(s.asks[n][m] == 0)
     s.asks[n][m] = 1
 
-
 @action
 def answers(s, n: Node, m: Node):
     require(s.asks[n][m] == 1 and s.phase != 1)
     s.asks[n][m] = 0
     s.answer[n][m] = 1 - s.answer[m][n]
-
 
 @action
 def reads(s, n: Node, m: Node):
@@ -324,14 +311,12 @@ def stands(s, n: Node):
     s.role[n] = 1
     s.votes[n] = {n}
 
-
 @action
 def votes(s, n: Node, m: Node):
     require(s.role[n] == 1)
     require(m not in s.votes[n])
     s.votes[n].add(m)
     s.voters.add(m)
-
 
 @action
 def wins(s, n: Node):
@@ -343,9 +328,7 @@ def wins(s, n: Node):
 def test_sets_are_cells(tmp_path: Path) -> None:
     head = HEAD.replace("import (", "import (\n    Set,")
     fields = "class State:\n    votes = field(Node, values=Set(of=Node))\n    voters = field(values=Set(of=Node))\n"
-    path = tmp_path / "model.py"
-    path.write_text(head.replace("class State:\n", fields) + SETS, encoding="utf-8")
-    instance = load_file(path).instance()
+    instance = load_file(write_model(tmp_path / "model.py", head.replace("class State:\n", fields) + SETS)).instance()
     assert found(instance) == ["votes where role is 0 or 2", "voters"]
     assert agree(instance, None) == (25, 9)
 
@@ -424,8 +407,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
     searches, fewer = 0, 0
     for number in range(60):
         path = tmp_path / f"model_{number}.py"
-        path.write_text(model_text(random.Random(f"roles/{part}/{number}")), encoding="utf-8")
-        instance = load_file(path).instance()
+        instance = load_file(write_model(path, model_text(random.Random(f"roles/{part}/{number}")))).instance()
         if searches < 8 and any(one.guard is not None for one in dead_cells(instance)):
             whole, reduced = agree(instance, 8)
             searches, fewer = searches + 1, fewer + (reduced < whole)
@@ -477,7 +459,6 @@ def writes(s, n: Node):
     s.last = n
     s.phase = 1
 
-
 @action
 def copies(s, n: Node):
     require(s.phase == 1)
@@ -492,8 +473,7 @@ def test_a_cell_that_is_cleared_may_be_copied_into_one_that_is_not(tmp_path: Pat
     head = HEAD.replace(
         "class State:\n", "class State:\n    given = field(Node, values=optional(Node), initially=NONE)\n"
     )
-    path.write_text(head + SHOWN + PROPERTY.format("s.phase < 2"), encoding="utf-8")
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + SHOWN + PROPERTY.format("s.phase < 2"))).instance()
     found, _ = reduction_of(instance, symmetry=True)
     assert found is not None and {one.field for one in found.dead} == {"given", "last"}
     reduction = Reduction(found.symmetry, tuple(one for one in found.dead if one.field == "last"))
@@ -508,8 +488,7 @@ def test_a_cell_is_not_cleared_to_an_element_that_is_exchanged(tmp_path: Path) -
     head = HEAD.replace("import (", "import (\n    initial,")
     head = head.replace("last = field(values=optional(Node), initially=NONE)", "last = field(values=Node)")
     start = "\n\n@initial\ndef starts(s, n: Node):\n    s.last = n\n"
-    path.write_text(head + start + SHOWN.replace("    s.given[n] = s.last\n", ""), encoding="utf-8")
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + start + SHOWN.replace("    s.given[n] = s.last\n", ""))).instance()
     fields = []
     for symmetry in (False, True):
         reduction, _ = reduction_of(instance, symmetry=symmetry)
@@ -533,19 +512,14 @@ def test_only_what_makes_the_first_states_fewer_is_cleared() -> None:
 
 REMEMBERS = '''"""A door that remembers in what nobody reads whether it was open."""
 
-from isrcheck.language import Flag, action, always, field
-
-
 class State:
     is_open = field(values=Flag)
     was_open = field(values=Flag)
-
 
 @action
 def turns(s):
     s.was_open = s.is_open
     s.is_open = not s.is_open
-
 
 @always
 def fine(s):
@@ -557,7 +531,7 @@ def test_levels_can_become_fewer_and_failures_stay_where_they_are(tmp_path: Path
     monkeypatch.chdir(tmp_path)
 
     def judged(fine: str, *words: str) -> tuple[int, str, list[str]]:
-        Path("door.py").write_text(REMEMBERS.format(fine), encoding="utf-8")
+        write_model(Path("door.py"), REMEMBERS.format(fine))
         cli.main(["door.py", "--json", *words])
         (run,) = json.loads(capsys.readouterr().out)["runs"]
         steps = isrcheck.trace("counterexamples/latest", "door.py").steps if run["verdict"] == "VIOLATED" else ()
@@ -573,13 +547,12 @@ def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:
     head = HEAD.replace("import (", "import (\n    always_possible, eventually,")
     text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n" + PROPERTY.format("s.phase == 0")
     path = tmp_path / "model.py"
-    path.write_text(head + text, encoding="utf-8")
-    instance = load_file(path).instance()
+    instance = load_file(write_model(path, head + text)).instance()
     assert found(instance) == ["offset"]
     assert reduction_of(instance, whole="a reason") == (None, "")
     for kind in ("eventually", "always_possible"):
         path = tmp_path / f"{kind}.py"
-        path.write_text(head + text.replace("@always", f"@{kind}"), encoding="utf-8")
+        write_model(path, head + text.replace("@always", f"@{kind}"))
         assert reduction_of(load_file(path).instance()) == (None, "")
 
 
@@ -591,7 +564,7 @@ def test_a_reduction_is_found_once_for_a_text_and_what_is_asked(
 ) -> None:
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "model.py"
-    path.write_text(Path(registry.load("examples/two_phase_commit")[0].path).read_text(), encoding="utf-8")
+    write_model(path, Path(registry.load("examples/two_phase_commit")[0].path).read_text())
     finds: list[str] = []
 
     def kept(asked: str, is_whole: bool = True) -> tuple[Reduction | None, str]:
@@ -610,7 +583,7 @@ def test_a_reduction_is_found_once_for_a_text_and_what_is_asked(
     assert kept("cut short") == kept("cut short") == kept("other words") == first
     assert finds == ["cut short", "cut short", "other words"]
     # A line more makes no other model; but a symmetry names the places of comparisons.
-    path.write_text("# A remark.\n" + path.read_text(), encoding="utf-8")
+    write_model(path, "# A remark.\n" + path.read_text())
     kept("cut short")
     assert finds[3:] == ["cut short"]
 
@@ -619,9 +592,9 @@ def test_a_domain_of_another_file_that_becomes_symmetric_is_not_answered_from_th
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "walkers.py").write_text(WALKERS, encoding="utf-8")
+    write_model(tmp_path / "walkers.py", WALKERS)
     for declared, states in (("", 16), (", symmetric=True", 5), ("", 16)):
-        (tmp_path / "places.py").write_text(PLACES.format(declared=declared), encoding="utf-8")
+        write_model(tmp_path / "places.py", PLACES.format(declared=declared))
         for module in ("places", "walkers"):
             sys.modules.pop(module, None)
         code, out = check(capsys, tmp_path, str(tmp_path / "walkers.py"), "--no-deadlock", "--details")
@@ -631,7 +604,6 @@ def test_a_domain_of_another_file_that_becomes_symmetric_is_not_answered_from_th
 PLACES = """
 from isrcheck.models.language import Domain
 
-
 class Walker(Domain, size=4{declared}):
     pass
 """
@@ -640,16 +612,13 @@ WALKERS = """
 from isrcheck.models.language import Flag, action, always, field, require
 from places import Walker
 
-
 class State:
     has_gone = field(Walker, values=Flag)
-
 
 @action
 def goes(s, walker: Walker):
     require(not s.has_gone[walker])
     s.has_gone[walker] = True
-
 
 @always
 def somebody_stays_or_all_are_gone(s):

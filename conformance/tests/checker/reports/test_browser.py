@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.tests.support.browser import contrast
+from conformance.tests.support.browser import Page, contrast
 from conformance.tests.support.engine import checking
 from conformance.tests.support.report import HOSTILE, NAME
 from isrcheck.checker import cli
@@ -15,14 +15,10 @@ def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
     assert checking(cli.main, capsys)(NAME, "--report", "DIR")[0] == 12
-    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    told, asked = [], []
-    page.on("console", lambda message: told.append(message.text))
-    page.on("dialog", lambda dialog: told.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
-    address = (tmp_path / "DIR" / "index.html").as_uri()
-    page.goto(address)
-    assert (told, asked) == ([], [address])
+    path = tmp_path / "DIR" / "index.html"
+    opened = Page(browser, path, scheme=scheme)
+    page = opened.page
+    assert (opened.complaints, opened.requests) == ([], [path.as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
     assert page.locator("td.bad").count() == 2
     assert page.locator("td.bad .sign").all_inner_texts() == ["\u2717", "\u2717"]
@@ -43,4 +39,4 @@ def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
         page.get_by_role("link", name="VIOLATED at step 3").click()
     assert page.url.startswith((tmp_path / "DIR" / "traces").as_uri())
     assert page.evaluate("document.querySelectorAll('img, iframe').length") == 0
-    page.close()
+    opened.context.close()

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.tests.checker.doctor.answers import Fake
+from conformance.tests.checker.answers.fake import Fake
 from conformance.tests.support.engine import checking, searched_to, verdict_of
-from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
+from conformance.tests.support.report import HOSTILE, NAME, banners_of, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
+from isrcheck.checker.answers import doctor
 from isrcheck.checker.comparisons import matrix_record as matrix
-from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.reports import gather
+from isrcheck.checker.reports import reporting
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.results.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.running import marked_folder, session, trace_writer
@@ -132,9 +132,9 @@ def test_one_model(check, tmp_path):
         ["sometimes gets_up", "\u2713 REACHED at step 3", "1"],
         ["sometimes falls", "\u2717 UNREACHABLE", ""],
     ]
-    assert page.banners == [f"{verdict_of(out)} exit code 12: violated"]
+    assert banners_of(tmp_path / "DIR") == [f"{verdict_of(out)} exit code 12: violated"]
     links = [f"traces/{name}" for pair in zip(reversed(pages), reversed(names), strict=True) for name in pair]
-    assert page.links == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
+    assert page.addresses == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
     assert page.tags.count("svg") == 3
     text = (folder / "index.html").read_text(encoding="utf-8")
     assert " - isrcheck</title>" in text and f" by {product()}. For build servers: " in text
@@ -202,7 +202,7 @@ def test_model_text_is_escaped(check, tmp_path):
     check("MODEL --report DIR")
     page = page_of(tmp_path / "DIR")
     assert not set(page.tags) & {"script", "img", "b", "iframe", "object", "link", "base", "form"}
-    assert not [name for name in page.attributes if name.startswith("on")]
+    assert not [name for one in page.found for name in one.attributes if name.startswith("on")]
     for name in FILES:
         text = (tmp_path / "DIR" / name).read_text(encoding="utf-8")
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
@@ -274,7 +274,7 @@ def test_an_interrupted_search_is_marked(check, tmp_path, monkeypatch):
     code, _, _ = check("MODEL --bound 1 --report DIR")
     assert code == 130
     page = page_of(tmp_path / "DIR")
-    assert page.banners == [
+    assert banners_of(tmp_path / "DIR") == [
         f"UNDECIDED: the user interrupted it; {searched_to(1)} exit code 130: interrupted",
         "INTERRUPTED: these are the results up to the interruption",
     ]
@@ -297,7 +297,7 @@ def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "explore", dies)
     code, _, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: interrupted before anything was found\n")
-    assert page_of(tmp_path / "DIR").banners == [
+    assert banners_of(tmp_path / "DIR") == [
         "check has not finished: there are no results yet the exit code is not known yet"
     ]
     assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
@@ -306,11 +306,11 @@ def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_report_is_reported(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(reporting, "content_of", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out
-    assert "has not finished" in page_of(tmp_path / "DIR").banners[0]
+    assert "has not finished" in banners_of(tmp_path / "DIR")[0]
 
 
 # ---------------------------------------------------------------------------------------- the matrix, sweeps, clusters
@@ -332,7 +332,7 @@ def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
     run = run_of(tmp_path / "DIR")
     assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
     assert len(run["results"]) == 3
-    assert page.banners == [
+    assert banners_of(tmp_path / "DIR") == [
         "as recorded: every cell agrees with models/verdicts.toml exit code 0: everything is as recorded,"
         " including the recorded failures"
     ]
@@ -504,7 +504,7 @@ def test_an_unwritable_report_is_one_line_and_the_text_is_printed(check, tmp_pat
     assert code == 2
     assert re.fullmatch(r"check: DIR/\.draft-\w+/results\.sarif: the report cannot be written: No space left .*\n", err)
     assert "VIOLATED: stays_safe at step 3" in out
-    assert "has not finished" in page_of(tmp_path / "DIR").banners[0]
+    assert "has not finished" in banners_of(tmp_path / "DIR")[0]
     assert written(tmp_path / "DIR") == FILES
 
 
@@ -514,7 +514,7 @@ def test_unwritable_traces_do_not_prevent_the_report(check, tmp_path, monkeypatc
     code, _, err = check("MODEL --report DIR --out out")
     assert (code, err) == (2, "check: out: the trace cannot be written\n")
     page = page_of(tmp_path / "DIR")
-    assert page.banners[1] == "out: the trace cannot be written"
+    assert banners_of(tmp_path / "DIR")[1] == "out: the trace cannot be written"
     assert page.rows[1][1] == "\u2717 VIOLATED at step 3"
     assert cases_of(tmp_path / "DIR")[SUITE, "stays_safe"] == ("failure", "VIOLATED at step 3")
 

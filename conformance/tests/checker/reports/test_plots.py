@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.reports.plots import Bar, bars, line, log_ticks, short, ticks
-from isrcheck.traces.drawing.markup import append, as_html, as_xml, clean, element
+from isrcheck.checker.reports.page import Bar, bars, line, log_ticks, short, ticks
 
 
 @pytest.mark.parametrize(
@@ -40,12 +39,12 @@ def test_numbers_are_short(value, found):
 
 
 def test_a_line_has_a_point_for_each_value_inside_the_plot():
-    drawn = line("three levels", [1, 10, 5], across="depth", first=2)
+    drawn = line("three levels", [1, 10, 5], across="depth")
     assert drawn.get("aria-label") == "three levels"
-    assert [title.text for title in drawn.iter("title")] == ["depth 2: 1", "depth 3: 10", "depth 4: 5"]
+    assert [title.text for title in drawn.iter("title")] == ["depth 0: 1", "depth 1: 10", "depth 2: 5"]
     points = [(float(one.get("cx")), float(one.get("cy"))) for one in drawn.iter("circle")]
     assert points == [(64.0, 199.2), (285.0, 12.0), (506.0, 116.0)]
-    assert [one.text for one in drawn.iter("text")] == ["0", "2", "4", "6", "8", "10", "2", "3", "4", "depth"]
+    assert [one.text for one in drawn.iter("text")] == ["0", "2", "4", "6", "8", "10", "0", "1", "2", "depth"]
 
 
 def test_a_logarithmic_line_omits_values_without_logarithm():
@@ -76,11 +75,3 @@ def test_bars_are_as_long_as_their_values_and_no_text_leaves_the_plot():
 
 def test_an_empty_plot_can_be_drawn():
     assert bars("nothing", []).get("height") == "24"
-
-
-def test_text_is_escaped():
-    made = element("p", "a<b", element("i", "c"), "&d", None, title='"', data_x=1)
-    assert as_html(made) == '<!DOCTYPE html>\n<p title="&quot;" data-x="1">a&lt;b<i>c</i>&amp;d</p>\n'
-    assert append(element("p"), "x", "y").text == "xy"
-    assert clean("a\x1b[31m\x00\x85\u202e\ud800\ufffe b\t\n") == "a\ufffd[31m" + "\ufffd" * 5 + " b\t\n"
-    assert as_xml(element("a", "\x1b")) == '<?xml version="1.0" encoding="UTF-8"?>\n<a>\ufffd</a>\n'

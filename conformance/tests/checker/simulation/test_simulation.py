@@ -11,6 +11,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.report import cases_of, run_of
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import StepPath
@@ -24,23 +25,17 @@ from isrcheck.traces.format import files
 
 WALK = '''"""A walker on a line, who sometimes jumps."""
 
-from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes, terminal
-
-
 class Length(Domain, size=4):
     pass
-
 
 class State:
     place = field(values=between(0, 30))
     jumps = field(values=between(0, 9))
 
-
 @action
 def goes(s):
     require(s.place < 30)
     s.place += 1
-
 
 @action
 def jumps(s, length: Length):
@@ -48,21 +43,17 @@ def jumps(s, length: Length):
     s.place += length
     s.jumps += 1
 
-
 @action
 def flies(s):
     require(s.place > 30)
-
 
 @always
 def stays_near(s):
     return s.place < 12
 
-
 @always_step
 def is_slow(before, after):
     return after.place - before.place < {step}
-
 
 @sometimes
 def arrives(s):
@@ -79,9 +70,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
 
     def write(text: str = WALK, step: int = 9):
-        path = tmp_path / "walk.py"
-        path.write_text(text.format(step=step), encoding="utf-8")
-        return registry.load_file(path).instance()
+        return registry.load_file(write_model(tmp_path / "walk.py", text.format(step=step))).instance()
 
     return write
 
@@ -310,7 +299,7 @@ def test_a_time_limit_ends_the_walks(walk, check) -> None:
 
 def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     text = WALK.replace("require(s.place < 30)", "require(s.place < 31)").replace("return s.place < 12", "return True")
-    far = "\n\nfrom isrcheck.language import constraint\n\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
+    far = "\n\nfrom isrcheck.language import constraint\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
     instance = walk(text)
     found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
     assert verdicts(found, instance.properties)[-1].prop.name == "in_range"

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.faults import Evidence, SparkLostError, explained, explanation, innermost
 from isrcheck.checker.spark.tasks import difference, facts, run_job, same_everywhere
@@ -79,9 +80,9 @@ def test_a_killed_worker(local_spark):
 
 def pose(folder: Path, monkeypatch, session, shim: str) -> None:
     """Give executors a Python that first runs this code."""
-    (folder / "sitecustomize.py").write_text(shim)
+    write_model(folder / "sitecustomize.py", shim)
     program = folder / "python"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
+    write_model(program, f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     program.chmod(0o755)
     monkeypatch.setattr(session.context, "pythonExec", str(program))
 
@@ -234,7 +235,7 @@ def test_a_server_that_is_no_master(tmp_path):
 
 
 def test_a_full_disk_leaves_the_one_line_error(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("mine")
+    write_model(tmp_path / "file", "mine")
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     assert str(explanation(Py4JJavaError("No space left on device"), evidence)) == (

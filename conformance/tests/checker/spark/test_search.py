@@ -1,4 +1,8 @@
-"""The explorer on Spark finds the same as the explorer in one process, for every partitioning."""
+"""The explorer on Spark finds the same as in one process: for every partitioning, deadlocks, and with `@constraint`.
+
+In every generation of Kafka, Hypothesis draws the switches, the budgets and the settings of clients, as in the tests of
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +16,28 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
 
+from conformance.tests.checker.compile.test_kernel import Wish, drawn, legal_shapes, protocols_of, wishes
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import COUNTERS as CONSTRAINED
+from conformance.tests.checker.explicit.test_deadlock_and_constraint import FIRST, TANKS
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from conformance.tests.sampling import exhaustive, sampled
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search, explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.results.exploration import plain_data_of as record_of
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark import engine as carrier
 from isrcheck.checker.spark import tasks as environment_check
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.parts import Merge, PartResult, begin
+from isrcheck.checker.spark.parts import Merge, begin
 from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
 from isrcheck.checker.spark.summary import SparkSummary
@@ -234,7 +243,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
 def test_lost_parts_contribute_no_verdict():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
     beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
-    answers = {0: PartResult(record_of(explore(instance, limits, initial=0)))}
+    answers = {0: record_of(explore(instance, limits, initial=0))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
     assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
@@ -331,7 +340,7 @@ def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch
     assert everything(found) == everything(explore(instance, Limits(0, MEMORY)))
     assert spread.taken_up is None
     for text in ('{"written": [1]}', '{"written": [1, 3], "shards": 2, "levels": 7}', "[]", ""):
-        (tmp_path / "kept" / "depth-0003.json").write_text(text)
+        write_model(tmp_path / "kept" / "depth-0003.json", text)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             on_spark(local_spark, instance, Limits(4, MEMORY), how)
 
@@ -372,21 +381,21 @@ def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     text = last.read_text()
     question = json.loads((kept / "search.json").read_text())
     for what, content in damaged(text).items():
-        last.write_text(content)
+        write_model(last, content)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             pytest.fail(f"{what}: {Checkpoints(local_spark, str(kept), question).found(None)}")
-    last.write_text(damaged(text)["a count more"])
+    write_model(last, damaged(text)["a count more"])
     with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
         on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The statistics of an earlier level, and those of another search.
     other = tmp_path / "other"
     on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))
     for foreign in (kept / "depth-0001.json", other / last.name):
-        last.write_text(foreign.read_text())
+        write_model(last, foreign.read_text())
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The same content, spelled in another way, is the same content.
-    last.write_text(json.dumps(json.loads(text), indent=1))
+    write_model(last, json.dumps(json.loads(text), indent=1))
     found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
 
@@ -412,7 +421,7 @@ def test_damaged_levels_are_refused(local_spark, tmp_path, monkeypatch):
 def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "to_mother.txt").write_text("dear")
+    write_model(tmp_path / "letters" / "to_mother.txt", "dear")
     with pytest.raises(UsageError, match=r"letters: it holds other files \(to_mother.txt\); name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
@@ -425,7 +434,7 @@ def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
             Limits(1, MEMORY),
             asked(Mode.SEARCH, checkpoint=kept),
         )
-    (kept / "search.json").write_text("{")
+    write_model(kept / "search.json", "{")
     with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
 
@@ -445,10 +454,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
     ("words", "told"),
     [
         ("kafka --spark-mode search", "--spark-mode goes with --engine spark; add that, or leave --spark-mode out"),
-        (
-            "kafka --engine spark --threads 2",
-            "--threads does not go with --engine spark, which uses",
-        ),
+        ("kafka --engine spark --threads 2", "--threads does not go with --engine spark, which uses"),
         (
             "kafka --engine spark --spark-mode search --split-depth 2",
             "--split-depth does not go with --spark-mode search;",
@@ -468,3 +474,98 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
 def test_incompatible_options_are_refused_in_one_line(words, told, capsys):
     assert cli.main(words.split()) == 2
     assert capsys.readouterr().err.startswith(f"check: {told}")
+
+
+@pytest.fixture
+def model_of(tmp_path):
+    """Writes a model, and returns its instance."""
+
+    def write(text: str, **values: object):
+        return registry.load_file(write_model(tmp_path / "written.py", text.format(**values))).instance()
+
+    return write
+
+
+@pytest.mark.parametrize("count_all", [exhaustive(False), exhaustive(True)])
+def test_one_search_on_spark_finds_the_same_deadlocks(local_spark, model_of, count_all):
+    instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    assert found.findings["deadlock"].found == Finding(3 if count_all else 1, FIRST)
+
+
+@pytest.mark.parametrize("split_depth", [exhaustive(0), 2])
+def test_parts_find_the_same_deadlock(local_spark, model_of, split_depth):
+    """The deadlocks are at depth 3 to 5. The states at depth 2 are divided: no part has them all."""
+    instance, limits = model_of(TANKS, most=3, full="3"), Limits(None, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth), count_all=True)
+    here = explore(instance, limits, count_all=True)
+    assert (found.levels, witnesses(found), spread.parts > 1) == (here.levels, witnesses(here), split_depth == 2)
+    assert found.findings["deadlock"].found.path == FIRST
+    # A state that several parts reach is counted in each.
+    assert found.findings["deadlock"].found.count >= here.findings["deadlock"].found.count == 3
+
+
+@pytest.mark.parametrize("mode", [exhaustive(Mode.SEARCH), Mode.PARTS])
+def test_deadlocks_can_be_left_out_on_spark(local_spark, model_of, mode):
+    instance = model_of(TANKS, most=3, full="3")
+    found, _ = on_spark(local_spark, instance, Limits(None, MEMORY, deadlock=False), asked(mode, None))
+    assert [verdict.bare for verdict in verdicts(found)] == ["HOLDS"]
+
+
+@pytest.mark.parametrize("count_all", [exhaustive(False), True])
+def test_one_search_on_spark_has_the_counts_of_the_constraint(local_spark, model_of, count_all):
+    instance, limits = model_of(CONSTRAINED, most=4, small=2, step=2), Limits(None, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    if count_all:
+        assert (found.distinct, found.generated, found.outside, found.exhausted) == (9, 21, 6, True)
+    assert found.findings["stays_low"].found.path == StepPath(1, (0, 1, 1, 0))
+
+
+@pytest.mark.parametrize("most", [exhaustive(2), 3, exhaustive(4)])
+def test_parts_have_the_states_of_the_constraint(local_spark, model_of, most):
+    """The path to the first violation ends outside for a sum of 3, and within for one of 4."""
+    instance, limits = model_of(CONSTRAINED, most=most, small=2, step=2), Limits(None, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, 0), count_all=True)
+    here = explore(instance, limits, count_all=True)
+    assert (found.levels, found.exhausted, spread.parts) == (here.levels, True, 2)
+    assert witnesses(found) == witnesses(here)
+    # Six steps lead outside; those from states that both parts reach are counted in both.
+    assert found.outside >= here.outside == 6
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+
+
+NEW = ("2.8", "4.1")
+"""The oldest and the newest generation in which leaders ask the controller to change the ISR."""
+
+ALSO = [("4.1", Mode.PARTS)]
+"""What `make test-exhaustive` runs; the rest runs with `make verify`."""
+
+DEPTH = 6
+EXAMPLES = 3
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mode"),
+    sampled(
+        [
+            *((protocol, Mode.PARTS) for protocol in protocols_of("kafka")),
+            *((protocol, Mode.SEARCH) for protocol in NEW),
+        ],
+        lambda one: False,
+        last=lambda one: one not in ALSO,  # one search by all executors is two jobs for each level
+    ),
+)
+def test_spark_finds_the_same_in_every_generation(local_spark, protocol, mode):
+    def agree(wish: Wish) -> None:
+        limits = Limits(DEPTH, MEMORY)
+        here = explore(wish.instance, limits, count_all=True, kernel=wish.kernel)
+        there, _ = on_spark(local_spark, wish.instance, limits, asked(mode), count_all=True)
+        assert there.levels == here.levels
+        assert witnesses(there) == witnesses(here)
+        assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
+        if mode is Mode.SEARCH:
+            assert everything(there) == everything(here)
+
+    drawn(EXAMPLES)(given(wishes("kafka", protocol, legal_shapes("kafka", protocol)))(agree))()

@@ -1,10 +1,21 @@
-"""`--engine z3` and `--engine all`: Z3 agrees with the explorer, and disagreements are reported."""
+"""`--engine z3` and `--engine all`: Z3 agrees with the explorer, and disagreements are reported.
+
+Interrupted runs (time, memory, user) keep their findings, and none looks like a pass. Limits on time and memory hold
+while formulas are built, measured from outside.
+"""
 
 from __future__ import annotations
 
+import mmap
+import os
 import re
 import shlex
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,15 +23,17 @@ from hypothesis import given
 from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, values_within
 from conformance.tests.sampling import exhaustive, recorded, sampled
 from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons.published import PUBLISHED_MODELS
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.limits import Answer, FormulaBudget, Limits, Memory, UndecidedError, resident
 from isrcheck.checker.results.exploration import Finding, StepPath
-from isrcheck.checker.results.verdict import differences, verdicts
+from isrcheck.checker.results.verdict import Word, differences, verdicts
 from isrcheck.checker.running import session, trace_writer
 from isrcheck.checker.symbolic import bounded_model_checking
-from isrcheck.checker.symbolic.and_inverter_graph import TRUE
+from isrcheck.checker.symbolic.and_inverter_graph import TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
@@ -35,7 +48,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 def check(tmp_path, monkeypatch, capsys):
     """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lamps.py").write_text(LAMPS)
+    write_model(tmp_path / "lamps.py", LAMPS)
     return checking(cli.main, capsys)
 
 
@@ -65,31 +78,25 @@ def same_findings(instance, depth, only=()):
 @pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
 @pytest.mark.parametrize("values", [{}, {"limit": 3}, {"lamps": 1, "most": 5, "speaks_of_storms": 0}], ids=str)
 def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, values):
-    (tmp_path / "lamps.py").write_text(LAMPS)
-    instance = registry.load_file(tmp_path / "lamps.py").instance(None, values)
+    instance = registry.load_file(write_model(tmp_path / "lamps.py", LAMPS)).instance(None, values)
     unrolled = same_findings(instance, depth)
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
 
 ORDER = '''"""A bell is heard only before the door is shut."""
-from isrcheck.language import Flag, action, always, field, require
-
 
 class State:
     shut = field(values=Flag)
     heard = field(values=Flag)
 
-
 @action
 def shuts(s):
     s.shut = True
-
 
 @action
 def hears(s):
     require(not s.shut)
     s.heard = True
-
 
 @always
 def stays_open_or_silent(s):
@@ -99,23 +106,18 @@ def stays_open_or_silent(s):
 
 def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
     """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
-    (tmp_path / "order.py").write_text(ORDER)
-    found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
+    found = same_findings(registry.load_file(write_model(tmp_path / "order.py", ORDER)).instance(), 2)
     assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
 
 
 KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
-from isrcheck.language import action, always, between, field
-
 
 class State:
     n = field(values=between(0, 3))
 
-
 @action
 def steps(s):
     s.n = 2 or s.n
-
 
 @always
 def never_two(s):
@@ -124,28 +126,22 @@ def never_two(s):
 
 
 def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
-    (tmp_path / "known.py").write_text(KNOWN)
-    found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
+    found = same_findings(registry.load_file(write_model(tmp_path / "known.py", KNOWN)).instance(), 1)
     assert found.findings["never_two"].found.path == StepPath(0, (0,))
 
 
 DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
-from isrcheck.language import Domain, Flag, action, always, between, field
-
 
 class Lamp(Domain, size=3):
     pass
-
 
 class State:
     n = field(values=between(0, 2))
     lit = field(Lamp, values=Flag)
 
-
 @action
 def steps(s):
     s.n = 0
-
 
 @always
 def one_decides(s):
@@ -154,8 +150,7 @@ def one_decides(s):
 
 
 def test_elements_after_the_deciding_one_cannot_err(tmp_path):
-    (tmp_path / "decided.py").write_text(DECIDED)
-    found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
+    found = same_findings(registry.load_file(write_model(tmp_path / "decided.py", DECIDED)).instance(), 0)
     assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
 
 
@@ -190,12 +185,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
 
 
 @pytest.mark.parametrize(
-    "protocol",
-    sampled(
-        protocols_of("kafka"),
-        lambda protocol: False,
-        last=lambda protocol: protocol != "4.1",
-    ),
+    "protocol", sampled(protocols_of("kafka"), lambda protocol: False, last=lambda protocol: protocol != "4.1")
 )
 def test_every_generation_within_small_bounds(protocol):
     """Two draws of switches, budgets and settings of clients; the first has the least values."""
@@ -388,8 +378,7 @@ def test_a_disagreement_of_engines_exits_70_and_shows_both_results(
 
 
 def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
-    (tmp_path / "lamps.py").write_text(LAMPS)
-    instance = registry.load_file(tmp_path / "lamps.py").instance(None)
+    instance = registry.load_file(write_model(tmp_path / "lamps.py", LAMPS)).instance(None)
     short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
     assert differences(far, short) == []
     far.findings["some_are_off"].found.path = StepPath(0, ())
@@ -401,24 +390,18 @@ def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
 OUTSIDE = '''\
 """It leaves its declaration."""
 
-from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes
-
-
 class Slot(Domain, size=3):
     pass
-
 
 class State:
     n = field(values=between(0, 6))
     at = field(values=between(0, 6))
     slots = field(Slot, values=between(0, 6))
 
-
 @action
 def goes_up(s):
     require(s.n < 5)
     s.n += 1
-
 
 @action
 def fills(s, slot: Slot):
@@ -426,15 +409,8 @@ def fills(s, slot: Slot):
     s.slots[slot] = s.at
     s.at += 1
 
-
 def is_excused(s):
     return s.slots[s.n] == 0
-
-
-
-
-from isrcheck.language import terminal
-
 
 @terminal
 def may_end(s):
@@ -442,11 +418,11 @@ def may_end(s):
 '''
 
 FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
-LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n\n"
+LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n"
 LEAVING = {
     "a value that is written": LEAP + FINE,
-    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n\n" + FINE,
-    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n\n" + FINE,
+    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n" + FINE,
+    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n" + FINE,
     "a property": "@always\ndef fine(s):\n    return s.slots[s.n] < 6\n",
     "a property of steps": "@always_step\ndef fine(before, after):\n    return after.slots[before.n] < 6\n",
     "what is permitted": "@always(permitted=is_excused)\ndef fine(s):\n    return s.n != 3\n",
@@ -464,7 +440,7 @@ def broken(text):
 
 @pytest.mark.parametrize("where", LEAVING)
 def test_every_engine_reports_the_same_range_error(check, tmp_path, where):
-    (tmp_path / "outside.py").write_text(OUTSIDE + LEAVING[where])
+    write_model(tmp_path / "outside.py", OUTSIDE + LEAVING[where])
     codes = set()
     for bound in ("0", "3", "4", "5"):
         of_all = [check("outside.py", "--bound", bound, *engine) for engine in (
@@ -512,3 +488,203 @@ BAD = {
 def test_options_that_an_engine_does_not_use_are_refused(check, line, tmp_path):
     assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lamps.py"]
+
+
+def test_z3_without_time_is_undecided(check):
+    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
+    assert (code, err) == (3, "")
+    assert "HOLDS" not in text
+    assert verdict_of(text).startswith("UNDECIDED: the time limit is reached")
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
+    assert (code, run["stopped"], run["exhausted"], run["verdict"]) == (3, "seconds", False, "UNDECIDED")
+    assert {word for _, word, _, _ in decided(run)} == {"UNDECIDED"}
+
+
+@pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
+def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
+    """Queries fail from depth 2 on: the violation at depth 1 is known, all else is undecided."""
+    once = bounded_model_checking.once
+
+    def refusing(circuit, demanded, deadline):
+        demanded = list(demanded)
+        is_far = len(demanded) > 4
+        return (why, None) if is_far else once(circuit, demanded, deadline)
+
+    monkeypatch.setattr(bounded_model_checking, "once", refusing)
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
+    at_depth = run["judged_to_depth"]
+    found = {name: (word, depth) for name, word, depth, _ in decided(run)}
+    assert (code, run["stopped"]) == (12, why.value)
+    assert at_depth < 4
+    assert found["some_are_off"] == ("VIOLATED", 1)
+    assert found["storms_stay"] == ("UNDECIDED", None)
+    code, text, _ = check("lamps.py", "--engine", "z3", "--bound", "4", "--details")
+    assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
+    # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
+    code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4", "--details")
+    assert code == 12
+    assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
+    assert re.search(
+        rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.MULTILINE
+    )
+    assert re.search(r"^calm +VIOLATED at step 3 \(PERMITTED at step 2\)", text, re.MULTILINE)
+    assert "distinct states" in text
+
+
+def test_a_verdict_requires_that_both_engines_finish(check, monkeypatch):
+    monkeypatch.setattr(bounded_model_checking, "once", lambda *given: (Answer.MEMORY, None))
+    words = ("examples/two_phase_commit", "--engine", "all", "--bound", "3")
+    code, run = told(check, *words)
+    assert (code, run["verdict"], run["z3"]["stopped"], run["stopped"]) == (3, "UNDECIDED", "memory", None)
+    assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
+    for more in ((), ("--prove",)):  # what is proved in the end leaves the states that have to be reached
+        last = verdict_of(check(*words, *more)[1])
+        assert last.startswith("UNDECIDED: Z3: the memory limit is reached; ")
+
+
+def process(folder, *words):
+    return subprocess.run(
+        [sys.executable, "-P", "-c", MAIN, *words],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["z3", "all"])
+def test_z3_out_of_memory_is_undecided(tmp_path, engine):
+    """In a separate process, which survives and reports the findings of the explorer."""
+    done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+    verdict = verdict_of(done.stdout)
+    assert verdict.startswith("UNDECIDED: ")
+    assert "the memory limit is reached" in verdict
+    assert not re.search(r"^(HOLDS|NO VIOLATION|VIOLATED)", done.stdout, re.MULTILINE)
+
+
+def test_proofs_out_of_memory_are_reported_as_such(tmp_path, monkeypatch):
+    """With a kernel that is compiled already, for which the limit has no room, and without proofs that are kept."""
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1")
+    done = process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1", "--prove", "--memory", "16M")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+    assert "the proofs were cut short: Z3 reached the memory limit" in done.stdout
+
+
+@pytest.mark.exhaustive
+def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
+    """Progress on stderr shows when depth 7 begins; everything before is finished."""
+    script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
+    sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
+    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
+    environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        while "Z3 at depth 7" not in started.stderr.readline():
+            assert started.poll() is None
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate()
+    assert started.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    assert re.search(r"^VIOLATED at step 6 +acked_not_lost$", out, re.MULTILINE)
+    assert re.search(r"^UNDECIDED +[^:]*\blog_matching\b", out, re.MULTILINE)
+    assert verdict_of(out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
+
+
+WIDE = '''\
+"""A sum over many wide cells."""
+
+class Cell(Domain, size=80):
+    pass
+
+class State:
+    load = field(Cell, values=between(0, 100))
+
+@action
+def worker_takes(s, c: Cell):
+    require(s.load[c] < 100)
+    s.load[c] += 1
+
+@always
+def bounded(s):
+    return sum(s.load[c] for c in range(80)) <= 7000
+'''
+
+CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main(sys.argv[1:]))"
+MEASURE = (
+    "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=2);"
+    "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+LATE = 2
+ABOVE = 250 << 20
+
+
+def measured(folder: Path, *words: str) -> tuple[int, float, int]:
+    """Run `check`; return the exit code, the seconds, and the peak memory in bytes."""
+    began = time.monotonic()
+    command = [sys.executable, "-c", MEASURE, sys.executable, "-c", CHECK, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    code, kilobytes = map(int, done.stdout.split())
+    return code, time.monotonic() - began, kilobytes << 10
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> float:
+    """The seconds for the start, compilation, and a trivial query."""
+    write_model(tmp_path / "wide.py", WIDE)
+    small = WIDE.replace("80", "2")
+    write_model(tmp_path / "small.py", small)
+    measured(tmp_path, "wide.py", "--bound", "1")
+    return measured(tmp_path, "small.py", "--engine", "z3", "--bound", "0")[1]
+
+
+SEVEN_REPLICAS = ("kafka", "--protocol", "2.1", "--set", "replicas=7")
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds", "memory"),
+    [
+        exhaustive((("wide.py", "--engine", "z3", "--bound", "40", "--seconds", "4"), 4, None)),
+        exhaustive((("wide.py", "--prove", "--bound", "1", "--seconds", "3", "--memory", "300M"), 3, 300 << 20)),
+        recorded((("wide.py", "--engine", "z3", "--bound", "3", "--memory", "200M"), None, 200 << 20)),
+        recorded(((*SEVEN_REPLICAS, "--engine", "z3", "--bound", "2", "--seconds", "2"), 2, None)),
+    ],
+)
+def test_a_limit_ends_the_construction_of_formulas(tmp_path, start, words, seconds, memory):
+    code, took, held = measured(tmp_path, *words)
+    assert code == 3
+    assert seconds is None or took <= start + seconds + LATE
+    assert memory is None or held <= memory + ABOVE
+
+
+def fill(circuit: AndInverterGraph) -> None:
+    """Create nodes in an endless loop."""
+    while True:
+        circuit.both(circuit.variable(), circuit.variable())
+
+
+def test_a_circuit_respects_its_deadline():
+    circuit = AndInverterGraph(FormulaBudget(time.monotonic() + 0.2))
+    began = time.monotonic()
+    with pytest.raises(UndecidedError, match="seconds"):
+        fill(circuit)
+    assert time.monotonic() - began <= 0.7
+
+
+def test_a_circuit_respects_its_memory_limit(monkeypatch):
+    monkeypatch.setattr(Memory, "most", Memory.most)
+    monkeypatch.setattr(Memory, "most_resident", Memory.most_resident)
+    before = resident()
+    Memory.limit(30 << 20)
+    circuit = AndInverterGraph()
+    with pytest.raises(UndecidedError, match="memory"):
+        fill(circuit)
+    assert resident() - before <= 60 << 20
+
+
+def test_the_measured_memory_is_that_of_this_process():
+    before = resident()
+    # New memory: a bytearray may get memory that the process has used before.
+    with mmap.mmap(-1, 50 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as held:
+        held.write(b"x" * len(held))
+        assert resident() - before >= len(held) - (1 << 20)

@@ -1,4 +1,4 @@
-"""The symbolic semantics agrees with CPython in every state.
+"""The symbolic semantics agrees with CPython in every state; products, quotients and remainders are those of Python.
 
 Hypothesis draws a model, its bounds and a configuration; the formulas are built once and compared with the reference
 in the states of a random walk and in random states, in all of them at once.
@@ -6,6 +6,7 @@ in the states of a random walk and in random states, in all of them at once.
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import given, reject, seed
 from hypothesis import strategies as st
 
 from conformance.tests.checker.compile.test_kernel import (
+    OF_FORMULAS,
     choices,
     drawn,
     family_of,
@@ -36,6 +38,8 @@ from conformance.tests.models.language.test_language import (
 )
 from conformance.tests.sampling import recorded, sampled
 from conformance.tests.support.compared.symbolic import Compared, compare_all, states_of
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.finite_integers import BinaryInteger, FiniteArithmetic
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
@@ -44,19 +48,7 @@ from isrcheck.testing import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {
-    "kafka": 4,
-    "exactly_once": 6,
-    "transactions": 4,
-    "tier": 12,
-    "published": 20,
-    "published/others": 20,
-    "examples": 20,
-    "examples/tla": 20,
-}
-EXAMPLES |= {"coordinator": 12, "consumer_commits": 12}
-EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
-"""How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
+EXAMPLES, LEAST_ANSWERS, LEAST_SUCCESSORS = OF_FORMULAS
 
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
@@ -77,47 +69,6 @@ LATER = {"published/kip_279", "published/kip_320", "published/kip_320_first_try"
 
 NAMES = [name for name in registry.names() if not name.endswith(("_liveness", "_scenarios"))]
 """All models but those that have the state and the actions of others."""
-
-LEAST_ANSWERS = {
-    "kafka": 300_000,
-    "exactly_once": 10_000,
-    "transactions": 30_000,
-    "published": 30_000,
-    "coordinator": 1_000,
-    "consumer_commits": 500,
-    "tier": 5_000,
-    "quorum": 5_000,
-    "quorum_schemes": 2_000,
-    "isr_propagation": 1_000,
-    "isr_by_lag": 1_000,
-    "placement": 200,
-    "cap": 1_000,
-    "published/others": 4_000,
-    "examples": 11_000,
-    "examples/tla": 4_000,
-}
-LEAST_SUCCESSORS = {
-    "kafka": 9_000,
-    "exactly_once": 1_000,
-    "transactions": 2_000,
-    "published": 2_000,
-    "coordinator": 100,
-    "consumer_commits": 50,
-    "tier": 500,
-    "quorum": 500,
-    "quorum_schemes": 500,
-    "isr_propagation": 100,
-    "isr_by_lag": 100,
-    "placement": 20,
-    "cap": 100,
-    "published/others": 900,
-    "examples": 2_000,
-    "examples/tla": 900,
-}
-"""How many answers, and how many states after steps, are compared at least for each model of a family.
-
-What Hypothesis draws depends on the modules that are loaded, and therefore on the tests that ran before.
-"""
 
 LEAVING_A_RANGE = {
     *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes", "tier"),
@@ -283,19 +234,16 @@ TRAP_HELPERS = """
 def at(s, i):
     return s.y[i]
 
-
 def bump(s, i, by):
     s.y[i] += by
     if s.g:
         s.y[i] -= by
-
 
 def late(s, least):
     for i in range(s.m):
         if s.y[i] > least:
             return i
     return least
-
 
 def nested(s):
     for i in range(s.n):
@@ -306,7 +254,6 @@ def nested(s):
             return NONE
     return 0
 
-
 def careful(s, i):
     if i < 0:
         return 0
@@ -314,7 +261,6 @@ def careful(s, i):
         return 1
     a = s.y[i]
     return a
-
 
 def partial(s):
     a = s.y[0]
@@ -359,11 +305,9 @@ MORE_PROPERTIES = (
 def flag_is_set(s):
     return s.f and s.y[s.y[0]] > 0
 
-
 @always_step(permitted=flag_is_set)
 def flag_never_changes(before, after):
     return before.f == after.f
-
 
 @lemma
 def numbers_are_small(s):
@@ -383,7 +327,7 @@ def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) 
 
 def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     text = "@always\ndef p(s):\n    return s.f or s.y[s.x[0]] == 0\n"
-    text += "def excused(s):\n    return s.y[s.x[1]] == 0\n\n\n@always(permitted=excused)\ndef q(s):\n    return s.g\n"
+    text += "def excused(s):\n    return s.y[s.x[1]] == 0\n\n@always(permitted=excused)\ndef q(s):\n    return s.g\n"
     compared = compare_all(whole(write(tmp_path, text)), in_range(whole(write(tmp_path, text))))
     assert 100 < compared.failures < 400
 
@@ -429,3 +373,18 @@ def test_an_action_that_a_protocol_lacks_is_never_taken(tmp_path: Path) -> None:
     assert {one.step.action for one in TransitionRelation(instance).transitions} == {"act"}
     compared = compare_all(instance, in_range(instance))
     assert 0 < compared.successors < 800
+
+
+def of_bits(number: int, width: int) -> BinaryInteger:
+    """A number whose bits are known; operations on it take every step of those on unknown bits."""
+    return BinaryInteger(tuple(TRUE if number >> at & 1 else FALSE for at in range(width)))
+
+
+def test_products_quotients_and_remainders_of_binary_integers() -> None:
+    arithmetic = FiniteArithmetic(AndInverterGraph())
+    numbers = (-300, -128, -37, -8, -7, -1, 0, 1, 2, 7, 8, 255, 256, 299)
+    for one, other in itertools.product(numbers, numbers):
+        assert arithmetic.multiply(of_bits(one, 12), of_bits(other, 10)) == one * other
+        if other > 0:
+            assert arithmetic.quotient(of_bits(one, 12), of_bits(other, 10)) == one // other
+            assert arithmetic.remainder(of_bits(one, 12), other) == one % other

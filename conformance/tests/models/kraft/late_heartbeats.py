@@ -1,6 +1,6 @@
 """Another `controller_unfences_broker`: the last heartbeat of a process may arrive after its end, however late."""
 
-from isrcheck.models.kafka.actions.kraft.controller import can_lead_alone
+from isrcheck.models.kafka.actions.kraft import can_lead_alone
 from isrcheck.models.kafka.state.controller import announce_record, may_change_leader
 from isrcheck.models.kafka.state.fields import KraftReplica
 from isrcheck.models.language import action, require

@@ -21,8 +21,8 @@ from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import LONGEST_CODE
 from isrcheck.models.language.mutants import mutants
-from isrcheck.models.language.reading import files
-from isrcheck.models.language.reading.syntax import shown, spelled
+from isrcheck.models.language.reading import source as files
+from isrcheck.models.language.reading.source import shown, spelled
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.format.why_false import why_false
 

@@ -10,7 +10,7 @@ from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck.models import log
 from isrcheck.models.language import declarations as declare
-from isrcheck.models.language.reading.files import former_names, name_today
+from isrcheck.models.language.reading.source import former_names, name_today
 from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import searched, states_of
-from conformance.tests.models.language.test_sets import assert_refused_at_the_mark
+from conformance.tests.models.language.test_sets import assert_reached_by_both, assert_refused_at_the_mark
 from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
@@ -119,14 +119,7 @@ def test_every_engine_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_reference_and_the_kernel_reach_the_same_states(tmp_path: Path) -> None:
-    instance = instance_of(tmp_path, STEPS, n=2)
-    found = searched(instance, None)
-    reached, level = set(instance.initial_states), list(instance.initial_states)
-    while level:
-        level = list({after for cells in level for _, after in run.successors(instance, cells)} - reached)
-        reached |= set(level)
-    assert set(states_of(found)) == reached
-    assert found.distinct == len(reached) == 220
+    assert_reached_by_both(instance_of(tmp_path, STEPS, n=2), 220)
 
 
 def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> None:

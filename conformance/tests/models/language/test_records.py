@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import searched, states_of
-from conformance.tests.models.language.test_sets import assert_refused_at_the_mark
+from conformance.tests.models.language.test_sets import assert_reached_by_both, assert_refused_at_the_mark
 from conformance.tests.support.trace import trace
 from isrcheck.checker import cli
 from isrcheck.models import registry, run
@@ -133,14 +133,7 @@ def test_every_engine_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_the_reference_and_the_kernel_reach_the_same_states(tmp_path: Path) -> None:
-    instance = instance_of(tmp_path, STEPS)
-    found = searched(instance, None)
-    reached, level = set(instance.initial_states), list(instance.initial_states)
-    while level:
-        level = list({after for cells in level for _, after in run.successors(instance, cells)} - reached)
-        reached |= set(level)
-    assert set(states_of(found)) == reached
-    assert found.distinct == len(reached) == 2580
+    assert_reached_by_both(instance_of(tmp_path, STEPS), 2580)
 
 
 def test_a_trace_names_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.searches import (
+    certify,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models import registry
-from isrcheck.traces.format.certify import from_steps
 
 EXAMPLE = PROJECT / "models/examples/isr_changes.py"
 
@@ -27,9 +29,7 @@ def test_a_change_of_the_isr_is_not_pending_for_ever(ignored: int, states: int, 
     found = explore(instance, Limits(None, 1 << 28, None, 1))
     assert (found.distinct, found.exhausted) == (states, True)
     assert [one.text for one in verdicts(found)] == texts
-    for one in verdicts(found):
-        for name, path, word in one.failing_paths:
-            from_steps(instance, path.initial, path.steps, name, "", word, path.loop)  # certified
+    certify(instance, verdicts(found))
 
 
 def test_what_is_fair() -> None:

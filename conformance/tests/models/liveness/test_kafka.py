@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.tests.support.searches import (
+    certify,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
@@ -15,7 +18,6 @@ from isrcheck.models.kafka.generations import MODEL as SAFE
 from isrcheck.models.kafka.liveness import LOST, MODEL
 from isrcheck.models.language.declarations import Fairness
 from isrcheck.models.language.model import Instance, Model
-from isrcheck.traces.format.certify import from_steps
 
 LIMITS = Limits(None, 1 << 30, None, 1)
 
@@ -38,9 +40,7 @@ KRAFT = {"replicas": 2, "partition_changes": 3, "min_insync_replicas": 1}
 def searched(instance: Instance) -> Exploration:
     found = explore(instance, LIMITS)
     assert found.exhausted
-    for one in verdicts(found):
-        for name, path, word in one.failing_paths:
-            from_steps(instance, path.initial, path.steps, name, "", word, path.loop)  # certified
+    certify(instance, verdicts(found))
     return found
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from conformance.tests.support.searches import (
+    certify,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import verdicts
 from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.liveness import MODEL
-from isrcheck.traces.format.certify import from_steps
 
 LONGER = pytest.mark.exhaustive
 ONE = {"partitions": 1}
@@ -66,9 +68,7 @@ def test_transactions_end_at_last(
         "lso_advances": lso,
         "prepared_transactions_complete": prepared,
     }
-    for one in judged:
-        for _, path, word in one.failing_paths:
-            from_steps(instance, path.initial, path.steps, one.prop.name, "", word, path.loop)  # certified
+    certify(instance, judged)
 
 
 def test_it_is_the_same_model() -> None:

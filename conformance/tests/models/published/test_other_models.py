@@ -15,7 +15,7 @@ from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.published.others import atomic_commitment
-from isrcheck.models.published.others.kip_966.state import Role
+from isrcheck.models.published.others.kip_966 import Role
 from isrcheck.models.run import State, successors
 
 ROWS = OTHER_MODELS.rows

@@ -5,23 +5,26 @@ Every search is exhaustive.
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.searches import (
+    Values,
+    certify,
+    failures,
+    goals,
+    reached,
+    searched,
+    spelled,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.verdict import verdicts
-from isrcheck.models.language.declarations import Kind
 from isrcheck.models.messages import UsageError
 from isrcheck.models.quorum.liveness import MODEL as LIVE
 from isrcheck.models.quorum.state import VoteRule
 from isrcheck.models.quorum.variants import MODEL
 from isrcheck.traces.format.certify import from_steps
-
-Values = dict[str, int]
 
 QUIET = {"restarts": 0}
 THREE = {"replicas": 3, "observers": 0}
@@ -84,40 +87,17 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
 ]
 
 
-def searched(variant: str, values: Values) -> Exploration:
-    """The exhaustive search of this configuration, which is run once."""
-    return search(variant, tuple(sorted(values.items())))
-
-
-@cache
-def search(variant: str, values: tuple[tuple[str, int], ...]) -> Exploration:
-    found = explore(MODEL.instance(variant, dict(values)), Limits(memory=1 << 30), count_all=True)
-    assert found.exhausted
-    return found
-
-
-def name(values: object) -> str:
-    """The configuration in the name of a test."""
-    return " ".join(f"{entry}={int(value)}" for entry, value in values.items()) if isinstance(values, dict) else ""
-
-
 @pytest.mark.parametrize(
     ("variant", "values", "expected", "states"),
     sampled(RUNS, lambda run: run[3] < 250_000, last=lambda run: run[3] > 1_000_000),
-    ids=lambda one: name(one) if isinstance(one, dict) and one.keys() <= MODEL.entries.keys() else str(one)[:5],
+    ids=lambda one: spelled(one) if isinstance(one, dict) and one.keys() <= MODEL.entries.keys() else str(one)[:5],
 )
 def test_mistakes_are_found_at_their_depths(
     variant: str, values: Values, expected: dict[str, int], states: int
 ) -> None:
-    found = searched(variant, values)
-    goals = {prop.name for prop in MODEL.properties if prop.kind is Kind.SOMETIMES}
-    failed = {
-        prop: one.found.path.depth
-        for prop, one in found.findings.items()
-        if one.found.path is not None and prop not in goals
-    }
-    assert (failed, found.distinct) == (expected, states)
-    assert [goal for goal in goals & found.findings.keys() if not found.findings[goal].found.count] == []
+    found = searched(MODEL, variant, values)
+    assert (failures(found), found.distinct) == (expected, states)
+    assert reached(found) == goals(found.instance)
 
 
 def test_the_known_loss_has_this_shortest_history() -> None:
@@ -186,9 +166,7 @@ def test_what_happens_at_last(variant: str, values: Values, expected: tuple[str,
         *("cut_off_leader_resigns", "a_majority_has_a_leader", "healthy_leader_commits")
     ]
     assert tuple(one.text for one in judged) == expected
-    for one in judged:
-        for _, path, word in one.failing_paths:
-            from_steps(instance, path.initial, path.steps, one.prop.name, "", word, path.loop)  # certified
+    certify(instance, judged)
 
 
 def test_it_is_the_same_model() -> None:

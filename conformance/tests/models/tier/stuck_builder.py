@@ -2,8 +2,7 @@
 that keeps its old fetch offset as well, waits for an answer about an offset where nobody asks."""
 
 from isrcheck.models.language import action, require
-from isrcheck.models.tier.actions import can_build, fetch_offset, fetch_start_offset, truncate_for_remote_state
-from isrcheck.models.tier.state import Replica
+from isrcheck.models.tier import Replica, can_build, fetch_offset, fetch_start_offset, truncate_for_remote_state
 
 
 @action(shows="{follower}")

@@ -4,7 +4,6 @@ docs/tiered_storage.md. Every search is exhaustive."""
 from __future__ import annotations
 
 import re
-from functools import cache
 
 import pytest
 
@@ -12,24 +11,26 @@ from conformance.tests.docs.markdown import blocks
 from conformance.tests.models.tier import stuck_builder
 from conformance.tests.support.golden import read_step
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.searches import (
+    Values,
+    promises,
+    searched,
+    steps_to,
+)
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.models import run, tier
-from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages import UsageError
-from isrcheck.models.tier import MODEL
-from isrcheck.models.tier.state import Seeding
-
-Values = dict[str, int]
+from isrcheck.models.tier import MODEL, Seeding
 
 DOCUMENT = PROJECT / "docs" / "tiered_storage.md"
 PROPERTIES = (
     *("tiered_record_is_kept", "tiered_record_is_readable", "epoch_cache_covers_the_log"),
     *("producer_state_covers_the_log", "every_replica_can_return"),
 )
-GOALS = {prop.name for prop in MODEL.properties if prop.kind is Kind.SOMETIMES}
+GOALS = {prop.name for prop in MODEL.properties} - promises(MODEL)
 
 COUNTS = {"SEEDING": Seeding.ALWAYS, "EXPIRED_SEGMENTS_COUNT": 0}
 """Retention that counts every segment once, with `4.5`."""
@@ -125,30 +126,10 @@ LONG: dict[str, tuple[str, Values, str, int]] = {
 }
 
 
-@cache
-def search(protocol: str, values: tuple[tuple[str, int], ...]) -> Exploration:
-    found = explore(MODEL.instance(protocol, dict(values)), Limits(memory=1 << 30), count_all=True)
-    assert found.exhausted
-    return found
-
-
-def searched(protocol: str, values: Values) -> Exploration:
-    """The exhaustive search of this configuration, which is run once."""
-    return search(protocol, tuple(sorted(values.items())))
-
-
 def depths(found: Exploration) -> str:
     """At which step each of PROPERTIES fails; `-` if it holds."""
     paths = [found.findings[name].found.path for name in PROPERTIES]
     return " ".join("-" if path is None else str(path.depth) for path in paths)
-
-
-def steps_to(protocol: str, values: Values, name: str) -> list[str]:
-    """The steps of the shortest counterexample of a property."""
-    instance = MODEL.instance(protocol, values)
-    path = explore(instance, Limits(), only=[name]).findings[name].found.path
-    assert path is not None
-    return [instance.spell_step(instance.step(number)) for number in path.steps]
 
 
 def test_the_properties_are_those_of_the_model():
@@ -157,17 +138,15 @@ def test_the_properties_are_those_of_the_model():
 
 @pytest.mark.parametrize("what", FIGURES)
 def test_each_failure_has_its_depth_and_its_repairs(what):
-    protocol, values, expected, states = FIGURES[what]
-    found = searched(protocol, values)
+    protocol, values, expected, states = (FIGURES | LONG)[what]
+    found = searched(MODEL, protocol, values)
     assert (depths(found), found.distinct) == (expected, states)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("what", LONG)
 def test_longer_logs_and_more_elections(what):
-    protocol, values, expected, states = LONG[what]
-    found = searched(protocol, values)
-    assert (depths(found), found.distinct) == (expected, states)
+    test_each_failure_has_its_depth_and_its_repairs(what)
 
 
 @pytest.mark.exhaustive
@@ -189,13 +168,13 @@ REACHED = {
 
 @pytest.mark.parametrize("values", [{}, COUNTS | ALL_REPAIRS], ids=["as it is", "repaired"])
 def test_uploads_deletions_and_elections_happen(values):
-    found = searched("4.5", values)
+    found = searched(MODEL, "4.5", values)
     reached = {name: found.findings[name].found.path.depth for name in GOALS & found.findings.keys()}
     assert reached == REACHED
 
 
 def test_retention_deletes_what_it_has_passed():
-    found = searched(*FIGURES["all repairs, short retention"][:2]).findings["retention_deletes_a_segment"]
+    found = searched(MODEL, *FIGURES["all repairs, short retention"][:2]).findings["retention_deletes_a_segment"]
     assert found.found.path.depth == 9
 
 
@@ -215,7 +194,11 @@ FINDINGS = {
 
 def test_the_document_tells_the_histories_that_are_found():
     told = [block.text for block in blocks(DOCUMENT) if block.info == ("text",)]
-    found = [steps_to(*one) for several in FINDINGS.values() for one in several]
+    found = [
+        steps_to(MODEL.instance(protocol, values), name)
+        for several in FINDINGS.values()
+        for protocol, values, name in several
+    ]
     assert told == ["".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in found]
 
 
@@ -311,11 +294,11 @@ def test_segments_of_the_first_known_epoch_are_refused_and_not_deleted():
 
 def test_a_wrong_repair_leaves_a_follower_stuck():
     """The property that all replicas can return fails if the repair is made wrong."""
-    wrong = assemble("tier", [tier.state, tier.actions, tier.promises], {"4.5": (stuck_builder, tier.GENERATION_4_5)})
+    wrong = assemble("tier", tier, {"4.5": (stuck_builder, tier.GENERATION_4_5)})
     values = COUNTS | UNTIL_COVERED | {"crashes": 1, "deleted_records": 1, "retention_size": 2}
     found = explore(wrong.instance("4.5", values), Limits(memory=1 << 30), only=["every_replica_can_return"])
     assert found.findings["every_replica_can_return"].found.path.depth == 14
-    assert depths(searched("4.5", ALL_REPAIRS | values)) == HOLDS
+    assert depths(searched(MODEL, "4.5", ALL_REPAIRS | values)) == HOLDS
 
 
 @pytest.mark.parametrize(

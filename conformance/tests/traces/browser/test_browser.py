@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.browser import ARTEFACTS, DARK, GROUND, await_ground, contrast, overlaps
+from conformance.tests.support.browser import DARK, GROUND, SIZES, Page, await_ground, contrast, overlaps
 from conformance.tests.support.trace import COMMAND
 from conformance.tests.traces.browser.test_walk_page import LOSS, MARKUP, classic, hostile
 from conformance.tests.traces.browser.visitor import visiting
@@ -21,18 +21,6 @@ pytestmark = pytest.mark.exhaustive
 
 WIDTHS = {390: 844, 1280: 800}
 
-SMALL = """() => {
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const at = walker.currentNode.parentElement;
-    const isText = walker.currentNode.textContent.trim() && !at.closest('script') && at.getClientRects().length;
-    if (isText && parseFloat(getComputedStyle(at).fontSize) < 12) found.push(at.textContent);
-  }
-  return found;
-}"""
-"""Finds text that is too small to read."""
-
 PLACES = """
   apart('regions', all(document, 'header, #controls, #state, #next, aside, #ladder'));
   apart('controls', all(document, '#controls > *, #controls button'));
@@ -44,42 +32,30 @@ PLACES = """
 """
 
 
-class Tab:
-    """A tab of the browser, with what it complains of and what it asks for."""
+def position(page: Any) -> str:
+    return str(page.locator("#position").inner_text())
 
-    def __init__(self, browser: Any, width: int, scheme: str = "light") -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme)
-        self.page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda request: self.requests.append(request.url))
 
-    def position(self) -> str:
-        return str(self.page.locator("#position").inner_text())
-
-    def press(self, words: str) -> None:
-        """Press the button of a step, and wait for the page that answers."""
-        with self.page.expect_navigation():
-            self.page.get_by_role("button", name=words).click()
+def press(page: Any, words: str) -> None:
+    """Press the button of a step, and wait for the page that answers."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=words).click()
 
 
 def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
     with visiting(WalkSite(classic(4), tmp_path, lambda _: None)) as visitor:
-        tab = Tab(browser, 1280)
-        page, address = tab.page, visitor.server.address
-        page.goto(address)
-        assert (page.url, tab.position()) == (f"{address}step-4", "step 4 of 6")
-        tab.press("broker 1 restarts so quickly")
-        assert (page.url, tab.position()) == (f"{address}step-5", "step 5 of 6")
+        address = visitor.server.address
+        tab = Page(browser, address)
+        page = tab.page
+        assert (page.url, position(tab.page)) == (f"{address}step-4", "step 4 of 6")
+        press(tab.page, "broker 1 restarts so quickly")
+        assert (page.url, position(tab.page)) == (f"{address}step-5", "step 5 of 6")
         assert page.locator("#state-title").inner_text().startswith("Step 5: broker 1 restarts so quickly")
         assert page.locator("#lanes .lane").count() == 6
         assert page.locator("#broken").inner_text() == "✗ false here: isr_is_complete"
         assert page.locator(".turn").all_inner_texts() == [LOSS]
-        tab.press("the controller takes broker 0 for dead")
-        assert (page.locator("h1").inner_text(), tab.position()) == (LOSS, "step 6")
+        press(tab.page, "the controller takes broker 0 for dead")
+        assert (page.locator("h1").inner_text(), position(tab.page)) == (LOSS, "step 6")
         page.keyboard.press("s")
         page.wait_for_selector(".saved")
         (path,) = tmp_path.glob("*_1.itf.json")
@@ -103,12 +79,11 @@ def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
         page.reload()
         assert page.locator("#filter").input_value() == "", "what is shown is what there is"
         assert page.locator("#options ol > li:visible").count() > 1
-        other = Tab(browser, 390)
-        other.page.goto(address)
-        assert other.position() == "step 3 of 6", "a second tab shows the present state"
+        other = Page(browser, address, 390, WIDTHS[390])
+        assert position(other.page) == "step 3 of 6", "a second tab shows the present state"
         other.page.goto(f"{address}step-2")
-        other.press("broker 2 crashes")
-        tab.press("broker 0 crashes")
+        press(other.page, "broker 2 crashes")
+        press(tab.page, "broker 0 crashes")
         assert page.locator(".notice").inner_text().startswith("Nothing was done: in another tab")
         assert all(url.startswith(address) for url in tab.requests + other.requests)
         assert [one for one in tab.complaints if "409" not in one] == other.complaints == []
@@ -118,13 +93,12 @@ def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
 
 def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) -> None:
     with visiting(WalkSite(classic(4), tmp_path, lambda _: None)) as visitor:
-        tab = Tab(browser, 1280)
-        tab.page.goto(visitor.server.address)
+        tab = Page(browser, visitor.server.address)
         tab.page.get_by_role("button", name="light / dark").click()
-        assert (tab.page.evaluate(GROUND), tab.position()) == (DARK, "step 4 of 6")
-        tab.press("broker 1 restarts so quickly")
+        assert (tab.page.evaluate(GROUND), position(tab.page)) == (DARK, "step 4 of 6")
+        press(tab.page, "broker 1 restarts so quickly")
         await_ground(tab.page, DARK)
-        assert tab.position() == "step 5 of 6"
+        assert position(tab.page) == "step 5 of 6"
         assert tab.complaints == []
         tab.context.close()
 
@@ -132,27 +106,23 @@ def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) ->
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_everything_can_be_read(width: int, scheme: str, browser: Any, tmp_path: Path) -> None:
-    ARTEFACTS.mkdir(exist_ok=True)
     for name, walk in {"begin": Walk(of_kafka(), COMMAND), "loss": classic(5)}.items():
         with visiting(WalkSite(walk, tmp_path, lambda _: None)) as visitor:
-            tab = Tab(browser, width, scheme)
-            tab.page.goto(visitor.server.address)
+            tab = Page(browser, visitor.server.address, width, WIDTHS[width], scheme)
             for one in tab.page.locator("#options details").all()[:2]:
                 one.evaluate("one => { one.open = true; }")
-            assert tab.page.evaluate(SMALL) == []
             wanted = PLACES.replace("header, #controls,", "header,") if width == 390 else PLACES  # it is fixed there
-            assert overlaps(tab.page, wanted) == []
+            assert overlaps(tab.page, wanted + SIZES) == []
             assert contrast(tab.page, "h1, h2, button:enabled span, button code, .promise, .button[href]") >= 4.5
             assert tab.complaints == []
-            tab.page.screenshot(path=ARTEFACTS / f"walk_{name}_{width}_{scheme}.png")
+            tab.keep(f"walk_{name}_{width}_{scheme}")
             tab.context.close()
 
 
 def test_text_of_a_model_runs_nothing(browser: Any, tmp_path: Path) -> None:
     with visiting(WalkSite(hostile(tmp_path), tmp_path, lambda _: None)) as visitor:
-        tab = Tab(browser, 1280)
-        tab.page.goto(visitor.server.address)
-        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [3, 0]
+        tab = Page(browser, visitor.server.address)
+        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [2, 0]
         assert MARKUP in tab.page.locator("#next").text_content()
         assert MARKUP in tab.page.locator("#state").text_content()
         assert tab.complaints == []

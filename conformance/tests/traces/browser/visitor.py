@@ -1,4 +1,4 @@
-"""A browser without a screen for the tests of pages that are served: http.client, and the parts of a page."""
+"""A browser without a screen for the tests of pages that are served: http.client."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import threading
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from dataclasses import dataclass
 
 from isrcheck.traces.browser.server import ADDRESS, Server, Site
 
@@ -71,51 +70,3 @@ def visiting(site: Site) -> Iterator[Visitor]:
         finally:
             server.shutdown()
             thread.join()
-
-
-@dataclass
-class Part:
-    """An element of a page: its name, its attributes, and all of the text in it."""
-
-    name: str
-    attributes: Mapping[str, str | None]
-    text: str = ""
-
-    def is_of(self, kind: str) -> bool:
-        """Whether the element has this class."""
-        return kind in (self.attributes.get("class") or "").split()
-
-
-@dataclass
-class Parts(HTMLParser):
-    """The elements of a page, in the order in which they begin."""
-
-    text: str
-    found: list[Part] = field(default_factory=list)
-    EMPTY = ("input", "meta", "link", "br", "img")
-
-    def __post_init__(self) -> None:
-        super().__init__()
-        self._open: list[Part] = []
-        self.feed(self.text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(Part(tag, dict(attrs)))
-        if tag not in self.EMPTY:
-            self._open.append(self.found[-1])
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop().name == tag
-
-    def handle_data(self, data: str) -> None:
-        for part in self._open:
-            part.text += data
-
-    def named(self, name: str, kind: str = "") -> list[Part]:
-        """The elements with this name, and this class if one is given."""
-        return [one for one in self.found if one.name == name and (not kind or one.is_of(kind))]
-
-    def one(self, identifier: str) -> Part:
-        """The element with this identifier."""
-        (found,) = [one for one in self.found if one.attributes.get("id") == identifier]
-        return found

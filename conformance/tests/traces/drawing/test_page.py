@@ -7,19 +7,19 @@ import os
 import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.support import trace
+from conformance.tests.support.markup import Parts
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.commands.program import product
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main
-from isrcheck.traces.drawing import picture
-from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.drawing import graphics as picture
+from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import files as folder
 from isrcheck.traces.other_tools import foreign
 
@@ -36,41 +36,16 @@ def names() -> list[str]:
     return sorted(path.name for path in Path.cwd().iterdir())
 
 
-class Contents(HTMLParser):
-    """Parses a page: its elements by name, and the text of its data."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.addresses: list[str] = []
-        self.data = ""
-        self._reads = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        found = dict(attrs)
-        self.addresses += [value for key, value in attrs if key in ("src", "href", "action", "data") and value]
-        self._reads = tag == "script" and found.get("id") == "story"
-
-    def handle_data(self, data: str) -> None:
-        if self._reads:
-            self.data += data
-
-    def handle_endtag(self, tag: str) -> None:
-        self._reads = False
-
-
 def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["page", str(trace_file), "-o", "out.html"]) == 0
     assert capsys.readouterr() == ("out.html\n", "")
     text = Path("out.html").read_text(encoding="utf-8")
     assert " - isrcheck</title>" in text and f"<span>{product()}</span>" in text
-    contents = Contents(text)
-    assert all(address.startswith("#") for address in contents.addresses)
-    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(contents.names)
-    assert contents.names.count("script") == 3
-    story = json.loads(contents.data)
+    parts = Parts(text)
+    assert all(address.startswith("#") for address in parts.addresses)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(parts.tags)
+    assert parts.tags.count("script") == 2
+    story = parts.data("story")
     assert story["steps"][STEPS] == "controller_fails_over to 1"
     assert story["words"][STEPS] == "the controller takes broker 0 for dead, and elects broker 1"
     assert "<h1>An acknowledged record is lost: broker 1 cuts it from its log when it restarts, and" in text
@@ -173,7 +148,7 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_a_page_of_a_users_model_needs_nothing_of_kafka() -> None:
-    text = page(trace.weak_isr())
+    text = page(trace.weak_isr()).alone()
     assert "weak_isr: VIOLATED" not in text
     assert 'class="verdict VIOLATED"' in text
     assert 'id="fates"' not in text
@@ -189,7 +164,7 @@ def test_a_machine_without_fonts_writes_no_picture_without_text(monkeypatch: pyt
 
 @pytest.mark.parametrize(("protocol", "count", "announcements"), [("2.1", 40, 3), ("2.8", 50, 3), ("3.7", 62, 4)])
 def test_only_fields_that_a_generation_has_are_listed(protocol: str, count: int, announcements: int) -> None:
-    story = json.loads(Contents(page(trace.kafka(["producer_appends at 0"], None, None, protocol))).data)
+    story = Parts(page(trace.kafka(["producer_appends at 0"], None, None, protocol)).alone()).data("story")
     assert len(story["variables"]) == count
     sizes = dict(zip(story["variables"], map(len, story["indices"]), strict=True))
     assert (sizes["log_record"], sizes["metadata_leader"]) == (3, announcements)
@@ -201,7 +176,7 @@ def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, mon
     Path("theirs.json").write_text(json.dumps(document))
     read = foreign.read(document)
     assert main(["page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd"]) == 0
-    story = json.loads(Contents(Path("theirs.html").read_text(encoding="utf-8")).data)
+    story = Parts(Path("theirs.html").read_text(encoding="utf-8")).data("story")
     assert story["variables"] == list(read.variables)
     assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
     assert len(story["steps"]) == len(read.states) == steps
@@ -218,8 +193,8 @@ def test_a_trace_of_another_tool_takes_no_model(
 
 def test_permitted_failures_are_distinguished() -> None:
     steps = ("producer_appends at 0", "controller_fails_over to 1")
-    contents = Contents(page(trace.kafka(steps, "acked_not_lost", None, acks=1)))
-    assert json.loads(contents.data)["broken"] == [[], [], ["acked_not_lost (permitted)"]]
+    parts = Parts(page(trace.kafka(steps, "acked_not_lost", None, acks=1)).alone())
+    assert parts.data("story")["broken"] == [[], [], ["acked_not_lost (permitted)"]]
 
 
 def test_pages_load_neither_engines_nor_picture_libraries(trace_file: Path) -> None:
@@ -267,7 +242,7 @@ def test_a_folder_of_traces_has_an_index(trace_file: Path, capsys: pytest.Captur
     told = capsys.readouterr().out.split()
     assert told == ["pages/index.html", *(f"pages/{stem}.html" for stem in stems)], "failures first"
     index = Path("pages/index.html").read_text(encoding="utf-8")
-    assert [one for one in Contents(index).addresses if one.endswith(".html")] == [f"{stem}.html" for stem in stems]
+    assert [one for one in Parts(index).addresses if one.endswith(".html")] == [f"{stem}.html" for stem in stems]
     assert "<h1>3 traces</h1>" in index
     assert "This can happen: a write is acknowledged" in index
     assert '<a href="index.html">index</a>' in Path(f"pages/{stems[0]}.html").read_text(encoding="utf-8")

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 
 from conformance.tests.support import trace as trace_support
-from conformance.tests.support.browser import DARK, GROUND, LIGHT, Page, await_ground, contrast, follow, overlaps
+from conformance.tests.support.browser import DARK, GROUND, LIGHT, SIZES, Page, await_ground, contrast, follow, overlaps
 from conformance.tests.support.places import PROJECT
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
-from isrcheck.traces.drawing.compose import scene_of
-from isrcheck.traces.drawing.generic_scene import variable_parts
-from isrcheck.traces.drawing.page import page_of
-from isrcheck.traces.drawing.page_text import PageText
-from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.drawing.page import PageText, page, page_of
+from isrcheck.traces.drawing.scene import scene_of, variable_parts
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.kafka.scene import BAD
@@ -52,7 +49,7 @@ TRACES = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pages")
     for name, trace in TRACES.items():
-        (made / f"{name}.html").write_text(page(trace()), encoding="utf-8")
+        (made / f"{name}.html").write_text(page(trace()).alone(), encoding="utf-8")
     return made
 
 
@@ -184,7 +181,7 @@ def test_the_address_of_a_page_selects_a_step(browser: Any, folder: Path) -> Non
 
 def test_a_step_that_removes_a_record_shows_what_is_gone(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "classic.html"
-    path.write_text(page(trace_support.kafka(trace_support.CLASSIC, "acked_not_lost")), encoding="utf-8")
+    path.write_text(page(trace_support.kafka(trace_support.CLASSIC, "acked_not_lost")).alone(), encoding="utf-8")
     with Page(browser, path) as opened:
         opened.goto(f"{path.as_uri()}#step=5")
         gone = "() => [...document.querySelectorAll('#state .gone')].map(c => [c.textContent, c.className])"
@@ -263,15 +260,6 @@ PLACES = """
   }
 """
 """Nothing overlaps, and nothing leaves its frame."""
-
-SIZES = """
-  for (const one of document.querySelectorAll('body *')) {
-    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    const size = parseFloat(getComputedStyle(one).fontSize);
-    if (isText && size < 12) found.push(name(one) + ' has ' + size + ' px');
-  }
-"""
-"""All text has at least 12 pixels."""
 
 PLACES += SIZES
 
@@ -433,17 +421,14 @@ def test_printed_pages_are_light_and_fit_the_sheet(browser: Any, folder: Path) -
 def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
     telling = PageText("VIOLATED", (), (), EVIL, [[EVIL]], [[]])
-    path.write_text(page_of(evil(), telling), encoding="utf-8")
+    path.write_text(page_of(evil(), telling).alone(), encoding="utf-8")
     opened = Page(browser, path)
     with opened as shown_page:
-        dialogs: list[str] = []
-        shown_page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         shown_page.keyboard.press("End")
         assert opened.complaints == []
-        assert dialogs == []
         assert shown_page.locator("h1").inner_text() == SHOWN
         assert shown_page.locator(".command").text_content() == SHOWN
-        assert shown_page.evaluate("() => document.scripts.length") == 3
+        assert shown_page.evaluate("() => document.scripts.length") == 2
         assert "<script>alert(" in next(iter(shown(shown_page)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.tests.support import trace
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Moment, Scene
 

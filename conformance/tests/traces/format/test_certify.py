@@ -13,7 +13,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.traces.format.certify import NotCertifiedError, behaviour, certify, from_steps
-from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace
 
 
 def refused(tampered: Trace) -> str:
@@ -132,32 +132,26 @@ def test_a_state_of_another_size_is_found() -> None:
     assert refused(replace(true, states=states)) == "state 8 has 30 cells instead of 31"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("strong_isr", "strong_isr is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
-        ("log_matching", "log_matching is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
-        ("leader_in_isr", "leader_in_isr is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
-        ("weak_is", "published has no property weak_is; did you mean weak_isr?"),
-        (None, "it has a property without a verdict, or a verdict without a property"),
-    ],
-)
-def test_another_property_is_found(name: str | None, message: str) -> None:
-    assert refused(replace(weak_isr(), property_name=name)) == message
+AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
 
 
 @pytest.mark.parametrize(
-    ("verdict", "message"),
+    ("name", "verdict", "message"),
     [
-        (PERMITTED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says PERMITTED"),
-        (REACHED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says REACHED"),
-        (HOLDS, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says HOLDS ON THIS PATH"),
-        ("SAFE", "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH, NOT INDUCTIVE"),
-        (None, "it has a property without a verdict, or a verdict without a property"),
+        ("strong_isr", VIOLATED, f"strong_isr is not broken {AT_THE_END} VIOLATED"),
+        ("log_matching", VIOLATED, f"log_matching is not broken {AT_THE_END} VIOLATED"),
+        ("leader_in_isr", VIOLATED, f"leader_in_isr is not broken {AT_THE_END} VIOLATED"),
+        ("weak_is", VIOLATED, "published has no property weak_is; did you mean weak_isr?"),
+        (None, VIOLATED, "it has a property without a verdict, or a verdict without a property"),
+        ("weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
+        ("weak_isr", REACHED, f"weak_isr is VIOLATED {AT_THE_END} REACHED"),
+        ("weak_isr", HOLDS, f"weak_isr is VIOLATED {AT_THE_END} HOLDS ON THIS PATH"),
+        ("weak_isr", "SAFE", f"unknown verdict SAFE; there are: {', '.join(VERDICTS)}"),
+        ("weak_isr", None, "it has a property without a verdict, or a verdict without a property"),
     ],
 )
-def test_another_verdict_is_found(verdict: str | None, message: str) -> None:
-    assert refused(replace(weak_isr(), verdict=verdict)) == message
+def test_another_property_or_verdict_is_found(name: str | None, verdict: str | None, message: str) -> None:
+    assert refused(replace(weak_isr(), property_name=name, verdict=verdict)) == message
 
 
 def test_a_trace_ends_where_the_property_fails_first() -> None:

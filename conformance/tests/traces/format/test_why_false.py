@@ -216,94 +216,91 @@ def test_a_false_any_shows_the_values_read() -> None:
     ]
 
 
-def test_statements_are_followed_to_the_return_that_counts(own: Model) -> None:
-    # Two parcels, one lost: the local `number` is 1, and the second return is reached.
-    assert why(trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], "nothing_is_lost")) == [
-        "nothing_is_lost is false",
-        "  number == s.count is false",
-        "    number = 1, s.count = 2",
-    ]
-    assert why(trace(own.instance(), ["clerk_shelves {a} 0", "clerk_loses a"], "nothing_is_lost")) == [
-        "nothing_is_lost is false",
-        "  s.count == 0 is false",
-        "    s.count = 1",
-    ]
-
-
-def test_a_helper_that_returns_from_a_loop_is_explained(own: Model) -> None:
-    assert why(trace(own.instance(), ["clerk_shelves {b} 0"], "every_parcel_stays")) == [
-        "every_parcel_stays is false",
-        "  is_somewhere(s, parcel) is false for parcel = a",
-        "    given parcel < s.count",
-        "    s.lies[a][0] = false, s.lies[a][1] = false",
-    ]
-
-
-def test_a_constant_is_explained_by_the_condition_around_it(own: Model) -> None:
-    assert why(trace(own.instance(), ["clerk_shelves {b,c} 1"], "in_order")) == [
-        "in_order is false",
-        "  s.lies[parcel][shelf] and is_below(s, shelf, parcel) is true for shelf = 1, parcel = b",
-        "    s.lies[parcel][shelf] is true",
-        "      s.lies[b][1] = true",
-        "    is_below(s, shelf, parcel) is true",
-        "      s.top[where] > other is true for where = 1, other = b",
-        "        s.top[1] = c",
-    ]
-    assert why(trace(own.instance(), ["clerk_shelves {b} 1"], "nothing_is_busy")) == [
-        "nothing_is_busy is false",
-        "  calm == 1 is true",
-        "    calm = 1",
-    ]
-
-
-def test_the_operand_of_a_conjunction_is_named(own: Model) -> None:
-    assert why(trace(own.instance(), ["clerk_shelves {a,b} 0"], "all_three")) == [
-        "all_three is false",
-        "  s.count != 2 or s.last != NONE is false",
-        "    s.count != 2 is false",
-        "      s.count = 2",
-        "    s.last != NONE is false",
-        "      s.last = none",
-    ]
-
-
-def test_the_branch_of_a_conditional_is_named(own: Model) -> None:
-    steps = ["clerk_shelves {a} 0", "clerk_loses a", "clerk_shelves {a} 0", "clerk_shelves {b} 0"]
-    assert why(trace(own.instance(), steps[:2], "all_three")) == [
-        "all_three is false",
-        "  s.last == NONE is false",
-        "    s.last = 1",
-    ]
-    assert why(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "all_three")) == [
-        "all_three is false",
-        "  s.count > 5 is false",
-        "    s.count = 3",
-    ]
-
-
 ANY = "any(s.lies[p][x] for p in range(s.parcels) for x in range(s.shelves) if x == 1)"
 
+REASONS: dict[str, tuple[list[str], list[str]]] = {
+    "the return that counts: two parcels, one lost": (
+        ["clerk_shelves {a,b} 0", "clerk_loses a"],
+        ["nothing_is_lost is false", "  number == s.count is false", "    number = 1, s.count = 2"],
+    ),
+    "an earlier return": (
+        ["clerk_shelves {a} 0", "clerk_loses a"],
+        ["nothing_is_lost is false", "  s.count == 0 is false", "    s.count = 1"],
+    ),
+    "a helper that returns from a loop": (
+        ["clerk_shelves {b} 0"],
+        [
+            "every_parcel_stays is false",
+            "  is_somewhere(s, parcel) is false for parcel = a",
+            "    given parcel < s.count",
+            "    s.lies[a][0] = false, s.lies[a][1] = false",
+        ],
+    ),
+    "a constant, by the condition around it": (
+        ["clerk_shelves {b,c} 1"],
+        [
+            "in_order is false",
+            "  s.lies[parcel][shelf] and is_below(s, shelf, parcel) is true for shelf = 1, parcel = b",
+            "    s.lies[parcel][shelf] is true",
+            "      s.lies[b][1] = true",
+            "    is_below(s, shelf, parcel) is true",
+            "      s.top[where] > other is true for where = 1, other = b",
+            "        s.top[1] = c",
+        ],
+    ),
+    "a constant, by a condition with a local": (
+        ["clerk_shelves {b} 1"],
+        ["nothing_is_busy is false", "  calm == 1 is true", "    calm = 1"],
+    ),
+    "the operand of a conjunction": (
+        ["clerk_shelves {a,b} 0"],
+        [
+            "all_three is false",
+            "  s.count != 2 or s.last != NONE is false",
+            "    s.count != 2 is false",
+            "      s.count = 2",
+            "    s.last != NONE is false",
+            "      s.last = none",
+        ],
+    ),
+    "the branch of a conditional": (
+        ["clerk_shelves {a} 0", "clerk_loses a"],
+        ["all_three is false", "  s.last == NONE is false", "    s.last = 1"],
+    ),
+    "the other branch": (
+        ["clerk_shelves {a,b,c} 0"],
+        ["all_three is false", "  s.count > 5 is false", "    s.count = 3"],
+    ),
+    "a false `not any` names its binding": (
+        ["clerk_shelves {b,c} 1"],
+        [
+            "either is false",
+            f"  s.count == 0 or not {ANY} is false",
+            "    s.count == 0 is false",
+            "      s.count = 2",
+            "    s.lies[p][x] is true for p = b, x = 1",
+            "      given x == 1",
+            "      s.lies[b][1] = true",
+        ],
+    ),
+    "a property of transitions shows both states": (
+        ["clerk_shelves {b} 0"],
+        [
+            "count_stays is false",
+            "  taken != clerk_shelves or after.count == before.count is false",
+            "    taken != clerk_shelves is false",
+            "    after.count == before.count is false",
+            "      after.count = 1, before.count = 0",
+        ],
+    ),
+}
 
-def test_a_false_not_any_names_its_binding(own: Model) -> None:
-    assert why(trace(own.instance(), ["clerk_shelves {b,c} 1"], "either")) == [
-        "either is false",
-        f"  s.count == 0 or not {ANY} is false",
-        "    s.count == 0 is false",
-        "      s.count = 2",
-        "    s.lies[p][x] is true for p = b, x = 1",
-        "      given x == 1",
-        "      s.lies[b][1] = true",
-    ]
 
-
-def test_a_property_of_transitions_shows_both_states(own: Model) -> None:
-    assert why(trace(own.instance(), ["clerk_shelves {b} 0"], "count_stays")) == [
-        "count_stays is false",
-        "  taken != clerk_shelves or after.count == before.count is false",
-        "    taken != clerk_shelves is false",
-        "    after.count == before.count is false",
-        "      after.count = 1, before.count = 0",
-    ]
+@pytest.mark.parametrize("case", REASONS)
+def test_each_form_of_the_language_is_explained(own: Model, case: str) -> None:
+    steps, reason = REASONS[case]
+    name = reason[0].removesuffix(" is false")
+    assert why(trace(own.instance(), steps, name)) == reason
 
 
 # ---------------------------------------------------------------------------------------------------------- guards

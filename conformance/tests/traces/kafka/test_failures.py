@@ -20,8 +20,13 @@ from conformance.tests.support.trace import (
     STALE_RECORD,
     WHOLE,
     WITHOUT_MARKER,
+    copy_to,
+    election_of,
     fast_fail_over,
+    follow_on,
     kafka,
+    replicate_to,
+    restart_of,
     weak_isr,
 )
 from isrcheck.models.kafka.state.values import Failure, MaximalIsr
@@ -55,7 +60,7 @@ def test_the_record_is_removed_one_step_before_it_is_lost() -> None:
 
 
 def test_the_last_removed_copy_counts() -> None:
-    again = ["broker_bounces 1 checkpoint 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"]
+    again = ["broker_bounces 1 checkpoint 0", *copy_to(1)]
     found = kafka([*COMMITTED, *again, *CLASSIC[4:]], "acked_not_lost", bounces=2)
     assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 8, None, "lost", 9)
 
@@ -148,14 +153,14 @@ def counted_on(trace: Trace) -> list[str]:
 
 def test_later_knowledge_of_the_leader_does_not_count() -> None:
     # After the promise, the leader restarts, and hears of broker 2 again.
-    forgets = ["broker_crashes 0", "broker_restarts 0 checkpoint 0", "leader_handles_fetch 0 from 2"]
+    forgets = [*restart_of(0), "leader_handles_fetch 0 from 2"]
     steps = [*MISSED_DEMOTION[:7], *forgets, *MISSED_DEMOTION[7:]]
     found = kafka(steps, "isr_is_complete", None, "2.0", elections=3, preferred_elections=1)
     assert counted_on(found) == [
         "  the leader relied on broker 2, which it knew to have it since step 4 by leader_handles_fetch 0 from 2"
     ]
     # Before the promise, it forgets broker 1, which then fetches last: the promise is made in that step.
-    forgets = [*COMMITTED, *forgets[:2], "leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0"]
+    forgets = [*COMMITTED, *forgets[:2], *copy_to(2)]
     steps = [
         *forgets,
         "leader_handles_fetch 0 from 2",
@@ -170,13 +175,11 @@ def test_later_knowledge_of_the_leader_does_not_count() -> None:
 def test_only_the_acknowledging_leader_and_its_isr_count() -> None:
     # Broker 0, which leads no more, knows of broker 1.
     steps = [
-        *(*COMMITTED, "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"),
-        *(
-            "broker_becomes_follower 2 in epoch 1",
-            "leader_handles_fetch 1 from 2",
-            "follower_applies_response 2 from 1",
-        ),
-        *("leader_handles_fetch 1 from 2", "broker_bounces 2 checkpoint 0"),
+        *COMMITTED,
+        *election_of(1, 1),
+        "broker_becomes_follower 2 in epoch 1",
+        *replicate_to(2, 1),
+        "broker_bounces 2 checkpoint 0",
     ]
     found = kafka(steps, "isr_is_complete", start=WHOLE)
     assert lines(found)[0] == "record a: exposed to readers at step 10 by leader_handles_fetch 1 from 2"
@@ -204,9 +207,13 @@ def test_an_unrelated_property_is_not_explained() -> None:
 
 def test_a_record_that_was_deleted_is_not_the_lost_one() -> None:
     steps = [
-        *("producer_appends at 0", *COMMITTED, "leader_deletes_records at 0 before 1"),
-        *("broker_crashes 0", "broker_restarts 0 checkpoint 0", "follower_starts_over 2 at 0"),
-        *("leader_handles_fetch 0 from 2", "controller_fails_over to 2"),
+        "producer_appends at 0",
+        *COMMITTED,
+        "leader_deletes_records at 0 before 1",
+        *restart_of(0),
+        "follower_starts_over 2 at 0",
+        "leader_handles_fetch 0 from 2",
+        "controller_fails_over to 2",
     ]
     values = {"delete_records": 1}
     lost = kafka(steps, "acked_not_lost", None, "0.11", **values)
@@ -286,10 +293,14 @@ def test_another_record_at_a_read_offset(values: dict[str, int]) -> None:
 def test_the_copy_that_was_read_counts() -> None:
     # Broker 0, a zombie, has a0 at this offset; what was read is a1.
     steps = [
-        *("producer_appends at 0", *SENT_AGAIN[3:], "broker_becomes_follower 2 in epoch 1"),
-        *("follower_reconciles 2 with 1", "leader_handles_fetch 1 from 2", "follower_applies_response 2 from 1"),
-        *("leader_handles_fetch 1 from 2", "broker_loses_disk 1", "broker_restarts 1 checkpoint 0"),
-        *("producer_appends at 1", "leader_shrinks_isr 1 by {2}"),
+        "producer_appends at 0",
+        *SENT_AGAIN[3:],
+        *follow_on(2, 1, 1),
+        *replicate_to(2, 1),
+        "broker_loses_disk 1",
+        "broker_restarts 1 checkpoint 0",
+        "producer_appends at 1",
+        "leader_shrinks_isr 1 by {2}",
     ]
     assert fitted_lines(kafka(steps, "consistent_read", None, "2.1", WHOLE, retries=1, disk_losses=1))[:4] == [
         "offset 0: broker 1 shows record b, where record a was read first",
@@ -301,7 +312,9 @@ def test_the_copy_that_was_read_counts() -> None:
 
 def test_a_record_that_was_there_from_the_start() -> None:
     steps = [
-        *("broker_loses_disk 0", "broker_restarts 0 checkpoint 0", "producer_appends at 0"),
+        "broker_loses_disk 0",
+        "broker_restarts 0 checkpoint 0",
+        "producer_appends at 0",
         "leader_shrinks_isr 0 by {1}",
     ]
     found = kafka(steps, "consistent_read", disk_losses=1, common_records=1)
@@ -327,7 +340,8 @@ def test_a_record_at_an_unread_offset() -> None:
 def test_a_marker_is_named() -> None:
     steps = [
         *FAST_FAIL_OVER[:4],
-        *("producer_appends_in_transaction at 0 in 0", "coordinator_aborts 0"),
+        "producer_appends_in_transaction at 0 in 0",
+        "coordinator_aborts 0",
         *FAST_FAIL_OVER[5:6],
         "leader_appends_marker of 0 at 1",
         *FAST_FAIL_OVER[7:],
@@ -369,8 +383,11 @@ def test_a_record_appended_again_at_the_same_offset() -> None:
 
 def test_a_record_refused_at_first() -> None:
     steps = [
-        *("leader_shrinks_isr 0 by {1,2}", "producer_is_refused at 0", "leader_handles_fetch 0 from 1"),
-        *("producer_appends at 0", "producer_retries a at 0"),
+        "leader_shrinks_isr 0 by {1,2}",
+        "producer_is_refused at 0",
+        "leader_handles_fetch 0 from 1",
+        "producer_appends at 0",
+        "producer_retries a at 0",
     ]
     assert fitted_lines(kafka(steps, "order_preserved", None, "0.11", WHOLE, retries=1)) == [
         "broker 0, the controller's leader, holds record a behind record b, which was sent later",
@@ -393,9 +410,14 @@ def test_an_unpermitted_failure_is_reported_as_such() -> None:
 def test_a_high_watermark_above_the_log_end() -> None:
     steps = [
         *COMMITTED,
-        *("leader_answers_parked_fetch 0 to 1", "follower_applies_response 1 from 0"),
-        *("broker_crashes 0", "broker_crashes 1", "controller_elects_unclean 2", "broker_becomes_leader 2 in epoch 1"),
-        *("broker_restarts 1 checkpoint 1", "follower_reconciles 1 with 2"),
+        "leader_answers_parked_fetch 0 to 1",
+        "follower_applies_response 1 from 0",
+        "broker_crashes 0",
+        "broker_crashes 1",
+        "controller_elects_unclean 2",
+        "broker_becomes_leader 2 in epoch 1",
+        "broker_restarts 1 checkpoint 1",
+        "follower_reconciles 1 with 2",
     ]
     assert fitted_lines(kafka(steps, "offsets_ordered", None, "2.1", crashes=2, unclean_elections=1)) == [
         "broker 1: high watermark 1 is above log end offset 0",
@@ -470,8 +492,11 @@ def test_a_member_of_the_maximal_isr_that_lost_its_log() -> None:
 
 
 PENDING = (
-    *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"),
-    *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1"),
+    "producer_appends at 0",
+    "leader_handles_fetch 0 from 1",
+    "leader_handles_fetch 0 from 2",
+    "follower_applies_response 1 from 0",
+    "leader_handles_fetch 0 from 1",
     "controller_handles_alter_partition of 0",
 )
 
@@ -547,7 +572,7 @@ def test_a_change_that_is_made_is_no_cause() -> None:
 
 
 def test_what_a_leader_knows_of_an_earlier_process() -> None:
-    steps = [*COMMITTED, "broker_crashes 1", "broker_restarts 1 checkpoint 0", "leader_handles_fetch 0 from 1"]
+    steps = [*COMMITTED, *restart_of(1), "leader_handles_fetch 0 from 1"]
     timeline = Timeline(kafka(steps, None, None, "3.7", WHOLE))
     assert earlier_process(timeline, 0, 1, 4) == ""
     assert earlier_process(timeline, 0, 1, 6) == ", from a process that ended at step 5 by broker_crashes 1"
@@ -558,10 +583,15 @@ def test_what_a_leader_knows_of_an_earlier_process() -> None:
 def test_a_follower_that_is_to_join_counts() -> None:
     """While the change is pending, its high watermark waits for both ISRs."""
     steps = [
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"),
-        *("follower_applies_response 1 from 0", "follower_applies_response 2 from 0"),
-        *("leader_handles_fetch 0 from 2", "leader_handles_fetch 0 from 1"),
-        *("broker_loses_power 1 keeping 0", "broker_restarts 1 checkpoint 0"),
+        "producer_appends at 0",
+        "leader_handles_fetch 0 from 1",
+        "leader_handles_fetch 0 from 2",
+        "follower_applies_response 1 from 0",
+        "follower_applies_response 2 from 0",
+        "leader_handles_fetch 0 from 2",
+        "leader_handles_fetch 0 from 1",
+        "broker_loses_power 1 keeping 0",
+        "broker_restarts 1 checkpoint 0",
     ]
     found = kafka(steps, "isr_is_complete", None, "3.7", power_losses=1)
     assert lines(found) == [
@@ -574,10 +604,7 @@ def test_a_follower_that_is_to_join_counts() -> None:
 
 
 def test_a_leader_that_counts_on_an_earlier_process() -> None:
-    steps = [
-        *(*COMMITTED, "broker_loses_power 1 keeping 0", "broker_restarts 1 checkpoint 0"),
-        *("leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0", "leader_handles_fetch 0 from 2"),
-    ]
+    steps = [*COMMITTED, "broker_loses_power 1 keeping 0", "broker_restarts 1 checkpoint 0", *replicate_to(2)]
     found = kafka(steps, "isr_is_complete", None, "3.7", WHOLE, power_losses=1)
     assert lines(found)[:2] == [
         "record a: exposed to readers at step 9 by leader_handles_fetch 0 from 2",
@@ -628,10 +655,16 @@ def test_the_claim_of_kip_966_counts_failures() -> None:
 def test_the_last_member_of_the_isr_is_elected() -> None:
     # 8.10, before ELR: the controller trusts the last member of the ISR, whatever became of its log.
     steps = [
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}"),
-        *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1", "broker_loses_power 0 keeping 0"),
-        *("controller_handles_alter_partition of 0", "controller_fences_last_leader 0"),
-        *("broker_restarts 0 checkpoint 0", "controller_unfences_broker 0"),
+        "producer_appends at 0",
+        "leader_handles_fetch 0 from 1",
+        "leader_shrinks_isr 0 by {1}",
+        "follower_applies_response 1 from 0",
+        "leader_handles_fetch 0 from 1",
+        "broker_loses_power 0 keeping 0",
+        "controller_handles_alter_partition of 0",
+        "controller_fences_last_leader 0",
+        "broker_restarts 0 checkpoint 0",
+        "controller_unfences_broker 0",
     ]
     found = kafka(steps, "acked_not_lost", None, "3.7", **UNCLEAN)
     assert lines(found)[-2] == (

@@ -22,12 +22,17 @@ from conformance.tests.support.trace import (
     TRANSACTION,
     WHOLE,
     WITHOUT_MARKER,
+    copy_to,
+    election_of,
     fast_fail_over,
+    follow_on,
     kafka,
+    replicate_to,
+    restart_of,
 )
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Stop
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.lanes import is_kafka, legend, rows, shown_fields, titles
@@ -105,20 +110,24 @@ def test_a_follower_is_truncating_until_its_response() -> None:
     assert signs(found) == "t"
 
 
-ELECTED = ("producer_appends at 0", "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+ELECTED = ("producer_appends at 0", *election_of(1, 1))
 
 
 def test_a_response_may_be_about_an_older_epoch_or_missing() -> None:
     # The leader has no entry, and in 2.1 it has entered its own epoch: epoch 0 ends where that starts.
-    steps = [*ELECTED, "broker_becomes_follower 0 in epoch 1", "follower_reconciles 0 with 1"]
+    steps = [*ELECTED, *follow_on(0, 1, 1)]
     assert lane(kafka(steps, None, None, "2.0"), 0)[5] == "f1 | (e0 unknown)"
     assert lane(kafka(steps, None, None, "2.1"), 0)[5] == "f1 | (e0 until 0)"
     # Broker 1, which led in epoch 1, asks broker 2, which never heard of that.
     steps = [
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"),
-        *("follower_applies_response 1 from 0", "follower_applies_response 2 from 0", "controller_fails_over to 1"),
-        *("broker_becomes_leader 1 in epoch 1", "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 2"),
-        *("broker_becomes_follower 1 in epoch 2", "follower_reconciles 1 with 2"),
+        "producer_appends at 0",
+        "leader_handles_fetch 0 from 1",
+        "leader_handles_fetch 0 from 2",
+        "follower_applies_response 1 from 0",
+        "follower_applies_response 2 from 0",
+        *election_of(1, 1),
+        *election_of(2, 2),
+        *follow_on(1, 2, 2),
     ]
     found = lane(kafka(steps, None, None, "2.1", WHOLE), 1)
     assert (found[10], found[11]) == ("t2 |a0 {1@1}", "f2 |a0 {1@1} (e0 until 1)")
@@ -127,16 +136,13 @@ def test_a_response_may_be_about_an_older_epoch_or_missing() -> None:
 def test_a_follower_without_response_shows_none() -> None:
     steps = [*ELECTED, "broker_becomes_follower 0 in epoch 1", "broker_becomes_follower 2 in epoch 1"]
     assert 5 not in lane(kafka(steps, None, None, "2.1", WHOLE), 0)
-    elected = [
-        *(*COMMITTED[:3], "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 1"),
-        *("broker_becomes_follower 1 in epoch 1", "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 2"),
-    ]
+    elected = [*COMMITTED[:3], *election_of(2, 1), "broker_becomes_follower 1 in epoch 1", *election_of(1, 2)]
     found = lane(kafka(elected, None, None, "2.1", WHOLE), 1)
     assert (found[6], found[8]) == ("t1 |a0", "L2 a0|")
 
 
 def test_an_empty_follower_sends_no_epoch_request() -> None:
-    steps = ["controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "broker_becomes_follower 2 in epoch 1"]
+    steps = [*election_of(1, 1), "broker_becomes_follower 2 in epoch 1"]
     found = kafka([*steps, "follower_reconciles 2 with 1"], None, None, "2.1")
     assert lane(found, 2) == {0: "f0 |", 3: "t1 |", 4: "f1 |"}
 
@@ -144,12 +150,7 @@ def test_an_empty_follower_sends_no_epoch_request() -> None:
 # -------------------------------------------------------------------------------------------------- leader epoch caches
 
 
-MISSED_AND_DEMOTED = (
-    "controller_fails_over to 1",
-    "broker_becomes_leader 1 in epoch 1",
-    "controller_fails_over to 2",
-    "broker_becomes_follower 1 in epoch 2",
-)
+MISSED_AND_DEMOTED = (*election_of(1, 1), "controller_fails_over to 2", "broker_becomes_follower 1 in epoch 2")
 
 
 def test_a_leaders_own_epoch_entry_shows_after_its_leadership() -> None:
@@ -164,9 +165,12 @@ def test_a_leaders_own_epoch_entry_shows_after_its_leadership() -> None:
 
 def test_an_epoch_in_the_log_that_the_cache_lacks_shows() -> None:
     steps = [
-        *("controller_elects_preferred 1", "controller_fails_over to 0", "broker_becomes_leader 0 in epoch 2"),
-        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-        *("broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
+        "controller_elects_preferred 1",
+        *election_of(0, 2),
+        "producer_appends at 0",
+        *copy_to(1),
+        "broker_becomes_leader 1 in epoch 1",
+        "producer_appends at 1",
     ]
     found = kafka(steps, None, None, "0.11", 1, min_insync_replicas=1, preferred_elections=1, replicas=2)
     # Up to 2.0 an entry that is older than the last one is not made.
@@ -230,8 +234,11 @@ def test_several_transactions_are_numbered() -> None:
 
 def test_a_log_that_was_deleted_shows_where_it_starts() -> None:
     steps = [
-        *("producer_appends at 0", "leader_shrinks_isr 0 by {1}", "leader_deletes_records at 0 before 1"),
-        *("follower_starts_over 1 at 0", "producer_appends at 0"),
+        "producer_appends at 0",
+        "leader_shrinks_isr 0 by {1}",
+        "leader_deletes_records at 0 before 1",
+        "follower_starts_over 1 at 0",
+        "producer_appends at 0",
     ]
     # The follower's high watermark stays below its log start until it hears from its leader.
     found = kafka(steps[:4], "offsets_ordered", None, "2.1", delete_records=1)
@@ -261,11 +268,7 @@ def test_letters_of_records_are_not_symbols() -> None:
 
 
 def test_resent_and_reread_records() -> None:
-    steps = [
-        *SENT_AGAIN,
-        *("broker_becomes_follower 2 in epoch 1", "follower_reconciles 2 with 1", "leader_handles_fetch 1 from 2"),
-        *("follower_applies_response 2 from 1", "leader_handles_fetch 1 from 2"),
-    ]
+    steps = [*SENT_AGAIN, *follow_on(2, 1, 1), *replicate_to(2, 1)]
     found = kafka(steps, None, None, "2.1", WHOLE, retries=1)
     assert news(found) == {6: "sends a again", 11: "reads a, reads a again, acked a"}
 
@@ -421,30 +424,6 @@ def stale_record(protocol: str = "3.7", length: int = 12) -> Trace:
 # ------------------------------------------------------------------------------------- AlterPartition and metadata
 
 
-def test_the_columns_of_a_stale_record() -> None:
-    found = stale_record()
-    assert column(found, 0) == {
-        0: "e0 p0 leader 0 isr 012",
-        5: "e0 p1 leader 0 isr 01",
-        9: "e0 p2 leader 0 isr 012",
-        12: "e1 p3 leader 2 isr 12 fenced 0",
-    }
-    assert column(found, 1) == {
-        0: "L0 |",
-        1: "L0 |a0",
-        3: "L0 |a0 (isr 012-2>)",
-        5: "L0 |a0 p0 (isr 012-2<)",
-        6: "L0 |a0 m0",
-        7: "L0 |a0 m0 (isr 01+2>)",
-        9: "L0 |a0 p1 m0 (isr 01+2<)",
-        10: "L0 a0| p1 (isr 01) p2<012",
-        11: "x  a0|",
-    }
-    assert column(found, 2) == {0: "f0 |", 4: "f0 |a0", 5: "f0 |a0 p0"}
-    assert column(found, 3) == {0: "f0 |", 5: "f0 | p0"}
-    assert examples(found) == ["p1", "m0", "fenced 2", "(isr 01+2>)", "(isr 01+2<)", "p2<012"]
-
-
 def test_with_zookeeper_only_a_leader_is_behind() -> None:
     found = stale_record("2.8", 9)
     assert column(found, 0)[9] == "e0 p2 leader 0 isr 012"
@@ -548,7 +527,7 @@ def test_an_earlier_process_of_a_follower() -> None:
     assert examples(found)[-1] == "2'"
     assert notes_of(found, 1)[-1] == "earlier process known: 1"
     # It is also what the leader asks about.
-    steps = ["leader_handles_fetch 0 from 2", "broker_crashes 2", "broker_restarts 2 checkpoint 0"]
+    steps = ["leader_handles_fetch 0 from 2", *restart_of(2)]
     assert column(kafka(steps, None, None, "3.7"), 1)[3] == "L0 | (isr 01+2'>)"
 
 
@@ -611,9 +590,12 @@ def test_a_late_fetch() -> None:
 
 
 DIVERGING = (
-    *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
-    *("controller_elects_preferred 2", "broker_applies_metadata 1 of partition epoch 1"),
-    *("broker_applies_metadata 2 of partition epoch 1", "leader_handles_fetch 2 from 1"),
+    "producer_appends at 0",
+    *copy_to(1),
+    "controller_elects_preferred 2",
+    "broker_applies_metadata 1 of partition epoch 1",
+    "broker_applies_metadata 2 of partition epoch 1",
+    "leader_handles_fetch 2 from 1",
 )
 
 

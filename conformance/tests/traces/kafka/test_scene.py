@@ -16,13 +16,15 @@ from conformance.tests.support.trace import (
     STALE_RECORD,
     TRANSACTION,
     WHOLE,
+    election_of,
     fast_fail_over,
+    follow_on,
     kafka,
 )
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declarations import NONE
 from isrcheck.models.run import State
-from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.scene import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import shown_fields
 from isrcheck.traces.kafka.scene import fates
@@ -120,8 +122,7 @@ def test_different_records_are_reported_for_each_isolation_level() -> None:
     """The transaction stays open, so only read_uncommitted consumers see its record in place of the former one."""
     steps = (
         "producer_appends at 0",
-        "controller_fails_over to 1",
-        "broker_becomes_leader 1 in epoch 1",
+        *election_of(1, 1),
         "producer_appends_in_transaction at 1 in 0",
         "leader_shrinks_isr 1 by {2}",
         "broker_crashes 1",
@@ -213,12 +214,7 @@ def test_a_follower_requests_the_end_of_its_epoch() -> None:
 )
 def test_a_follower_without_any_epoch(protocol: str, expected: list[str]) -> None:
     """Up to 1.1 a leader without epochs answers with its log end; later the follower sends no request."""
-    steps = (
-        "controller_fails_over to 1",
-        "broker_becomes_leader 1 in epoch 1",
-        "broker_becomes_follower 2 in epoch 1",
-        "follower_reconciles 2 with 1",
-    )
+    steps = (*election_of(1, 1), *follow_on(2, 1, 1))
     assert told(scene_of(kafka(steps, None, None, protocol)), 4) == expected
 
 
@@ -284,8 +280,11 @@ def test_a_request_that_is_refused() -> None:
 
 def test_an_ineligible_member_and_answers_that_are_lost_or_ignored() -> None:
     steps = [
-        *(*INELIGIBLE, "answer_to_leader_is_lost to 0", STALE_RECORD[4]),
-        *("broker_applies_metadata 0 of partition epoch 1", "leader_hears_answer 0"),
+        *INELIGIBLE,
+        "answer_to_leader_is_lost to 0",
+        STALE_RECORD[4],
+        "broker_applies_metadata 0 of partition epoch 1",
+        "leader_hears_answer 0",
     ]
     found = kafka(steps, None, None, "3.7", WHOLE, fencings=1)
     assert told(found, 7)[1:] == ["controller > broker 0: INELIGIBLE_REPLICA (response)"]
@@ -372,13 +371,13 @@ def test_late_fetches() -> None:
 
 def test_diverging_responses() -> None:
     steps = [
-        *(*COMMITTED, "controller_elects_preferred 2"),
-        *("broker_applies_metadata 1 of partition epoch 1", "broker_applies_metadata 2 of partition epoch 1"),
-        *(
-            "leader_handles_fetch 2 from 1",
-            "follower_takes_high_watermark_first 1 from 2",
-            "follower_truncates 1 from 2",
-        ),
+        *COMMITTED,
+        "controller_elects_preferred 2",
+        "broker_applies_metadata 1 of partition epoch 1",
+        "broker_applies_metadata 2 of partition epoch 1",
+        "leader_handles_fetch 2 from 1",
+        "follower_takes_high_watermark_first 1 from 2",
+        "follower_truncates 1 from 2",
     ]
     found = kafka(steps, None, None, "3.3", WHOLE, preferred_elections=1)
     assert [told(found, position) for position in (8, 9, 10)] == [
@@ -389,9 +388,12 @@ def test_diverging_responses() -> None:
 
 
 REASSIGNED = (
-    *("controller_begins_reassignment to {0,1}", "broker_applies_metadata 0 of partition epoch 1"),
-    *("broker_applies_metadata 2 of partition epoch 1", "controller_begins_reassignment to {0,1,2}"),
-    *("broker_applies_metadata 0 of partition epoch 2", "controller_cancels_reassignment"),
+    "controller_begins_reassignment to {0,1}",
+    "broker_applies_metadata 0 of partition epoch 1",
+    "broker_applies_metadata 2 of partition epoch 1",
+    "controller_begins_reassignment to {0,1,2}",
+    "broker_applies_metadata 0 of partition epoch 2",
+    "controller_cancels_reassignment",
 )
 
 
@@ -409,8 +411,10 @@ def test_a_replica_is_removed_added_and_given_up() -> None:
 
 def test_a_change_that_completes_a_reassignment() -> None:
     steps = [
-        *("controller_begins_reassignment to {2}", "broker_applies_metadata 0 of partition epoch 1"),
-        *("broker_applies_metadata 2 of partition epoch 1", "leader_handles_fetch 0 from 2"),
+        "controller_begins_reassignment to {2}",
+        "broker_applies_metadata 0 of partition epoch 1",
+        "broker_applies_metadata 2 of partition epoch 1",
+        "leader_handles_fetch 0 from 2",
         "controller_completes_reassignment of 0 and elects 2",
     ]
     values = {"reassignments": 1, "start_assignment": 3, "min_insync_replicas": 1, "partition_changes": 3}

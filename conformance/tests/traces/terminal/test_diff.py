@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
+from conformance.tests.traces.test_cli import complaint
 from isrcheck.models import registry
 from isrcheck.traces import cli
 from isrcheck.traces.format import files
@@ -266,21 +267,14 @@ def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def complaint(*arguments: object) -> str:
-        assert cli.main(["diff", *map(str, arguments)]) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert err.count("\n") == 1
-        return err
-
     one, other = (files.write(found, tmp_path) for found in (classic(), weak_isr()))
-    assert complaint(one, other) == (
-        "trace: a trace of kafka and a trace of published cannot be compared; give two traces of one model\n"
+    assert complaint(capsys, "diff", one, other) == (
+        "a trace of kafka and a trace of published cannot be compared; give two traces of one model"
     )
-    assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
-    assert "none: cannot be read: " in complaint(one, tmp_path / "none")
+    assert complaint(capsys, "diff", one) == "the following arguments are required: B; see trace diff --help"
+    assert "none: cannot be read: " in complaint(capsys, "diff", one, tmp_path / "none")
     (tmp_path / "cut").write_text(one.read_text()[:500])
-    assert f"{tmp_path / 'cut'}: not JSON (" in complaint(tmp_path / "cut", one)
+    assert f"{tmp_path / 'cut'}: not JSON (" in complaint(capsys, "diff", tmp_path / "cut", one)
     own = files.write(trace(registry.load_file(own_model(tmp_path)).instance(), [], None), tmp_path)
-    assert complaint(own, own).endswith(f"give it: --model {tmp_path / 'parcels.py'}\n")
+    assert complaint(capsys, "diff", own, own).endswith(f"give it: --model {tmp_path / 'parcels.py'}")
     assert cli.main(["diff", str(own), str(own), "--model", str(tmp_path / "parcels.py")]) == 0

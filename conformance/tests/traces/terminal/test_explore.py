@@ -24,6 +24,7 @@ from textual.widgets import Input, OptionList, Static
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from conformance.tests.traces.terminal.test_walk import of_kafka
+from conformance.tests.traces.test_cli import complaint as complaint_of
 from isrcheck.models import registry
 from isrcheck.models.registry import load_file
 from isrcheck.traces import cli
@@ -314,11 +315,7 @@ def test_a_walk_that_cannot_be_saved_is_reported_and_continues(tmp_path: Path) -
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert cli.main(["explore", *map(str, arguments)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    return err.removeprefix("trace: ").rstrip("\n")
+    return complaint_of(capsys, "explore", *arguments)
 
 
 def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

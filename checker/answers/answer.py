@@ -1,0 +1,559 @@
+"""The answer for one case: what was found, which changes help, and the first line that says it.
+
+In:  a `Cluster`, and the findings of its questions.
+Out: the `Case` of the cluster; `Change`s of its settings in groups, those of a group equally large; an `Answer`, which
+     report.py shows; its kind, its headline and its exit code.
+
+The order of changes: fewest settings; then those of clients before those of topics before those of brokers; then those
+that take effect at once before those that need a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.answers.findings import Finding, is_exposed, is_open
+from isrcheck.checker.answers.questions import (
+    KAFKA,
+    NEEDS_ALL_ACKS,
+    WRITTEN_BY_LEADERS,
+    Case,
+    Question,
+    Topic,
+)
+from isrcheck.checker.cluster.cluster import Cluster
+from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, VIOLATED
+from isrcheck.models.kafka.failures.catalogue import Change as KnownChange
+from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
+
+MOST_IN_FLIGHT = 5
+"""More requests in flight make no difference for the few records of a search."""
+
+
+def case_of(cluster: Cluster) -> Case:
+    """Return the case of a cluster; that of the nearest generation, if its own is not modelled."""
+    generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
+    case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
+    has_epochs = case.has_record_epochs
+    is_idempotent = producer.is_idempotent.value and has_epochs
+    transactions = cluster.transactions if has_epochs else None
+    of_transactions: dict[str, str] = {}
+    if transactions is not None and transactions.why_unsearched is None:
+        of_transactions = transactions.entries
+    return replace(
+        case,
+        acks=producer.acks.value,
+        replication_factor=replicas,
+        min_insync_replicas=min(cluster.min_insync_replicas.value, replicas + 1),
+        unclean_election=cluster.unclean_election.value,
+        leader_rebalance=cluster.leader_rebalance.value,
+        flushes_every_message=cluster.flushes_every_message,
+        enable_idempotence=is_idempotent,
+        retries=bool(producer.retries.value) and producer.acks.value != "0",
+        max_in_flight_requests=1 if producer.in_flight.value == 1 else MOST_IN_FLIGHT,
+        numbering=tuple(sorted((name, int(value)) for name, value in producer.numbering.items())),
+        transactions=tuple(sorted(of_transactions.items())),
+    )
+
+
+# --- Changes ---
+
+WITH_ZOOKEEPER = (*WRITTEN_BY_LEADERS, "2.8")
+"""The generations without KRaft."""
+
+OWNERS = (Role.PRODUCER, Role.TOPIC, Role.BROKER)
+"""Whose settings are changed rather than those of the next one."""
+
+HOW = {
+    (Role.PRODUCER, False): "producers, with a restart",
+    (Role.TOPIC, True): "topic, at once",
+    (Role.TOPIC, False): "topic, by a reassignment",
+    (Role.BROKER, False): "brokers, with a restart",
+}
+HOW_WHILE_IN_SYNC = "topic, at once, while all replicas are in sync"
+"""With eligible leader replicas a change of the minimum forgets who else may lead."""
+
+HOW_OF_CONTROLLERS = "controllers, with a restart"
+"""With KRaft the controllers act on some settings of brokers' files, and not the brokers."""
+
+MOST_PROPOSED = 3
+"""More replicas are not proposed: nothing is searched to its end with them."""
+
+
+@dataclass(frozen=True)
+class ChangedSetting:
+    """One setting with its new value."""
+
+    key: str
+    text: str
+    owner: Role
+    is_dynamic: bool
+    """Whether it takes effect at once."""
+    field: str
+    """The field of a `Case`, which gets the `value`."""
+    value: Any
+    is_of_controllers: bool = False
+    """Whether KRaft controllers act on a broker's setting."""
+    needs_replicas: bool = False
+    """Whether all replicas have to be in sync."""
+
+    @property
+    def spelled(self) -> str:
+        """The setting as KEY=VALUE."""
+        return f"{self.key}={self.text}"
+
+    @property
+    def how(self) -> str:
+        """Who has to change it, and whether it takes effect at once."""
+        if self.needs_replicas:
+            return HOW_WHILE_IN_SYNC
+        return HOW_OF_CONTROLLERS if self.is_of_controllers else HOW[self.owner, self.is_dynamic]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting or several that are changed together."""
+
+    settings: tuple[ChangedSetting, ...]
+
+    @property
+    def size(self) -> tuple[int, list[int], int]:
+        """How large the change is: settings, whose they are (the last one first), and how many need a restart."""
+        owners = sorted((OWNERS.index(one.owner) for one in self.settings), reverse=True)
+        return len(self.settings), owners, sum(not one.is_dynamic for one in self.settings)
+
+    @property
+    def spelled(self) -> str:
+        """The change in Kafka's words."""
+        return " and ".join(one.spelled for one in self.settings)
+
+    @property
+    def how(self) -> str:
+        """Who has to change it, and whether it takes effect at once."""
+        return "; ".join(dict.fromkeys(one.how for one in self.settings))
+
+    def of(self, case: Case) -> Case:
+        """The case with this change."""
+        return replace(case, **{one.field: one.value for one in self.settings})
+
+
+FIELDS = {
+    "acks": "acks",
+    "enable_idempotence": "enable_idempotence",
+    "flush_interval_messages": "flushes_every_message",
+    "max_in_flight_requests": "max_in_flight_requests",
+    "min_insync_replicas": "min_insync_replicas",
+    "preferred_elections": "leader_rebalance",
+    "unclean_elections": "unclean_election",
+}
+"""The field of a `Case` for each entry of the model that a setting in the library of known failures changes."""
+
+
+def fields_of(change: KnownChange) -> set[str]:
+    """Return the fields of a `Case` that a setting of the library changes; none, if it is a repair of Kafka."""
+    if change.kind is not ChangeKind.SETTING:
+        return set()
+    return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
+
+
+def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
+    """Yield the changes of at most so many settings, the smallest first; those of a list are equally large."""
+    settings = list(_settings(case))
+    for count in range(1, most + 1):
+        changes = [
+            Change(some)
+            for some in combinations(settings, count)
+            if len({one.field for one in some}) == count and _makes_sense(case, some)
+        ]
+        for _, group in groupby(sorted(changes, key=lambda one: one.size), key=lambda one: one.size):
+            yield list(group)
+
+
+def _settings(case: Case) -> Iterator[ChangedSetting]:
+    replicas = case.replication_factor
+    if case.acks != "all":
+        yield ChangedSetting("acks", "all", Role.PRODUCER, False, "acks", "all")
+    if not case.enable_idempotence and case.has_record_epochs:
+        yield ChangedSetting("enable.idempotence", "true", Role.PRODUCER, False, "enable_idempotence", True)
+    if case.max_in_flight_requests > 1 and case.acks != "0":
+        key = "max.in.flight.requests.per.connection"
+        yield ChangedSetting(key, "1", Role.PRODUCER, False, "max_in_flight_requests", 1)
+    if case.unclean_election:
+        yield ChangedSetting("unclean.leader.election.enable", "false", Role.TOPIC, True, "unclean_election", False)
+    for least in range(case.min_insync_replicas + 1, max(replicas, MOST_PROPOSED) + 1):
+        key, field = "min.insync.replicas", "min_insync_replicas"
+        yield ChangedSetting(key, str(least), Role.TOPIC, True, field, least, needs_replicas=case.has_elr)
+    if not case.flushes_every_message:
+        yield ChangedSetting("flush.messages", "1", Role.TOPIC, True, "flushes_every_message", True)
+    for more in range(replicas + 1, MOST_PROPOSED + 1):
+        yield ChangedSetting("replication.factor", str(more), Role.TOPIC, False, "replication_factor", more)
+    if case.leader_rebalance:
+        key, has_kraft = "auto.leader.rebalance.enable", case.protocol not in WITH_ZOOKEEPER
+        yield ChangedSetting(key, "false", Role.BROKER, False, "leader_rebalance", False, is_of_controllers=has_kraft)
+
+
+def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
+    """Whether Kafka takes the settings together, and writes with acks=all can be acknowledged."""
+    changed = Change(settings).of(case)
+    if changed.enable_idempotence and not case.enable_idempotence:
+        return changed.acks == "all" and changed.retries
+    return changed.min_insync_replicas <= changed.replication_factor
+
+
+# --- The answer ---
+
+
+class Kind(Enum):
+    """The kinds of an answer, worst first, each with its word in --json."""
+
+    BROKEN = "broken"
+    CAN_LOSE = "can-lose"
+    DEFECTS = "defects"
+    UNKNOWN = "unknown"
+    KEEPS = "keeps"
+
+
+MOST_REPLICAS = 7
+"""The most replicas of the model `kafka`."""
+
+OF_BROKERS = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
+"""Questions about brokers that are down or lost."""
+
+CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
+"""Questions beside the loss of records: if they fail, the known defects of the release have to explain it."""
+
+
+def why_open(found: Finding) -> str:
+    """Return why a question is undecided, and how far nothing was found."""
+    for _, result in sorted(found.parts, key=lambda one: one[1].stopped != "interrupt"):
+        if result.stopped is not None:
+            so_far = f"; nothing was found to depth {result.judged}" if result.judged >= 0 else ""
+            return f"{WHY_STOPPED[result.stopped]}{so_far}"
+    return found.note or "the search was not finished"
+
+
+def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
+    """The findings about so many brokers, fewest first: 0, 1, ... that are down (WRITES, READS), or 1, 2, ... that are
+    lost (SURVIVES)."""
+    return [findings[question] for question in sorted(findings) if question.topic is topic]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A change that was tried."""
+
+    change: Change
+    finding: Finding
+    availability: Mapping[Question, Finding] | None = None
+    """Whether writes and reads work with brokers down; None if that was not asked."""
+    survives_one: Finding | None = None
+    """Whether the loss of one broker was survived; None if that was not asked."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the failure is known not to happen with the change, as far as was searched."""
+        return self.finding.is_known and not self.finding.fails
+
+    @property
+    def is_cure(self) -> bool:
+        """Whether no acknowledged record is lost with the change, as far as was searched."""
+        return self.is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not known what the change does."""
+        return not self.finding.is_known or (self.survives_one is not None and not self.survives_one.is_known)
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """A known failure that the release has, and whether the case is exposed to it.
+
+    `avoided_by` are single settings with which it is not. `is_of_disks` says that its history needs a loss of power or
+    of a disk: it is said beside the answer. `is_tried` says that every setting was tried.
+    """
+
+    failure: Failure
+    finding: Finding
+    is_of_disks: bool
+    avoided_by: tuple[Tried, ...] = ()
+    is_tried: bool = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the finding leaves open if the case is exposed."""
+        return is_open(self.failure, self.finding)
+
+    @property
+    def why_open(self) -> str:
+        """Why the finding leaves it open."""
+        history = self.failure.history
+        if not self.finding.is_known or history is None:
+            return why_open(self.finding)
+        depth = self.finding.least_depth
+        return f"searched to depth {depth} only, and its known history takes {counted(history.depth, 'step')}"
+
+    @property
+    def loses_records(self) -> bool:
+        """Whether the failure loses acknowledged records."""
+        return self.finding.property_name in NEEDS_ALL_ACKS
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the finding shows the failure, and not only what the settings permit."""
+        return is_exposed(self.failure, self.finding)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for the topics of a `Cluster`, which share a case."""
+
+    cluster: Cluster
+    case: Case
+    findings: Mapping[Question, Finding] = field(default_factory=dict)
+    """All but those about known failures. Without acks=all nothing is asked about the loss of brokers."""
+    exposures: Sequence[Exposure] = ()
+    unsearched: Sequence[tuple[Failure, str]] = ()
+    """Known failures of the release that cannot be searched, each with the reason."""
+    changes: Sequence[Tried] = ()
+    """Equally small changes with which no acknowledged record is lost; empty, if nothing was found."""
+    why_no_change: str = ""
+    """The reason why there is none."""
+    is_interrupted: bool = False
+    """Whether Ctrl-C ended the questions early."""
+
+    @property
+    def main_findings(self) -> dict[Question, Finding]:
+        """The findings that are not about brokers which are down or lost."""
+        return {question: found for question, found in self.findings.items() if question.topic not in OF_BROKERS}
+
+    @property
+    def loss(self) -> Finding | None:
+        """The finding about lost records, if the question was asked."""
+        return self.findings.get(Question(Topic.LOSS))
+
+    @property
+    def every_finding(self) -> list[Finding]:
+        """All findings, also those with changes that were tried."""
+        tried = [*self.changes, *(one for exposure in self.exposures for one in exposure.avoided_by)]
+        of_defects = [one.finding for one in self.exposures]
+        of_changes = [found for one in tried for found in (one.finding, one.survives_one) if found is not None]
+        return [*self.findings.values(), *of_defects, *of_changes]
+
+    @property
+    def tolerated(self) -> int | None:
+        """How many brokers can be lost for good without a committed record, whichever they are, while the ISR is the
+        smallest one that acknowledges a record; None if that is not known. With one replica nothing has to be asked,
+        whatever acks is."""
+        if self.case.replication_factor == 1 and self.loss is not None:
+            return 0
+        for lost, found in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
+            if found.word is not Word.REACHED:
+                return lost if found.word is Word.UNREACHABLE else None
+        return None
+
+    @property
+    def loses_with_one_broker(self) -> bool:
+        """Whether the loss of one broker can be the loss of the only copy of an acknowledged record."""
+        return self.tolerated == 0
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether an acknowledged record can be lost, and the settings allow it."""
+        if self.loss is not None and self.loss.fails:
+            return self.loss.word is Word.PERMITTED
+        return self.loses_with_one_broker
+
+    @property
+    def exposed(self) -> list[Exposure]:
+        """The known defects of the release to which the case is exposed, without those of disks: those that lose an
+        acknowledged record come first."""
+        shown = [one for one in self.exposures if not one.is_of_disks and one.is_shown]
+        return sorted(shown, key=lambda one: not one.loses_records)
+
+    @property
+    def defects_of_partitions(self) -> list[str]:
+        """The numbers of those by which a partition loses an acknowledged record, whatever its clients do."""
+        losing = [one.failure for one in self.exposed if one.loses_records]
+        return [one.number for one in losing if one.history is not None and one.history.model == KAFKA]
+
+    @property
+    def open_exposures(self) -> list[Exposure]:
+        """The known defects of the release for which it is not known, without those of disks."""
+        return [one for one in self.exposures if not one.is_of_disks and one.is_open]
+
+    @property
+    def why_broken(self) -> str | None:
+        """Why no acks=all write can be acknowledged; None if one can, or if the producer does not ask for it."""
+        cluster = self.cluster
+        asks = cluster.producer.acks.value == "all"
+        if cluster.why_unknown is not None or not asks or cluster.can_acknowledge_acks_all:
+            return None
+        least, replicas = cluster.min_insync_replicas.value, cluster.replication_factor.value
+        return f"min.insync.replicas={least} is more than {counted(replicas, 'replica')}"
+
+    @property
+    def why_undecidable(self) -> str | None:
+        """Why no search can answer for this cluster, or None."""
+        cluster = self.cluster
+        if cluster.given_roles == {Role.CONSUMER}:
+            return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
+        replicas = cluster.replication_factor.value
+        if cluster.why_unknown is None and replicas > MOST_REPLICAS:
+            return f"{replicas} replicas are more than the model supports ({MOST_REPLICAS})"
+        return cluster.why_unknown or cluster.generation.why_undecided
+
+    @property
+    def why_unknown(self) -> str | None:
+        """Why the question is not answered for this cluster; None if it is."""
+        if self.why_undecidable is not None:
+            return self.why_undecidable
+        return self._why_open if self.nearest is Kind.UNKNOWN else None
+
+    @property
+    def _why_open(self) -> str | None:
+        """Why the searches leave the question open, or None."""
+        loss = self.loss
+        if loss is None:
+            return "it was interrupted before anything was found" if self.is_interrupted else "nothing was searched"
+        if loss.fails:
+            return None
+        if not loss.is_known or loss.word is Word.NOT_APPLICABLE:
+            return why_open(loss)
+        if self.exposed:
+            return None
+        if self.open_exposures:
+            names = ", ".join(one.failure.number for one in self.open_exposures)
+            why = self.open_exposures[0].why_open
+            return f"exposure to known defects of this release is undecided ({names}): {why}"
+        survival = about_brokers(self.findings, Topic.SURVIVES)
+        undecided = next((one for one in survival if not one.is_known), None)
+        if undecided is not None:
+            return f"how many brokers can be lost is undecided: {why_open(undecided)}"
+        for topic in CLIENT_QUESTIONS:
+            found = self.findings.get(Question(topic))
+            if found is not None and not found.is_known:
+                return f"what clients are promised about {topic.value} is undecided: {why_open(found)}"
+        asked = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
+        failing = [found.property_name for found in asked if found.word is Word.VIOLATED]
+        return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the answer, for the cluster as it is."""
+        return Kind.UNKNOWN if self.why_undecidable is not None else self.nearest
+
+    @property
+    def nearest(self) -> Kind:
+        """The kind of the answer for the generation that was searched, which may be only the nearest one."""
+        if self.why_broken is not None:
+            return Kind.BROKEN
+        if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
+            return Kind.CAN_LOSE
+        if self._why_open is not None:
+            return Kind.UNKNOWN
+        return Kind.DEFECTS if self.exposed else Kind.KEEPS
+
+    @property
+    def headline(self) -> str:
+        """The first line."""
+        return self.line_of(self.kind)
+
+    def line_of(self, kind: Kind) -> str:
+        """The first line of an answer of this kind."""
+        match kind:
+            case Kind.BROKEN:
+                return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
+            case Kind.CAN_LOSE:
+                return f"Can lose acknowledged records{self._only_copy}"
+            case Kind.DEFECTS:
+                more = f"; {len(self.open_exposures)} more undecided" if self.open_exposures else ""
+                defects = counted(len(self.exposed), "known defect")
+                unless = f", and unless {self.limits}" if self.limits else ""
+                return f"Keeps its promises, but for {defects} of this release{unless}{more}"
+            case Kind.UNKNOWN:
+                return f"Cannot tell, because {self.why_unknown or self._why_open}"
+            case Kind.KEEPS:
+                unless = f", unless {self.limits}" if self.limits else ""
+                return f"Keeps its promises within these bounds{unless}"
+
+    @property
+    def _only_copy(self) -> str:
+        """Why one broker can have the only copy of a record; empty if none can, or if records are lost without that."""
+        if not self.loses_with_one_broker or (self.loss is not None and self.loss.fails):
+            return ""
+        if self.case.replication_factor == 1:
+            return ": the only replica has the only copy"
+        return ": min.insync.replicas=1 lets one broker have the only copy"
+
+    @property
+    def limits(self) -> str:
+        """The faults that the settings are known not to survive, in words: "2 brokers are lost or one loses power"."""
+        lost = None if self.tolerated is None else self.tolerated + 1
+        one, every = (self.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL))
+        faults = [] if lost is None else [f"{counted(lost, 'broker')} {'is' if lost == 1 else 'are'} lost"]
+        if one is not None and one.fails:
+            faults.append("one loses power" if faults else "a broker loses power")
+        elif every is not None and every.fails:
+            faults.append("all lose power" if faults else "all brokers lose power")
+        return " or ".join(faults)
+
+    @property
+    def verdict(self) -> Word:
+        """The gravest word of what decides, as in the other objects of --json."""
+        if self.kind is Kind.UNKNOWN:
+            return Word.UNDECIDED
+        if self.kind in (Kind.BROKEN, Kind.DEFECTS):
+            return Word.VIOLATED
+        assert self.loss is not None
+        if self.kind is Kind.CAN_LOSE and not self.loss.fails:
+            return Word.PERMITTED
+        return self.loss.word
+
+    def applies(self) -> set[Kind]:
+        """The kinds that apply: an answer that can lose records may be exposed to defects as well."""
+        found = {self.kind}
+        if self.kind in (Kind.CAN_LOSE, Kind.DEFECTS, Kind.KEEPS):
+            found |= {Kind.DEFECTS} if self.exposed else set()
+            found |= {Kind.UNKNOWN} if self.open_exposures else set()
+        return found
+
+    @property
+    def code(self) -> int:
+        """The exit code without --fail-on: 12 for a promise of this configuration that is broken."""
+        if self.kind is Kind.UNKNOWN:
+            is_exposed = self.exposed and self.cluster.generation.why_undecided is None
+            return VIOLATED if is_exposed else UNDECIDED
+        is_broken = self.kind is Kind.BROKEN or (self.loss is not None and self.loss.word is Word.VIOLATED)
+        return VIOLATED if is_broken or self.exposed else SAFE
+
+
+@dataclass(frozen=True)
+class Doctored:
+    """The answers of a command, for its report; `files` are the traces that were written, each with what it shows,
+    `code` is the exit code."""
+
+    answers: Sequence[Answer]
+    files: Mapping[Path, str]
+    code: int
+
+
+def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
+    """Return the exit code: of several answers, 12 comes before 3. With `strict`, what settings allow is a failure."""
+    if not fail_on:
+        codes = {one.code for one in answers}
+        if strict and any(one.kind is Kind.CAN_LOSE for one in answers):
+            codes.add(VIOLATED)
+        return next((code for code in (VIOLATED, UNDECIDED) if code in codes), SAFE)
+    applies = {kind for one in answers for kind in one.applies()}
+    if Kind.BROKEN in applies or any(kind.value in fail_on for kind in applies - {Kind.UNKNOWN}):
+        return VIOLATED
+    return UNDECIDED if Kind.UNKNOWN in applies and Kind.UNKNOWN.value in fail_on else SAFE

@@ -1,0 +1,510 @@
+"""`check --config`, `check --describe` and `isrcheck doctor`: reads the files, asks the questions, says the answer.
+
+In:  `Options`, and a function that opens a session of searches.
+Out: a `CommandResult` whose `found` is a `Doctored`; trace files.
+
+The questions of a case are asked within the time of the command, the most important first. Ctrl-C and the end of the
+time leave the remaining questions open, and the answer says so. The atlas answers, and the searches where it has no
+answer, or where --fresh asks for them. What searches is imported for the first search, because that takes a while.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from isrcheck.checker.answers.answer import (
+    Answer,
+    Change,
+    Doctored,
+    Exposure,
+    Tried,
+    case_of,
+    code_of,
+    fields_of,
+    groups,
+)
+from isrcheck.checker.answers.findings import Finding, Search, trace_of
+from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
+from isrcheck.checker.answers.recorded import Record, Recorded
+from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
+from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.describe import shows_a_cluster
+from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.command.options import OpenSession, Options
+from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
+from isrcheck.checker.resources.limits import Budget, Limits
+from isrcheck.checker.results.run import CommandResult
+from isrcheck.checker.results.terminal import ProgressLine, counted
+from isrcheck.checker.results.verdict import Word
+from isrcheck.models.kafka.failures.catalogue import History, named
+from isrcheck.models.language.model import parse, refuse_out_of_range
+from isrcheck.models.messages import UsageError
+
+if TYPE_CHECKING:
+    from isrcheck.checker.answers.searching import Searcher, SideBySide
+
+
+LOSS = Question(Topic.LOSS)
+OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK)
+ABOUT = {
+    Topic.LOSS: "lost records",
+    Topic.POWER: "a loss of power",
+    Topic.POWER_OF_ALL: "a loss of power of all brokers",
+    Topic.DISK: "a lost disk",
+}
+INTERRUPTED = "it was interrupted"
+OUT_OF_TIME = "the time is over (--seconds)"
+
+FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8.0, 6.0, 0.5, 0.1
+"""How the time is shared: each question gets its weight's part of the rest; all other questions weigh 1."""
+
+
+Expected = tuple[Case, Question, float]
+"""A question that will be asked about a case, with its weight."""
+
+
+class Answerer(Protocol):
+    """Answers questions: by search, or from the record. It hears beforehand what will be asked."""
+
+    def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
+        """Begin to answer what will be asked, in this order, if that can be done side by side.
+
+        The questions have this `part` of the time that the command has left, and share it with what will be asked
+        later, of which the weight is the `reserve`.
+        """
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
+
+    def close(self) -> None:
+        """End what still runs."""
+
+
+@dataclass
+class Asking:
+    """The questions that are asked and their answers, kept so that nothing is asked twice."""
+
+    answerer: Answerer
+    limits: Limits = field(default_factory=Limits)
+    left: Callable[[], float | None] = lambda: None
+    """Returns the seconds of the command that are left (None: no limit), of which this case gets the `part`."""
+    tell: Callable[[str], None] = lambda what: None
+    """Says on stderr what is asked."""
+    part: float = 1.0
+    known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
+    refused: set[tuple[Case, Question]] = field(default_factory=set)
+    """Questions that the model refuses."""
+    is_interrupted: bool = False
+
+    def expect(self, questions: Iterable[Expected], reserve: float) -> None:
+        """Say which questions will be asked, with their weights; `reserve` is the weight of what is asked later."""
+        wanted = [one for one in questions if one[:2] not in self.known]
+        if wanted and not self.is_interrupted:
+            self.answerer.expect(wanted, self.limits, reserve, self.part)
+
+    def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
+        """Return the answer to a question, which gets this share of the time that is left."""
+        if (case, question) in self.known:
+            return self.known[case, question]
+        left = self.left()
+        if not self.is_interrupted:
+            self.tell(in_words(question))
+        within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
+        try:
+            found = self.answerer.answer(case, question, within)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            return unasked(INTERRUPTED)
+        except UsageError as error:  # the model does not have what the settings or the question name
+            found = unasked(str(error))
+            self.refused.add((case, question))
+        self.known[case, question] = found
+        return found
+
+    def availability(self, case: Case) -> dict[Question, Finding]:
+        """Return whether writes and reads work with 0, 1, ... brokers down."""
+        return {question: self.ask(case, question) for question in _about_brokers(case)}
+
+
+def in_words(question: Question) -> str:
+    """Return what a question is about, for the line that shows the progress."""
+    if question.topic is Topic.DEFECT:
+        return f"known defect {named(question.name).number}"
+    if question.topic is Topic.SURVIVES:
+        return f"{counted(question.number, 'broker')} lost for good"
+    if question.topic in (Topic.WRITES, Topic.READS):
+        return f"{question.topic.value} with {counted(question.number, 'broker')} down"
+    return ABOUT.get(question.topic, question.topic.value)
+
+
+def unasked(why: str) -> Finding:
+    """Return the answer to a question that was not asked."""
+    return Finding(Word.UNDECIDED, "", None, None, (), note=why)
+
+
+def examine(cluster: Cluster, asking: Asking) -> Answer:
+    """Ask everything about a cluster."""
+    case = case_of(cluster)
+    failures = [named(one.name) for one in defects_of(case, cluster.release)]
+    answer = Answer(cluster, case)
+    is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
+    if answer.why_broken is not None or not is_searched:
+        return answer
+    rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
+    of_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
+    # What is asked after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
+    others = [(case, Question(topic), 1.0) for topic in topics if topic is not Topic.DISK]
+    others += [(case, question, BROKERS_WEIGHT) for question in of_brokers]
+    searched = [(one, Question(Topic.DEFECT, name=one.name)) for one in failures if one.history is not None]
+    expected = [(case, LOSS, LOSS_WEIGHT), *((case, question, 1.0) for _, question in searched)]
+    asking.expect([*expected, *others], ADVICE_WEIGHT)
+    findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}
+    exposures = []
+    unsearched = [(one, one.why_not) for one in failures if one.history is None]
+    for failure, question in searched:
+        one = Exposure(failure, asking.ask(case, question, rest.next()), loses_data(failure))
+        if one.finding.word is Word.NOT_APPLICABLE or (case, question) in asking.refused:
+            unsearched.append((failure, one.finding.note))
+        else:
+            exposures.append(one)
+    of_settings = [
+        (change.of(case), Question(Topic.DEFECT, name=one.failure.name), SETTING_WEIGHT)
+        for one in exposures
+        for change in _smallest(_changes(one, case, is_named=True))
+    ]
+    asking.expect([*others, *of_settings], ADVICE_WEIGHT)
+    for topic in topics:
+        findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
+    findings |= {question: asking.ask(case, question) for question in of_brokers}
+    answer = _advised(Answer(cluster, case, findings, exposures, unsearched), asking, rest)
+    asking.expect(of_settings, 0.0)
+    answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
+    return replace(answer, is_interrupted=asking.is_interrupted)
+
+
+def _about_brokers(case: Case) -> list[Question]:
+    downs = range(case.replication_factor)
+    return [Question(topic, number) for topic in (Topic.WRITES, Topic.READS) for number in downs]
+
+
+class _Shares:
+    """Shares the rest of the time among questions with weights; the last one gets all of it."""
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self.left = sum(weights)
+
+    def next(self, weight: float = 1.0) -> float:
+        share = min(1.0, weight / max(self.left, weight))
+        self.left -= weight
+        return share
+
+
+def _advised(answer: Answer, asking: Asking, rest: _Shares) -> Answer:
+    """Try changes, the smallest first, until no acknowledged record is lost."""
+    case = answer.case
+    if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
+        return answer
+    share = rest.next(ADVICE_WEIGHT)
+    is_open = False
+    for every in groups(case):
+        # With one replica nothing else helps: it has the only copy.
+        group = [change for change in every if change.of(case).replication_factor > 1]
+        asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
+        tried = [_tried(change, case, asking, share / 2) for change in group]
+        cures = {one.change: one for one in tried if one.is_cure}
+        works = []
+        for change in _smallest(cures):
+            availability = asking.availability(change.of(case))
+            # Where no write is acknowledged, even with all brokers up, nothing is lost, and nothing is gained.
+            if availability[Question(Topic.WRITES)].word is not Word.UNREACHABLE:
+                works.append(replace(cures[change], availability=availability))
+        if works:
+            return replace(answer, changes=works)
+        is_open = is_open or any(one.is_open for one in tried)
+    if is_open:
+        why = INTERRUPTED if asking.is_interrupted else OUT_OF_TIME
+        return replace(answer, why_no_change=f"not every change could be tried: {why}")
+    return replace(answer, why_no_change="no one or two settings prevent it")
+
+
+def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
+    """Try a change: is a record lost with it, and does the loss of one broker take a record with it?"""
+    changed = change.of(case)
+    found = Tried(change, asking.ask(changed, LOSS, share))
+    if changed.acks != "all" or not found.is_cure:
+        return found
+    return replace(found, survives_one=asking.ask(changed, Question(Topic.SURVIVES, 1)))
+
+
+def _smallest(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield the first of the changes that differ only in the value of a setting."""
+    seen: set[tuple[str, ...]] = set()
+    for one in changes:
+        keys = tuple(setting.key for setting in one.settings)
+        if keys not in seen:
+            seen.add(keys)
+            yield one
+
+
+def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares) -> Exposure:
+    """Try the single settings that avoid an exposure; all that do, the smallest first.
+
+    Of those that the library names only; if none of them helps in this case, all others.
+    """
+    question = Question(Topic.DEFECT, name=exposure.failure.name)
+    for is_named in (True, False):
+        helping: dict[str, Tried] = {}
+        is_open = False
+        for change in _changes(exposure, case, is_named=is_named):
+            (setting,) = change.settings
+            if setting.key in helping:
+                continue
+            tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
+            if tried.is_gone:
+                helping[setting.key] = replace(tried, availability=asking.availability(change.of(case)))
+            is_open = is_open or not tried.finding.is_known
+        if helping or is_open:
+            return replace(exposure, avoided_by=tuple(helping.values()), is_tried=not is_open)
+    return exposure
+
+
+def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
+    """Yield the changes of one setting that may avoid an exposure: those that the library names, or all others."""
+    if not exposure.is_shown or exposure.is_of_disks:
+        return
+    named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
+    for group in groups(case, most=1):
+        for change in group:
+            (setting,) = change.settings
+            if (setting.field in named_there) == is_named:
+                yield change
+
+
+# --- Who answers ---
+
+SIZES = ("records", "log_size", "partition_changes")
+"""Bounds that --set can raise besides the budgets of faults."""
+
+
+MOST_PROCESSES = 4
+"""Searches that are made at a time: with more, the last ones run alone for most of the time."""
+
+
+def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
+    """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
+    for an entry of --set that is no budget."""
+    searches = Searches(opening, budgets_of(options.model.settings), left)
+    return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
+
+
+def budgets_of(settings: Sequence[str]) -> dict[str, int]:
+    """Read the budgets of `--set NAME=VALUE`. Raises UsageError for another entry, or a value out of its range."""
+    if not settings:
+        return {}
+    from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
+
+    found = {}
+    for text in settings:
+        name, _, value = text.partition("=")
+        entry = MODEL.entries.get(name)
+        if entry is None or not (entry.is_budget or name in SIZES):
+            raise UsageError(
+                f"--set {text}: the files configure the cluster; only faults and sizes of the search can be raised,"
+                " as in --set crashes=2"
+            )
+        found[name] = parse(name, entry, value)
+        refuse_out_of_range(name, entry, found[name])
+    return found
+
+
+class FromTheAtlas:
+    """Answers from the atlas, and by search what is not in it; says once in a command if the record does not count."""
+
+    def __init__(self, searches: Answerer, record: Record | None = None) -> None:
+        """Without a `record`, it is that of the package."""
+        self.searches = searches
+        self.recorded = Recorded(record)
+        self._found: dict[tuple[Case, Question], Finding | None] = {}
+        self._is_told = False
+
+    def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
+        """Begin to search what will be asked and is not in the atlas."""
+        lacking = [one for one in questions if self._find(*one[:2], limits) is None]
+        self.searches.expect(lacking, limits, reserve, part)
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Answer a question. Raises KeyboardInterrupt."""
+        found = self._find(case, question, limits)
+        return self.searches.answer(case, question, limits) if found is None else found
+
+    def close(self) -> None:
+        """End all searches."""
+        self.searches.close()
+
+    def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
+        """The recorded answer, looked up once; a depth in the limits asks for a search."""
+        if limits.depth is not None:
+            return None
+        if (case, question) not in self._found:
+            self._found[case, question] = self.recorded.find(case, question)
+            why = self.recorded.outdated or ("it cannot be read" if self.recorded.record is None else "")
+            if why and not self._is_told:
+                self._is_told = True
+                ProgressLine("atlas").announce(f"recorded answers do not count: {why}; searching again")
+        return self._found[case, question]
+
+
+class Searches:
+    """Answers by search, with at least the given budgets: one search at a time in a session, which is opened for the
+    first of them; or several side by side, if several are expected and more than one thread may be used."""
+
+    def __init__(self, opening: OpenSession, budgets: Mapping[str, int], left: Callable[[], float | None]) -> None:
+        self.opening = opening
+        self.budgets = budgets
+        self.left = left
+        self.searcher: Searcher | None = None
+        self.several: SideBySide | None = None
+
+    def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
+        """Begin to search what will be asked."""
+        count = min(limits.threads, MOST_PROCESSES)
+        if self.searcher is None and (count == 1 or len(questions) <= 1):
+            return
+        if self.searcher is None:
+            from isrcheck.checker.answers.searching import Searcher, SideBySide
+
+            self.several = SideBySide(count, self.left)
+            self.searcher = Searcher(self.several, self.budgets)
+        if self.several is None:
+            return
+        searches: list[tuple[Search, float]] = []
+        for case, question, weight in questions:
+            planned = self._planned(case, question)
+            searches += [(one, weight / len(planned)) for one in planned]
+        self.several.expect(searches, limits, reserve, part)
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Search a question. Raises KeyboardInterrupt."""
+        if self.searcher is None:
+            from isrcheck.checker.answers.searching import EarlyAnswer, InThisProcess, Searcher
+
+            session = self.opening.open(progress_line=EarlyAnswer)
+            self.searcher = Searcher(InThisProcess(session), self.budgets)
+        return self.searcher.answer(case, question, limits)
+
+    def close(self) -> None:
+        """End all searches."""
+        if self.several is not None:
+            self.several.close()
+
+    def _planned(self, case: Case, question: Question) -> Sequence[Search]:
+        assert self.searcher is not None
+        try:
+            searches = self.searcher.plan(case, question)
+        except UsageError:  # it is raised again when the question is asked
+            return ()
+        return () if isinstance(searches, str) else searches
+
+
+# --- The command ---
+
+SHOWN = {
+    Topic.LOSS: "how an acknowledged record is lost",
+    Topic.POWER: "how one loss of power loses a record",
+    Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
+    Topic.DISK: "how a lost disk loses a record",
+}
+"""What the traces of an answer show, beside those of known failures."""
+
+
+def run(options: Options, opening: OpenSession) -> CommandResult:
+    """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
+    budget = Budget(options.limits.seconds, 0, opening.began)
+    answerer = answerer_of(options, opening, lambda: budget.left)
+    reading = _read(options)
+    progress = ProgressLine("doctor")
+    began = time.monotonic()
+    asking = Asking(
+        answerer,
+        options.limits,
+        lambda: budget.left,
+        lambda what: progress.tell(what, time.monotonic() - began),
+    )
+    answers = []
+    with closing(answerer):
+        for done, cluster in enumerate(reading.clusters):
+            asking.part = 1 / (len(reading.clusters) - done)
+            answers.append(examine(cluster, asking))
+    progress.clear()
+    now = now_of(reading.clusters)
+    if len(answers) == 1:
+        lines = answer_lines(answers[0], now, reading.remarks, details=options.output.details)
+    else:
+        lines = table_lines(answers, now, reading.remarks)
+        if options.output.details:
+            lines += [line for one in answers for line in ("", *answer_lines(one, now_of([one.cluster]), details=True))]
+    files, failure = _traces(answers, options.output.folder) if _wants_traces(options, answers) else ({}, "")
+    if files:
+        commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
+        lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
+    code = code_of(answers, options.cluster.fail_on or (), strict=options.output.strict)
+    return CommandResult(
+        "\n".join(lines),
+        as_object(answers, now, reading.remarks),
+        code,
+        failure,
+        asking.is_interrupted,
+        Doctored(answers, files, code),
+    )
+
+
+def _read(options: Options) -> Reading:
+    """Read the files; one without a role may be the output of one of Kafka's tools."""
+    asked = options.cluster
+    files, described = [], list(asked.describe)
+    words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
+    for role, path in (*asked.files, *((None, Path(word)) for word in words if word is not None)):
+        if str(path) == "-" or (role is None and shows_a_cluster(path)):
+            described.append(str(path))
+        else:
+            files.append((None if role is None else Role(role), path))
+    if asked.topic_name is not None and not described:
+        raise UsageError(TOPIC_NAME_ALONE)
+    return read_clusters(files, asked.kafka_version, described, asked.topic_name, asked.metadata_version)
+
+
+def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
+    """Whether the histories are written as traces, for which the model has to be loaded: not for a quick answer."""
+    is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
+    return len(answers) == 1 and bool(is_asked)
+
+
+def _traces(answers: Sequence[Answer], out: Path) -> tuple[dict[Path, str], str]:
+    """Write the histories of a single answer as traces; return the files with what they show, and why one could not be
+    written."""
+    from isrcheck.traces.format import files as folder
+
+    found: dict[Path, str] = {}
+    for shows, history in _histories(answers[0]):
+        try:
+            path = folder.write(trace_of(history), out)
+        except UsageError as error:
+            return found, str(error)
+        found[path] = f"{found[path]}; {shows}" if path in found else shows
+    return found, ""
+
+
+def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
+    """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
+    shown = [(what, answer.findings.get(Question(topic))) for topic, what in SHOWN.items()]
+    shown[1:1] = [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
+    for shows, finding in shown:
+        if finding is not None and finding.fails and finding.history is not None:
+            yield shows, finding.history

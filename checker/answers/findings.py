@@ -1,0 +1,320 @@
+"""The answers to questions, put together from their searches, whoever made them.
+
+In:  the searches of a question (`Search`), and a function that returns the `Result` of each.
+Out: a `Finding`, from which texts, pages and advice are made without a further search; the trace of its history, taken
+     again in plain Python; and what is said of it.
+
+To load a model takes a second, so none is loaded before a history is replayed. What was said of a history is kept in
+the cache, under a digest of the history and of all that it was said with: the models, and the words for their traces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from isrcheck.checker.failures.searched import events
+from isrcheck.checker.resources.cache import cache_folder, can_keep, hashed_modules, keep, kept
+from isrcheck.checker.results.verdict import Word
+from isrcheck.models import registry
+from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
+from isrcheck.models.language.model import Instance, parse
+from isrcheck.models.messages import UsageError
+
+if TYPE_CHECKING:
+    from isrcheck.traces.format.trace import Trace
+
+
+FAILS = (Word.VIOLATED, Word.PERMITTED)
+
+GRAVITY = (
+    Word.VIOLATED,
+    Word.PERMITTED,
+    Word.UNREACHABLE,
+    Word.UNDECIDED,
+    Word.NO_VIOLATION,
+    Word.NOT_REACHED,
+    Word.HOLDS,
+    Word.REACHED,
+    Word.NOT_APPLICABLE,
+)
+"""The words of searches, the one that decides the answer first: what was found counts, whatever else is open."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search of a question."""
+
+    says: str
+    """Its faults in words: "one crash"."""
+    model: str
+    protocol: str
+    configuration: str
+    """The entries of the model that differ from its generation, as on the command line."""
+    prop: str
+    """The property that is asked; empty: all that apply."""
+    depth: int | None = None
+    """The depth to which it goes; None: to the end."""
+    initial: int | None = None
+    """The only initial state to start from; None: all."""
+    is_permitted: bool = False
+    """Whether the settings may permit a failure; the search then ends at the first such failure."""
+    choices: int = 1
+    """The number of initial states for which `initial` stands: of sets of brokers that are down (WRITES, READS)."""
+    rule: str = ""
+    """The name of the rule by which it answers for the case, if it is a search of other settings (questions.py)."""
+    is_witness: bool = False
+    """Whether it shows that another search of the question can find what it looks for (planning.py)."""
+    unused: tuple[str, ...] = ()
+    """Budgets that what it looks for does not need."""
+
+    @property
+    def identity(self) -> str:
+        """The search as one line: searches with the same line have the same result."""
+        about = self.model, self.protocol, self.configuration, self.prop
+        return json.dumps([*about, self.depth, self.initial, self.is_permitted, *(["witness"] * self.is_witness)])
+
+    @property
+    def instance(self) -> Instance:
+        """The instance that is searched; the model is loaded for it. Raises UsageError if it has no such entries."""
+        return instance_of(self.model, self.protocol, self.configuration)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one search."""
+
+    prop: str
+    word: Word
+    """The verdict on the property `prop`."""
+    depth: int | None
+    """The step at which the property fails or is reached."""
+    judged: int
+    """The depth to which every state was judged (-1: none was)."""
+    is_exhausted: bool
+    """Whether no further state exists within these bounds."""
+    states: int
+    stopped: str | None = None
+    """The limit that ended the search early (a key of WHY_STOPPED), or None."""
+    start: int = 0
+    """The initial state of the path that shows a failure; its `steps`, and the step to which a `loop` returns."""
+    steps: tuple[str, ...] = ()
+    loop: int | None = None
+    day: str = field(default="", compare=False)
+    """The day of a recorded search (YYYY-MM-DD), empty for a fresh one."""
+    seconds: float = field(default=0.0, compare=False)
+    """The seconds of a recorded search."""
+
+    @classmethod
+    def not_begun(cls, prop: str, why: str) -> Result:
+        """The result of a search that ended before its first state; `why` is the word for what stopped it."""
+        return cls(prop, Word.UNDECIDED, None, -1, is_exhausted=False, states=0, stopped=why)
+
+    @property
+    def reach(self) -> str:
+        """How far the search went: "to the end", "to depth 14", or "not begun"."""
+        if self.is_exhausted:
+            return "to the end"
+        return f"to depth {self.judged}" if self.judged >= 0 else "not begun"
+
+
+class Searched(NamedTuple):
+    """A search and its result."""
+
+    search: Search
+    result: Result
+
+
+class Source(StrEnum):
+    """Where an answer comes from."""
+
+    SEARCHED = "searched"
+    RECORDED = "recorded"
+    RULE = "rule"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer to a question: the gravest word of its searches, with the shortest history that shows it, if any."""
+
+    word: Word
+    property_name: str
+    depth: int | None
+    history: History | None
+    parts: tuple[Searched, ...]
+    """The searches of the question that were made."""
+    note: str = ""
+    """Why the word is UNDECIDED or n/a."""
+    source: Source = Source.SEARCHED
+    rule: str = ""
+    """The name of the rule, if the source is one."""
+    recorded: str = ""
+    """The day of the search in the atlas (YYYY-MM-DD), empty for a fresh one."""
+    witnesses: tuple[Searched, ...] = ()
+    """The searches which show that what the `parts` have searched can happen."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the property fails, permitted or not."""
+        return self.word in FAILS
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the question is answered; an answer to a depth counts, and says so."""
+        return self.word is not Word.UNDECIDED
+
+    @property
+    def least_depth(self) -> int | None:
+        """The depth to which every state of every search was judged (-1: none was); None if all went to the end."""
+        return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
+
+
+def is_exposed(failure: Failure, found: Finding) -> bool:
+    """Whether a finding shows that the case is exposed to a failure. Where a failure breaks a promise, and the settings
+    make none, it adds nothing to what they permit."""
+    history = failure.history
+    is_promised = found.word is not Word.PERMITTED or (history is not None and history.verdict == Word.PERMITTED.value)
+    return found.fails and is_promised
+
+
+def is_open(failure: Failure, found: Finding) -> bool:
+    """Whether a finding leaves open if the case is exposed: also if nothing was found in fewer steps than the failure
+    takes, which say nothing about it."""
+    if found.word is not Word.NO_VIOLATION or failure.history is None:
+        return not found.is_known
+    return found.least_depth is not None and found.least_depth < failure.history.depth
+
+
+def inexpressible(why: str) -> Finding:
+    """The finding of a question that no model expresses."""
+    return Finding(Word.NOT_APPLICABLE, "", None, None, (), why)
+
+
+def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
+    """The finding of these searches, made one after the other until one fails; None if a result is missing.
+
+    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
+    is decided: what was to be searched cannot happen within the bounds.
+    """
+    made: list[Searched] = []
+    for position, search in enumerate(searches):
+        result = result_of(position)
+        if result is None:
+            return None
+        made.append(Searched(search, result))
+        if result.word in FAILS or result.stopped == "interrupt":
+            break
+    return _finding(made, len(searches) - len(made))
+
+
+def _finding(made: Sequence[Searched], missing: int) -> Finding:
+    parts, witnesses = (tuple(one for one in made if one[0].is_witness is is_witness) for is_witness in (False, True))
+    search, result = min(parts, key=lambda one: (GRAVITY.index(one[1].word), one[1].judged))
+    word, depth, note, history = result.word, result.depth, "", None
+    if word in FAILS:
+        about = search.model, search.protocol, search.configuration, result.prop, word.value
+        history = History(*about, result.start, result.steps, result.loop)
+    elif missing or word is Word.UNDECIDED:
+        note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
+        word, depth = Word.UNDECIDED, None
+    unreached = next((one for one in witnesses if one[1].word is not Word.REACHED), None)
+    if word not in FAILS and unreached is not None:
+        word, depth, note = Word.UNDECIDED, None, _why_vacuous(*unreached)
+    day = min(one.day for _, one in made)
+    source = Source.RECORDED if day else Source.SEARCHED
+    rule = search.rule if history is not None else ""
+    return Finding(
+        word, result.prop, depth, history, parts, note, Source.RULE if rule else source, rule, day, witnesses
+    )
+
+
+def _why_vacuous(search: Search, result: Result) -> str:
+    """Why searches in which nothing failed decide nothing."""
+    if result.stopped is not None:
+        return f"{result.stopped}; it is not shown that the faults of this search can happen"
+    where = "within its bounds" if search.depth is None else f"within {search.depth} steps"
+    what = result.prop.replace("_", " ") if result.prop else "what it is about"
+    return f"{where}, the search does not reach what it has to reach: {what}"
+
+
+# --- Histories ---
+
+
+@cache
+def instance_of(model: str, protocol: str, configuration: str) -> Instance:
+    """The instance of a model with these entries, as on the command line. Raises UsageError."""
+    loaded, _ = registry.load(model)
+    texts = pairs(configuration)
+    for name in texts:
+        if name not in loaded.entries:
+            raise UsageError(f"{model} has no configuration entry {name}; the history is of another version")
+    return loaded.instance(protocol, {name: parse(name, loaded.entries[name], text) for name, text in texts.items()})
+
+
+@cache
+def trace_of(history: History) -> Trace:
+    """Take every step again, without a search. Raises UsageError if a step is not possible, or if the verdict is
+    another one."""
+    from isrcheck.commands.settings import words_of_name, words_of_values
+    from isrcheck.traces.format.certify import behaviour, step_named
+
+    instance = instance_of(history.model, history.protocol, history.configuration)
+    command = shlex.join(["check", *words_of_name(history.model, instance), *words_of_values(instance)])
+    return behaviour(
+        instance,
+        history.start,
+        [step_named(instance, text) for text in history.steps],
+        history.property_name,
+        command,
+        history.verdict,
+        history.loop,
+    )
+
+
+KIND = "histories"
+"""The folder in the cache."""
+
+TOLD_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
+"""The packages on which the words about a history depend (True: with subpackages)."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of a history: how the failure comes about, without a full stop, and the counted events."""
+
+    how: str
+    counts: Mapping[str, int]
+
+    @property
+    def needs(self) -> str:
+        """What the history needs, in words: "1 crash, 1 election"."""
+        return events(self.counts)
+
+
+@cache
+def told(history: History) -> Told:
+    """Return what is said of a history, from the cache if it was told before. Raises UsageError as `trace_of`."""
+    text = json.dumps(asdict(history), sort_keys=True)
+    path = cache_folder() / KIND / hashlib.sha256(f"{_digest()}\0{text}".encode()).hexdigest()
+    content = kept(path)
+    if content is not None:
+        return Told(**json.loads(content))
+    from isrcheck.traces.explaining.cause import rarity
+    from isrcheck.traces.explaining.presentation import headline
+
+    trace = trace_of(history)
+    found = Told(headline(trace), dict(rarity(trace)))
+    if can_keep(path):
+        keep(path, json.dumps(asdict(found)).encode())
+    return found
+
+
+@cache
+def _digest() -> str:
+    return hashed_modules(TOLD_WITH)

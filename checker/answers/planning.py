@@ -1,0 +1,715 @@
+"""Plans the searches of a question, and those which show that these can find what they look for.
+
+In:  a `Case` and a `Question`; the library of known failures (models/kafka/failures).
+Out: `Search`es, or the reason why nothing is searched.
+
+Which generation is searched: as it is, or with the known mistakes of Kafka repaired. Which switches are mistakes, and
+what repairs them, follows from the repairs in the library: the switches in which the repaired instance of a failure
+differs from the one that has it.
+
+What is searched: each mechanism that Kafka has by default alone, to the end for up to three replicas, and then all of
+them together to a depth. Within the same bounds, a search that goes to the end costs at most a few processor seconds.
+A known failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the
+case, every other known mistake is repaired.
+
+What has to be reachable: a search without an acknowledged record, or without a fault after it, finds no loss whatever
+the protocol is. So each of its bounds has to reach the goals of the model `kafka_scenarios` that apply to it
+(models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is undecided (findings.py). A
+search with fewer replicas than the case only adds to another one, and a goal of its own (WRITES, READS, SURVIVES) needs
+no other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from isrcheck.checker.answers.findings import Search, trace_of
+from isrcheck.checker.answers.questions import (
+    ALL_LOSE_POWER,
+    KAFKA,
+    LAST_OF_ZOOKEEPER,
+    LEAST,
+    LIVENESS,
+    LOST,
+    READ_WITH_LOSSES,
+    SCENARIOS,
+    SEARCHED_WHOLE,
+    TRANSACTIONS,
+    Case,
+    Question,
+    Topic,
+    asked_instead,
+    instead_of,
+    loses_data,
+    simplified,
+    sizes,
+    why_unasked,
+)
+from isrcheck.models import registry
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.kafka.failures.catalogue import Bounds, ChangeKind, Failure, History, failures, named, pairs
+from isrcheck.models.kafka.generations import MODEL
+from isrcheck.models.kafka.state.values import Controller, IsrChannel
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Instance, Model, parse, spell
+from isrcheck.models.messages import UsageError
+from isrcheck.traces.explaining.cause import rarity
+
+# --- Generations ---
+
+VIOLATED = "VIOLATED"
+
+
+class Family(Enum):
+    """How the ISR is changed: the leader writes it, it asks a controller with ZooKeeper, or one with KRaft."""
+
+    WRITTEN = "written by the leader"
+    ASKED = "asked of a controller with ZooKeeper"
+    KRAFT = "asked of a KRaft controller"
+
+
+@cache
+def family(protocol: str, model: str = KAFKA) -> Family:
+    """The family of a generation of a model with the switches of `kafka`."""
+    configuration = registry.load(model)[0].instance(protocol).configuration
+    if configuration.CONTROLLER == Controller.KRAFT:
+        return Family.KRAFT
+    return Family.ASKED if configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION else Family.WRITTEN
+
+
+def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
+    """The values of entries that are given as text. Raises UsageError."""
+    return {name: parse(name, model.entries[name], text) for name, text in texts.items()}
+
+
+def written(instance: Instance) -> str:
+    """The entries of an instance that differ from the defaults of its generation, as on the command line."""
+    usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
+    return " ".join(
+        f"{name}={spell(instance.model.entries[name], value)}"
+        for name, value in instance.configuration.items()
+        if value != usual[name]
+    )
+
+
+def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **more: Any) -> Search:
+    """The search of an instance; `more` are other fields of it."""
+    return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **more)
+
+
+def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
+    """The search of another instance; `changes` are other fields that differ."""
+    name, protocol = instance.model.name, instance.protocol.name
+    return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A switch whose value `mistaken` is a mistake that the value `repaired` repairs."""
+
+    switch: str
+    mistaken: int
+    repaired: int
+
+
+@cache
+def mistakes(name: str) -> tuple[Mistake, ...]:
+    """The switches in which a known failure of Kafka's replication differs from its repairs, each once."""
+    failure = named(name)
+    history, found = failure.history, dict[str, Mistake]()
+    if history is None or history.model not in (KAFKA, LIVENESS):
+        return ()
+    before = dict(history.instance.configuration.items())
+    for change in failure.changes:
+        if change.kind is ChangeKind.REPAIR:
+            for switch, value in history.changed(change.change).configuration.items():
+                if switch.isupper() and value != before[switch]:
+                    found.setdefault(switch, Mistake(switch, before[switch], value))
+    return tuple(found.values())
+
+
+def _is_repaired_by_generation(failure: Failure) -> bool:
+    return any("protocol" in pairs(one.change) for one in failure.changes if one.kind is ChangeKind.REPAIR)
+
+
+@cache
+def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
+    """The repaired values of switches with a mistaken value; and the switches that a later generation repairs."""
+    switches: dict[tuple[str, int], int] = {}
+    by_generation: set[str] = set()
+    for failure in failures():
+        history = failure.history
+        if history is None or history.model != KAFKA or history.verdict != VIOLATED or loses_data(failure):
+            continue
+        for one in mistakes(failure.name):
+            if _is_repaired_by_generation(failure):
+                by_generation.add(one.switch)
+            else:
+                switches.setdefault((one.switch, one.mistaken), one.repaired)
+    return switches, frozenset(by_generation)
+
+
+def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
+    """The switches that are mistakes in this generation with these values of switches, with their repaired values."""
+    present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
+    known = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
+    return {
+        switch: value for switch, value in known.items() if value is not None and _is_accepted(protocol, switch, value)
+    }
+
+
+_MECHANISMS = """
+    enable_idempotence consumers reassignments min_isr_changes unregistrations folder_deletions
+    replicas_of_partition_0 DELETION_IS_ANSWERED FETCH_IS_SPLIT
+"""
+MECHANISMS = frozenset(_MECHANISMS.split())
+"""The entries of mechanisms that a configuration can lack: then a mistake of such a mechanism has no effect."""
+
+
+@cache
+def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
+    """The mechanisms without which a switch that is a mistake has no effect: those of every history that it has. A
+    later generation may repair more than the mistake of one failure, so its switches do not count here."""
+    found: dict[str, frozenset[str]] = {}
+    for failure in failures():
+        if failure.history is not None and not _is_repaired_by_generation(failure):
+            entries = MECHANISMS & pairs(failure.history.configuration).keys()
+            found |= {one.switch: entries & found.get(one.switch, entries) for one in mistakes(failure.name)}
+    return found
+
+
+def effective(values: Mapping[str, int]) -> dict[str, int]:
+    """The entries without those switches that are mistakes of a mechanism that the entries do not have."""
+    needs = _mechanisms_of_mistakes()
+    return {name: value for name, value in values.items() if all(values.get(one) for one in needs.get(name, ()))}
+
+
+@cache
+def _is_accepted(protocol: str, switch: str, value: int) -> bool:
+    try:
+        MODEL.instance(protocol, {switch: value})
+    except UsageError:
+        return False
+    return True
+
+
+@cache
+def repaired(case: Case) -> Case:
+    """The case in the generation in which every known mistake is repaired. Generations in which the leader writes the
+    ISR become the last of them. The switches of the result are all in which it differs from its generation."""
+    protocol, switches = case.protocol, dict(case.switches)
+    if family(protocol) is Family.WRITTEN:
+        protocol = LAST_OF_ZOOKEEPER
+        switches = {name: text for name, text in switches.items() if name not in _repairs()[1]}
+    values = numbers(MODEL, switches)
+    return with_switches(case, protocol, values | repairs(protocol, values))
+
+
+def with_switches(case: Case, protocol: str, values: Mapping[str, int]) -> Case:
+    """The case in another generation, with those switches that differ from the generation's own."""
+    usual = dict(MODEL.instance(protocol).configuration.items())
+    texts = {name: spell(MODEL.entries[name], value) for name, value in values.items() if value != usual[name]}
+    fields = {name: getattr(case, name) for name in case.__dataclass_fields__}
+    return Case(**{**fields, "protocol": protocol, "switches": tuple(sorted(texts.items()))})
+
+
+def isolated(case: Case, failure: Failure) -> dict[str, int]:
+    """The values of switches with which one failure of Kafka's replication is searched alone: its own mistake is as in
+    the case, every other known mistake is repaired, and what its history sets besides is set."""
+    history = failure.history
+    assert history is not None
+    own = {one.switch for one in mistakes(failure.name)}
+    values = numbers(MODEL, dict(case.switches))
+    if "enable_idempotence" in pairs(history.configuration):
+        values |= {name: value for name, value in case.numbering if name.isupper()}
+    values |= {name: value for name, value in repairs(case.protocol, values).items() if name not in own}
+    given = {name: text for name, text in pairs(history.configuration).items() if name.isupper() and name not in own}
+    set_besides = numbers(MODEL, given).items()
+    return values | {name: value for name, value in set_besides if _is_accepted(case.protocol, name, value)}
+
+
+# --- What is searched ---
+
+NO_DUPLICATES, IN_ORDER = "no_duplicates", "order_preserved"
+WRITTEN, READ = "a_write_is_acknowledged", "a_committed_record_is_still_read"
+
+ACKS = {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}
+ONE_RECORD = {"records": 1, "log_size": 1}
+DEPTH_OF_MANY = {4: 10, 5: 8}
+"""The depth to which a search with more replicas goes; with more than these, that of the most."""
+
+TOGETHER = 10
+"""The depth to which several mechanisms are searched together from 2.8 on."""
+
+
+def _searches(case: Case, question: Question) -> list[Search]:
+    """The searches of a question."""
+    case, question = asked_instead(case, question)
+    match question.topic:
+        case Topic.LOSS:
+            return list(_losses(case))
+        case Topic.POWER | Topic.DISK:
+            return list(_one_fault(case, question.topic))
+        case Topic.POWER_OF_ALL:
+            return list(_power_of_all(case))
+        case Topic.DUPLICATES | Topic.ORDER:
+            return _resends(case, question.topic)
+        case Topic.TRANSACTIONS:
+            return _transactions(case)
+        case Topic.WRITES | Topic.READS:
+            return list(_availability(case, question))
+        case Topic.SURVIVES:
+            return list(_survival(case, question.number))
+        case _:
+            raise AssertionError(f"{question.text} is answered by searches_of_defect")
+
+
+def depth_of(replicas: int, depth: int | None = None) -> int | None:
+    """The depth to which a search with so many replicas goes, if it would go to `depth` with three of them."""
+    if replicas <= SEARCHED_WHOLE:
+        return depth
+    most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
+    return most if depth is None else min(depth, most)
+
+
+def settings_of(case: Case, replicas: int) -> dict[str, int]:
+    """The entries of the model `kafka` for the settings that every search reads."""
+    return {
+        "replicas": replicas,
+        "acks": ACKS[case.acks],
+        "min_insync_replicas": case.min_insync_replicas,
+    }
+
+
+def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
+    """The search, with a remark and the rule if it has fewer replicas than the case, of which `least` have to be in
+    sync (None: as many as in the case)."""
+    rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
+    return replace(search, says=search.says + says, rule=rule)
+
+
+def _repaired_instance(case: Case, replicas: int, bounds: Mapping[str, int], model: Model = MODEL) -> Instance:
+    """The instance for a case with these bounds, in the generation in which every known mistake is repaired."""
+    fixed = repaired(case)
+    values = numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | dict(bounds)
+    return model.instance(fixed.protocol, effective(values))
+
+
+def _controller(case: Case) -> Family:
+    return family(repaired(case).protocol)
+
+
+# --------------------------------------------------------------------------------------------------------------- losses
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
+
+    says: str
+    values: Mapping[str, int]
+    depth: int | None = None
+
+
+def _losses(case: Case) -> Iterator[Search]:
+    def search(searched: Case, replicas: int, bounds: _Bounds) -> Search:
+        may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
+        instance, depth = _repaired_instance(searched, replicas, bounds.values), depth_of(replicas, bounds.depth)
+        found = search_of(bounds.says, instance, LOST, depth, is_permitted=may)
+        return with_replicas(found, case, replicas, searched.min_insync_replicas)
+
+    if case.unclean_election and case.acks == "all" and LEAST < case.min_insync_replicas < case.replication_factor:
+        # Histories of the case itself are longer than its searches go.
+        fewer = replace(case, min_insync_replicas=LEAST)
+        yield search(fewer, SEARCHED_WHOLE, next(_mechanisms(_controller(case), fewer, SEARCHED_WHOLE)))
+    for replicas in sizes(case):
+        for bounds in _mechanisms(_controller(case), case, replicas):
+            yield search(case, replicas, bounds)
+
+
+def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
+    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
+    moves = int(case.leader_rebalance)
+    and_moves = ", leadership moves" * moves
+    if controller is Family.WRITTEN:
+        one = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
+        unclean = one | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
+        says = "a broker crashes, one restarts quickly, sessions expire"
+        found = [_Bounds(says + and_moves, one | {"preferred_elections": moves})]
+    elif controller is Family.ASKED:
+        one = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
+        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        found = [_Bounds("a broker crashes, sessions expire", one)]
+        if moves:
+            alone = one | {"crashes": 0, "elections": 3, "preferred_elections": 1}
+            found.append(_Bounds("leadership moves, sessions expire", alone))
+            together = one | {"preferred_elections": 1}
+            found.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
+    else:
+        one = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
+        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
+        together = one | {"fencings": 1, "preferred_elections": moves, "elections": 2}
+        found = [
+            _Bounds("a broker crashes", one),
+            _Bounds(f"a session expires{and_moves}", one | living),
+            _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
+        ]
+    if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
+        # A record that every replica had to have is hardly lost, and the search does not end soon.
+        depth = None if case.min_insync_replicas < replicas else TOGETHER
+        yield _Bounds("brokers crash, an unclean election", unclean, depth)
+    yield from found
+
+
+def _elections(replicas: int) -> int:
+    """The elections after one crash with KRaft: without another replica, the partition loses its leader, and gets it
+    back."""
+    return 1 if replicas > 1 else 2
+
+
+# ----------------------------------------------------------------------------------------------------- power and disks
+
+
+def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
+    fault, says = {
+        Topic.POWER: ("power_losses", "a broker loses power, and what it has not flushed"),
+        Topic.DISK: ("disk_losses", "a broker comes back with an empty disk"),
+    }[topic]
+    bounds = ONE_RECORD | {"crashes": 0, "elections": 2, fault: 1}
+    if topic is Topic.POWER:
+        bounds |= _flushed(case, 1)
+    if _controller(case) is Family.WRITTEN:
+        bounds["bounces"] = 0
+    for replicas in sizes(case):
+        instance = _repaired_instance(case, replicas, bounds)
+        yield with_replicas(search_of(says, instance, LOST, depth_of(replicas), is_permitted=True), case, replicas)
+
+
+def _flushed(case: Case, failures: int) -> dict[str, int]:
+    """The entries for what is on disk. A loss of power that loses nothing is a crash."""
+    return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
+
+
+def _power_of_all(case: Case) -> Iterator[Search]:
+    """Searches in which each broker can lose power once, so that all can be down together."""
+    for replicas, least in fewest_copies(case):
+        bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "power_losses": replicas} | _flushed(case, replicas)
+        if _controller(case) is Family.WRITTEN:
+            bounds["bounces"] = 0
+        else:
+            bounds["partition_changes"] = 2 * replicas + 1  # each broker leaves the ISR and returns, and one is elected
+        instance = _repaired_instance(replace(case, min_insync_replicas=least), replicas, bounds)
+        says = "all brokers lose power, and what they have not flushed"
+        depth = depth_of(replicas, None if replicas <= LEAST else _DEPTH_OF_ALL)
+        search = search_of(says, instance, LOST, depth, is_permitted=True)
+        if replicas < case.replication_factor or least < case.min_insync_replicas:
+            fewer = f", with {replicas} of {case.replication_factor} replicas and min.insync.replicas={least}"
+            search = replace(search, says=says + fewer, rule=ALL_LOSE_POWER)
+        yield search
+
+
+def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
+    """Replicas and min.insync.replicas of the searches of a loss of power of all brokers, the case's own last."""
+    replicas = min(case.replication_factor, LEAST)
+    yield from dict.fromkeys(
+        [
+            (replicas, min(case.min_insync_replicas, replicas)),
+            (case.replication_factor, case.min_insync_replicas),
+        ]
+    )
+
+
+_DEPTH_OF_ALL = 12
+"""The depth to which a loss of power of more than two brokers is searched."""
+
+
+def with_power(search: Search) -> Search | None:
+    """The search in which power is lost, perhaps in place of a disk, if the rule ONE_ENTRY holds for it; or None."""
+    instance = search.instance
+    values = dict(instance.configuration.items())
+    losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
+    are_alike = values.get("log_size") == 1 and not any(values.get(name) for name in READ_WITH_LOSSES)
+    if losses != 1 or not are_alike or search.is_witness:
+        return None
+    alike = values | {"power_losses": 1, "disk_losses": 0}
+    return of_instance(search, instance.model.instance(instance.protocol.name, alike))
+
+
+# -------------------------------------------------------------------------------------------------------------- resends
+
+
+def _resends(case: Case, topic: Topic) -> list[Search]:
+    prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
+    is_alone = case.replication_factor == 1 and case.min_insync_replicas <= 1
+    if is_alone and case.acks == "all" and not case.enable_idempotence:
+        # Only answers of acks=1 are lost in the model. Without followers acks=all is the same.
+        case = replace(case, acks="1")
+    resends = int(case.retries and case.acks != "0")
+    can_be_overtaken = resends and case.max_in_flight_requests > 1
+    is_permitted = not case.enable_idempotence and bool(resends if topic is Topic.DUPLICATES else can_be_overtaken)
+    found = []
+    # A history that the settings permit is short enough to be found with all replicas of the case.
+    for replicas in sizes(case, least=SEARCHED_WHOLE if is_permitted else 2):
+        says, bounds = _bounds_of_resends(case, _controller(case), replicas, resends)
+        instance = _repaired_instance(case, replicas, bounds)
+        is_long = case.enable_idempotence or _needs_every_replica(case, replicas)
+        bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and is_long else None
+        search = search_of(says, instance, prop, depth_of(replicas, bound), is_permitted=is_permitted)
+        found.append(with_replicas(search, case, replicas))
+    return found
+
+
+def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
+    """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
+
+    A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
+    replicas, the broker has to come back before: it leaves the ISR, perhaps the ELR, and joins the ISR again.
+    """
+    values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
+    values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
+    if controller is Family.WRITTEN:
+        values["bounces"] = 0
+    else:
+        values["partition_changes"] = 3 if _needs_every_replica(case, replicas) else 1
+    if controller is Family.KRAFT:
+        values["fencings"] = 0
+    says = "a request is sent again" if resends else "no request is sent again"
+    if case.enable_idempotence:
+        says = "two requests are sent again"
+        remembered = dict(case.numbering).get("remembered_batches", 5)
+        # A duplicate needs a log of three, two resends, and a leader that crashes.
+        values |= {"enable_idempotence": 1, "remembered_batches": remembered, "log_size": 3, "retries": 2, "crashes": 1}
+    return f"{says}, a broker crashes" if values["crashes"] else f"{says}, a leader is replaced", values
+
+
+def _needs_every_replica(case: Case, replicas: int) -> bool:
+    return replicas == 1 or (case.acks == "all" and case.min_insync_replicas >= replicas)
+
+
+_DEPTH_OF_RESENDS = 12
+"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: a
+duplicate of known mistakes takes 10 steps."""
+
+
+# --------------------------------------------------------------------------------------------------------- transactions
+
+
+def _transactions(case: Case) -> list[Search]:
+    bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
+    says = "two transactions on two partitions, of two instances of the producer"
+    return [search_of(says, _instance_of_transactions(case, bounds), "")]
+
+
+def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance:
+    model, _ = registry.load(TRANSACTIONS)
+    values = dict(case.transactions)
+    protocol = values.pop("protocol", None)
+    return model.instance(protocol, dict(bounds) | numbers(model, values))
+
+
+# --------------------------------------------------------------------------------------------------------- availability
+
+
+def _availability(case: Case, question: Question) -> Iterator[Search]:
+    """Searches from one committed record on all replicas, which are all in sync, with some brokers down for good.
+
+    The leader (replica 0) is among them or is not; the followers are alike.
+    """
+    down, is_write = question.number, question.topic is Topic.WRITES
+    model, prop = (MODEL, WRITTEN) if is_write else (registry.load(SCENARIOS)[0], READ)
+    instance = _with_brokers_down(case, down, case.replication_factor, model)
+    with_leader = math.comb(case.replication_factor - 1, down - 1) if down else 0
+    without = math.comb(case.replication_factor, down) - with_leader
+    # The sets of brokers are in lexicographic order: those with the leader come first.
+    if with_leader:
+        says = "the leader is among those that are down"
+        yield search_of(says, instance, prop, initial=0, choices=with_leader)
+    if without:
+        says = "the leader is up" if down else "all brokers are up"
+        yield search_of(says, instance, prop, initial=with_leader, choices=without)
+
+
+def _survival(case: Case, lost: int) -> Iterator[Search]:
+    """Searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
+
+    Replicas outside the ISR cannot be elected, whatever they hold; they are all alike, as the followers in the ISR are.
+    """
+    replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
+    instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
+    kinds: dict[tuple[bool, int], list[int]] = {}
+    for place, brokers in enumerate(itertools.combinations(range(replicas), lost)):
+        kinds.setdefault((0 in brokers, sum(broker < members for broker in brokers)), []).append(place)
+    for (_, in_sync), places in kinds.items():
+        says = f"{in_sync} of the {members} in sync {'is' if in_sync == 1 else 'are'} lost"
+        yield search_of(says, instance, READ, initial=places[0], choices=len(places))
+
+
+def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
+    """An instance that starts from one committed record on all replicas, of which the first ones are in sync."""
+    replicas, controller = case.replication_factor, _controller(case)
+    bounds = {
+        "records": 2,
+        "log_size": 2,
+        "common_records": 1,
+        "brokers_down": down,
+        "start_isr": (1 << in_sync) - 1,
+        "unclean_elections": int(case.unclean_election and down > 0),
+        "bounces": 0,
+        "crashes": 0,
+    }
+    if controller is not Family.WRITTEN:
+        bounds |= {"partition_changes": replicas, "elections": replicas}
+    if controller is Family.KRAFT:
+        bounds["fencings"] = 0
+    return _repaired_instance(case, replicas, bounds, model)
+
+
+# --- Known failures ---
+
+BEYOND, MOST_BEYOND = 4, 14
+"""With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
+
+
+def searches_of_defect(case: Case, name: str) -> list[Search] | str:
+    """The searches that tell whether a case is exposed to a known failure, or why no model does."""
+    case, failure = simplified(case, Question(Topic.DEFECT, name=name)), named(name)
+    history = failure.history
+    assert history is not None, "it takes a search"
+    if history.model == TRANSACTIONS:
+        return [_of_transactions(case, history)]
+    if history.model not in (KAFKA, LIVENESS):
+        # A small model of the mechanism alone: no setting of the case is in it.
+        return [search_of(failure.title, history.instance, history.property_name)]
+    bounds = bounds_for(failure, case.protocol)
+    if not bounds:
+        return f"there is no search that shows it alone in generation {case.protocol}"
+    try:
+        found = [search for one in bounds for search in _of_kafka(case, failure, history, one)]
+    except UsageError as refusal:
+        return f"generation {case.protocol} does not have what its history needs: {refusal}"
+    if not any(one.name == history.property_name for search in found for one in search.instance.properties):
+        return f"generation {case.protocol} does not promise {history.property_name}"
+    return found
+
+
+def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
+    """The bounds in which a generation shows a failure: the last ones of its family that are not of a later one. Empty
+    if there are none."""
+    history = failure.history
+    assert history is not None
+    order = list(registry.load(history.model)[0].protocols)
+    if protocol not in order:
+        return []
+    # The depth to which the library searches with a change that ends the failure; None if it goes to the end.
+    explored = max((one.explored for one in failure.changes if one.explored is not None), default=None)
+    own = Bounds(history.protocol, history.configuration, explored)
+    alike = [
+        one for one in (own, *failure.bounds) if family(one.protocol, history.model) is family(protocol, history.model)
+    ]
+    places = sorted({order.index(one.protocol) for one in alike})
+    earlier = [place for place in places if place <= order.index(protocol)]
+    chosen = earlier[-1:] or places[:1]
+    return [one for one in alike if order.index(one.protocol) in chosen]
+
+
+def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Search]:
+    model, _ = registry.load(history.model)
+    switches = isolated(case, failure)
+    given = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
+    least = given.pop("replicas", model.entries["replicas"].default)
+    explored = bounds.explored
+    for name, is_used in (
+        ("unclean_elections", case.unclean_election),
+        ("preferred_elections", case.leader_rebalance),
+        ("retries", case.retries),
+    ):
+        if given.get(name) and not is_used:
+            given[name], explored = 0, None  # without this mechanism the search ends soon
+    if given.get("enable_idempotence"):
+        numbering = dict(case.numbering)
+        given["max_in_flight_requests"] = case.max_in_flight_requests
+        given |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
+    is_permitted = history.verdict == "PERMITTED"
+    flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
+    if flushed and case.flushes_every_message:
+        # A loss of power that loses nothing is a crash.
+        flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
+    spent = frozenset(rarity(trace_of(history)))
+    used = spent | {name for name, count in (given | flushed).items() if count}
+    # Partition changes are not spent by what happens, but by what the controller writes down of it.
+    budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
+    unused = tuple(name for name in budget_names if name not in used)
+    found = []
+    for replicas in sizes(case, least):
+        own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}
+        if given.get("start_isr", 0) >= 1 << replicas:
+            own["start_isr"] = (1 << replicas) - 1
+        instance = model.instance(case.protocol, effective(given | switches | own))
+        beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else explored
+        depth = depth_of(replicas, beyond)
+        search = search_of(
+            budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted, unused=unused
+        )
+        found.append(with_replicas(search, case, replicas))
+    return found
+
+
+def _of_transactions(case: Case, history: History) -> Search:
+    texts = {name: text for name, text in pairs(history.configuration).items() if not name.isupper()}
+    instance = _instance_of_transactions(case, numbers(registry.load(TRANSACTIONS)[0], texts))
+    return search_of(budgets(instance), instance, history.property_name)
+
+
+def budgets(instance: Instance) -> str:
+    """The budgets of a search that are not 0, as on the command line: elections=3 crashes=1."""
+    entries = instance.model.entries
+    return " ".join(
+        f"{name}={spell(entries[name], value)}"
+        for name, value in instance.configuration.items()
+        if entries[name].is_budget and value
+    )
+
+
+# --- Plans ---
+
+GENERATION_OF = {"3.1": "2.8"}
+"""The generation of `kafka_scenarios` that stands for one which only `kafka_liveness` has: both elect alike."""
+
+
+def planned(case: Case, question: Question) -> Sequence[Search] | str:
+    """The searches of a question, or the reason why no model has what is asked."""
+    why = why_unasked(case, question)
+    if why:
+        return why
+    searches = searches_of_defect(case, question.name) if question.topic is Topic.DEFECT else _searches(case, question)
+    return searches if isinstance(searches, str) else [*searches, *witnesses(searches)]
+
+
+def witnesses(searches: Sequence[Search]) -> list[Search]:
+    """The searches for what has to be reachable in these searches, each once."""
+    found: dict[str, Search] = {}
+    for search in searches:
+        for instance in _with_goals(search):
+            one = of_instance(search, instance, prop="", is_permitted=False, unused=(), is_witness=True)
+            found.setdefault(one.identity, one)
+    return list(found.values())
+
+
+def _with_goals(search: Search) -> Iterator[Instance]:
+    """The instance in which a search has its goals, if it has some."""
+    instance = search.instance
+    is_goal = any(one.name == search.prop and one.kind is Kind.SOMETIMES for one in instance.properties)
+    if search.rule or is_goal:
+        return
+    if search.model == TRANSACTIONS:
+        yield instance
+    elif search.model in (KAFKA, LIVENESS):
+        values = dict(instance.configuration.items()) | dict.fromkeys(search.unused, 0)
+        yield registry.load(SCENARIOS)[0].instance(GENERATION_OF.get(search.protocol, search.protocol), values)

@@ -1,0 +1,472 @@
+"""The questions that an operator asks about a topic, and the settings on which their answers depend.
+
+In:  a release, and the library of known failures (models/kafka/failures). No model is loaded for it.
+Out: `Question` and `Case`, values that can be looked up and changed in one setting; which known failures concern a
+     case; which settings a question reads; and named rules by which one case is answered by a search of another.
+
+Many topics share a case: their names, their partitions and all other settings make no difference to the answers. Each
+rule says why it is sound. Tests search samples both ways, and compare the words and the depths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from isrcheck.checker.cluster.releases import Version
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, named, pairs
+
+
+class Topic(StrEnum):
+    """What a question is about.
+
+    LOSS: could these settings lose an acknowledged record, if all known defects of the release were repaired? Faults:
+    what Kafka does by default (preferred elections, expired sessions) and what brokers do by themselves (they crash
+    and restart). POWER, DISK: what the loss of power, or of a disk, of one broker can do; POWER_OF_ALL: what a loss
+    of power of all brokers can do. DUPLICATES, ORDER: what resends of a producer can do. TRANSACTIONS: what is
+    promised about transactions over several partitions. WRITES, READS: whether a write is acknowledged, and a
+    committed record read, with `number` brokers down, after all replicas were in sync. SURVIVES: whether a committed
+    record can still be read whichever `number` brokers are lost for good while the ISR is the smallest one that
+    acknowledges a record. DEFECT: is the case exposed to the known failure `name` (models/kafka/failures)?
+    """
+
+    LOSS = "loss"
+    POWER = "power"
+    POWER_OF_ALL = "power-of-all"
+    DISK = "disk"
+    DUPLICATES = "duplicates"
+    ORDER = "order"
+    TRANSACTIONS = "transactions"
+    WRITES = "writes"
+    READS = "reads"
+    SURVIVES = "survives"
+    DEFECT = "defect"
+
+
+@dataclass(frozen=True, order=True)
+class Question:
+    """One question. `number` counts the brokers that are down (WRITES, READS) or lost (SURVIVES); `name` is a known
+    failure (DEFECT)."""
+
+    topic: Topic
+    number: int = 0
+    name: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question in one word, as in a file: loss, writes 1, defect missed_demotion."""
+        return " ".join([self.topic.value, *([str(self.number)] if self.number else []), *filter(None, [self.name])])
+
+
+WITH_ELR = ("4.1", "4.3")
+"""The generations with eligible leader replicas (KIP-966), as in a new cluster, oldest first."""
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """The settings of one topic and its producers that matter."""
+
+    protocol: str
+    """A generation of the model `kafka`."""
+    switches: tuple[tuple[str, str], ...] = ()
+    """The entries in which the cluster differs from the generation, as on the command line, sorted by name."""
+    acks: str = "all"
+    """One of "0", "1" and "all"."""
+    replication_factor: int = 3
+    min_insync_replicas: int = 1
+    """At most `replication_factor` + 1: every larger number has the same effect."""
+    unclean_election: bool = False
+    leader_rebalance: bool = True
+    """auto.leader.rebalance.enable."""
+    flushes_every_message: bool = False
+    """log.flush.interval.messages=1."""
+    enable_idempotence: bool = True
+    retries: bool = True
+    max_in_flight_requests: int = 5
+    """1 or 5, because more make no difference for the few records of a search."""
+    numbering: tuple[tuple[str, int], ...] = ()
+    """The model's entries for what the release of the clients and brokers does with sequence numbers."""
+    transactions: tuple[tuple[str, str], ...] = ()
+    """The generation of the model `transactions`, as the entry `protocol`, and its entries; empty without any."""
+
+    @property
+    def has_record_epochs(self) -> bool:
+        """Whether records have the format of 0.11, which idempotence and transactions require."""
+        return self.protocol not in ("0.8", "0.10") and dict(self.switches).get("TRUNC") != "HW"
+
+    @property
+    def has_elr(self) -> bool:
+        """Whether the controllers keep eligible leader replicas: since 4.1, unless a switch says otherwise."""
+        own = "on" if self.protocol in WITH_ELR else "off"
+        return dict(self.switches).get("ELR", own) == "on"
+
+    def as_object(self) -> dict[str, Any]:
+        """The case as a JSON object: every setting by its name."""
+        pairs = {name: dict(getattr(self, name)) for name in ("switches", "numbering", "transactions")}
+        return asdict(self) | pairs
+
+
+WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
+"""The generations in which the leader writes the ISR itself."""
+
+GENERATIONS = (*WRITTEN_BY_LEADERS, "2.8", "3.3", "3.5", "3.7", "4.0", "4.1", "4.3")
+"""All generations, oldest first; from 3.3 on with a KRaft controller."""
+
+LAST_WITHOUT_ELR = "4.0"
+"""The last generation without eligible leader replicas."""
+
+LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
+"""The last of them repairs how the earlier ones truncate."""
+
+KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
+"""The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
+
+VARYING_MISTAKES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "RESPONSE_EPOCH_MATCHED")
+"""The mistakes in which releases of the same generation differ."""
+
+NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
+"""The questions about a generation as it is."""
+
+SEARCHED_WHOLE = 3
+"""So many replicas are searched to the end; more of them to a depth, because each one multiplies the states."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that changes settings: its name, and the case that is searched instead (the same one if it does not
+    apply). The docstring of `instead` says why it is sound."""
+
+    name: str
+    instead: Callable[[Case, Question], Case]
+
+
+def _without_operators(case: Case, question: Question) -> Case:
+    """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does; without
+    eligible leader replicas both differ from 4.0 in no more; and neither act of an operator is in these searches."""
+    if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
+        return case
+    if case.has_elr:
+        return replace(case, protocol=WITH_ELR[0])
+    return replace(case, protocol=LAST_WITHOUT_ELR, switches=_without(case, ("ELR",)))
+
+
+def _one_defect(case: Case, question: Question) -> Case:
+    """Every other known mistake is repaired in its search, whether the release has it or not."""
+    if question.topic is not Topic.DEFECT:
+        return case
+    own = {name for one in named(question.name).changes for name in pairs(one.change)}
+    if "protocol" in own:
+        return case
+    return replace(case, switches=_without(case, [name for name in VARYING_MISTAKES if name not in own]))
+
+
+def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, text) for name, text in case.switches if name not in names)
+
+
+def _repaired_alike(case: Case, question: Question) -> Case:
+    """The answer is about the generation in which all known mistakes are repaired, and repaired they are the same."""
+    if question.topic in NOT_REPAIRED:
+        return case
+    protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
+    kept = tuple((name, text) for name, text in case.switches if name in KEPT)
+    return replace(case, protocol=protocol, switches=kept)
+
+
+def _readers(case: Case, question: Question) -> Case:
+    """The record that is read was committed before, and what is committed does not depend on acks."""
+    return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
+
+
+def _without_resends(case: Case, question: Question) -> Case:
+    """A producer that sends nothing again sends each record once, in order, however many requests are in flight."""
+    if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
+        return case
+    return replace(case, retries=False, max_in_flight_requests=1)
+
+
+def _above(case: Case, _: Question) -> Case:
+    """The ISR never has more members than there are replicas, so every greater number refuses every write."""
+    return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
+
+
+def _alone(case: Case, _: Question) -> Case:
+    """Without a second replica nobody else can be elected, cleanly or not."""
+    return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
+
+
+RULES = (
+    Rule("without reassignments", _without_operators),
+    Rule("a defect is searched alone", _one_defect),
+    Rule("generations that are repaired alike", _repaired_alike),
+    Rule("readers do not see who acknowledges", _readers),
+    Rule("without resends", _without_resends),
+    Rule("min.insync.replicas above the replicas", _above),
+    Rule("one replica", _alone),
+)
+"""The rules that change the settings of a case. The others follow: OUTSIDE is in `sizes`, BROKER_LESS in
+`asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
+
+OUTSIDE = "a replica that stays outside the ISR"
+"""A history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start and
+take no step; so a failure found with them is one of the case."""
+
+FEWER_IN_SYNC = "fewer replicas have to be in sync"
+"""An unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer
+have to be in sync, is one of the case, in which the other replicas are in sync until the record is acknowledged, and
+then fail for good."""
+
+LEAST = 2
+"""So many replicas have to be in sync in the search of the rule FEWER_IN_SYNC, and in a model that is told nothing."""
+
+BROKER_LESS = "one broker less"
+"""A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
+needs every replica, a replica less that has to be in sync is as good as one less that min.insync.replicas asks for."""
+
+ALL_LOSE_POWER = "all brokers lose power"
+"""A history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further replica
+is in sync until the record is acknowledged, and then loses power as well, before it has flushed it."""
+
+ONE_ENTRY = "a log of one entry"
+"""A broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on
+disk, this is nothing, as after the loss of its disk; so both searches have the same states, and if nothing is found
+after the one loss, nothing is found after the other."""
+
+READ_WITH_LOSSES = ("flush_interval_messages", "late_fetches", "delete_records")
+"""The entries with which a loss of power and one of a disk are not alike: what is flushed is kept, late fetches need
+the loss of a disk, and a log that starts later keeps its start."""
+
+
+def simplified(case: Case, question: Question) -> Case:
+    """The case that is searched instead, by all rules that change settings."""
+    for rule in RULES:
+        case = rule.instead(case, question)
+    return case
+
+
+def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
+    """The case and the question that are searched instead, by all rules."""
+    case = simplified(case, question)
+    while question.topic is Topic.SURVIVES and case.replication_factor > SEARCHED_WHOLE:
+        case, question = _survival_of_fewer(case, question.number)
+    while question.topic in (Topic.WRITES, Topic.READS) and case.replication_factor > SEARCHED_WHOLE:
+        # The rule BROKER_LESS.
+        replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
+        if question.topic is Topic.READS and down:
+            least = min(least, replicas - 1)  # what was committed is read, even where nobody can write any more
+        if not down or least >= replicas:
+            # From 3.7 on min.insync.replicas above the replicas asks for all of them, so it has to become less as well.
+            least, down = max(1, least - 1), min(down, replicas - 2)
+        else:
+            down -= 1
+        case = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
+        question = replace(question, number=down)
+        case = simplified(case, question)
+    return case, question
+
+
+def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
+    """The rule BROKER_LESS where the ISR is at its smallest: a replica less outside it, or one less in it and lost."""
+    replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
+    if least == replicas:
+        least, lost = least - 1, max(0, lost - 1)
+    fewer = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
+    return fewer, Question(Topic.SURVIVES, min(lost, replicas - 1))
+
+
+def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
+    """Why a search with so many replicas, of which `least` have to be in sync, answers for a case: the name of the
+    rule, and what is said behind the faults of the search. Both are empty if the search has the case's replicas."""
+    if replicas >= case.replication_factor:
+        return "", ""
+    says = f", with {replicas} of {case.replication_factor} replicas"
+    if least >= case.min_insync_replicas:
+        return OUTSIDE, says
+    return FEWER_IN_SYNC, f"{says} and min.insync.replicas={least}"
+
+
+def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
+    """The numbers of replicas to search, the case's own last: by the rule OUTSIDE, a failure with fewer is one of the
+    case. Fewer than `least`, or than min.insync.replicas, are not tried."""
+    replicas = case.replication_factor
+    fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
+    return [*fewer, replicas]
+
+
+KAFKA, LIVENESS, SCENARIOS = "kafka", "kafka_liveness", "kafka_scenarios"
+TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
+
+LOST = "acked_not_lost"
+NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
+"""Promises about acknowledged records: there are none without acks=all."""
+
+LOSSES = ("power_losses", "disk_losses")
+"""The budgets of faults that lose data: what they break is said beside the answer."""
+
+BESIDE_THE_CLUSTER = ("DELETION_IS_ANSWERED", "DIVERGING_ANSWER_IS_SPLIT", "FETCH_IS_SPLIT", "dropped_metadata")
+"""The entries of steps that no generation has by itself: the answer to DeleteRecords, a truncation or a fetch in two
+steps, metadata that a broker fails to apply. No setting of a cluster decides whether they happen, so a failure that
+needs one of them is no question about a cluster; `check failures` searches it."""
+
+GENERATION = ("protocol", "switches")
+TOPIC = (*GENERATION, "acks", "replication_factor", "min_insync_replicas")
+PRODUCER = ("enable_idempotence", "retries", "max_in_flight_requests", "numbering")
+READ = {
+    Topic.LOSS: (*TOPIC, "unclean_election", "leader_rebalance"),
+    Topic.POWER: (*TOPIC, "flushes_every_message"),
+    Topic.POWER_OF_ALL: (*TOPIC, "flushes_every_message"),
+    Topic.DISK: TOPIC,
+    Topic.DUPLICATES: (*TOPIC, *PRODUCER),
+    Topic.ORDER: (*TOPIC, *PRODUCER),
+    Topic.TRANSACTIONS: ("transactions",),
+    Topic.WRITES: (*TOPIC, "unclean_election"),
+    Topic.READS: (*TOPIC, "unclean_election"),
+    Topic.SURVIVES: (*GENERATION, "replication_factor", "min_insync_replicas"),
+}
+"""The settings that the searches of a question read: the others make no difference."""
+
+
+def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
+    """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
+
+    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller another.
+    """
+    if failure.since == NO_RELEASE:
+        return False
+    remains = False
+    if case is not None:
+        first = failure.first_generation
+        if first and GENERATIONS.index(case.protocol) < GENERATIONS.index(first):
+            return False
+        if failure.needs and not _has_one_of(case, failure, failure.needs):
+            return False
+        remains = _has_one_of(case, failure, failure.remains_with)
+    return version.is_affected(failure.since, () if remains else failure.repaired)
+
+
+def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
+    """Whether a cluster has one of these entries: of the model `transactions`, if that shows the failure."""
+    if failure.history is not None and failure.history.model == TRANSACTIONS:
+        of_case = dict(case.transactions)
+    else:
+        of_case = {"protocol": case.protocol, **dict(case.switches), "ELR": "on" if case.has_elr else "off"}
+    return any(of_case.get(name) == value for one in entries for name, value in pairs(one).items())
+
+
+def defects_of(case: Case, version: Version) -> list[Question]:
+    """The known failures of a release that concern the mechanisms of a case, in the order of their numbers."""
+    return [
+        Question(Topic.DEFECT, name=one.name) for one in failures() if is_in(one, version, case) and concerns(case, one)
+    ]
+
+
+def loses_data(failure: Failure) -> bool:
+    """Whether a failure needs a fault that loses data (power, a disk), which Kafka alone does not survive."""
+    return any(name in _entries(failure) for name in LOSSES)
+
+
+def concerns(case: Case, failure: Failure) -> bool:
+    """Whether a known failure is about mechanisms of the case. One that the settings alone permit is not a defect."""
+    history = failure.history
+    if not failure.since:
+        return False
+    if history is not None and history.model == TRANSACTIONS:
+        return bool(case.transactions)
+    if case.replication_factor == 1 and (history is None or history.model != EXACTLY_ONCE):
+        return False  # nothing is replicated, and nobody else can be elected
+    if history is None:
+        return True
+    entries = _entries(failure)
+    if not entries.keys().isdisjoint(BESIDE_THE_CLUSTER):
+        return False
+    return (
+        (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")
+        and ("enable_idempotence" not in entries or (case.enable_idempotence and case.has_record_epochs))
+        and ("transactions" not in entries or (bool(case.transactions) and case.acks == "all"))
+        and ("unclean_elections" not in entries or case.unclean_election)
+    )
+
+
+def losses_to_survive(case: Case) -> range:
+    """The numbers of lost brokers to ask about: up to all that have to have an acknowledged record. Without acks=all
+    nothing is promised that could survive."""
+    copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
+    return range(1, copies + 1)
+
+
+def why_unasked(case: Case, question: Question) -> str:
+    """Why a question is answered without a search: because no model has what is asked; empty if it takes one."""
+    if question.topic is Topic.TRANSACTIONS and not case.transactions:
+        return "no producer has transactions"
+    if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
+        return "an idempotent producer needs records in the format of 0.11"
+    # Whether a request that is sent again can come after a later one, and nobody notices.
+    is_overtaken = case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
+    if question.topic is Topic.ORDER and case.replication_factor == 1 and is_overtaken:
+        return "with one replica the model refuses no request, and so none is overtaken; in Kafka one can be"
+    if question.topic is not Topic.DEFECT:
+        return ""
+    failure = named(question.name)
+    if failure.history is None:
+        return failure.why_not
+    return "" if concerns(case, failure) else f"not with these settings: {failure.title}"
+
+
+def _entries(failure: Failure) -> dict[str, str]:
+    return {} if failure.history is None else pairs(failure.history.configuration)
+
+
+@cache
+def read_by(question: Question) -> tuple[str, ...]:
+    """The names of the settings of a `Case` that the searches of a question read."""
+    if question.topic is not Topic.DEFECT:
+        return READ[question.topic]
+    failure = named(question.name)
+    history = failure.history
+    if history is None:
+        return ()
+    if history.model == TRANSACTIONS:
+        return ("transactions",)
+    if history.model not in (KAFKA, LIVENESS):
+        return ()
+    bounds = [history.configuration, *(one.configuration for one in failure.bounds)]
+    entries = {name for text in bounds for name in pairs(text)}
+    return (
+        *TOPIC,
+        *(["flushes_every_message"] if loses_data(failure) else []),
+        *(["unclean_election"] if "unclean_elections" in entries else []),
+        *(["leader_rebalance"] if "preferred_elections" in entries else []),
+        *(PRODUCER if "enable_idempotence" in entries else []),
+        *(["transactions"] if "transactions" in entries else []),
+    )
+
+
+def key_of(case: Case, question: Question) -> tuple[str, str]:
+    """A question with the settings that it reads: cases with the same key have the same answer.
+
+    The first part is the question with what belongs to a release, the second one has the values of the other settings,
+    in the order of `settings_of_topic`.
+    """
+    case, question = asked_instead(case, question)
+    read = read_by(question)
+    released = (f"{name}={_spelled(getattr(case, name))}" for name in RELEASED if name in read)
+    settings = (_spelled(getattr(case, name)) for name in settings_of_topic(question))
+    return " | ".join((question.text, *released)), " ".join(settings)
+
+
+RELEASED = (*GENERATION, "numbering", "transactions")
+"""The settings that belong to a release."""
+
+
+def settings_of_topic(question: Question) -> tuple[str, ...]:
+    """The other settings that a question reads."""
+    return tuple(name for name in read_by(question) if name not in RELEASED)
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(f"{name}:{one}" for name, one in value) or "-"
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,201 @@
+"""Answers questions from the record of the atlas (models/kafka/atlas).
+
+In:  a `Case` and a `Question`; record.jsonl, whose lines README.md beside it describes.
+Out: a `Finding` that says on which day it was searched. The header of the record, and its searches as plain objects;
+     lines are decoded when they are asked for.
+
+A search is only used if it is the one that would be made now, of the models as they are now. If the files on which that
+depends are those of the record, byte by byte, it is; otherwise the searches are planned again, and compared one by one,
+with the digests of the models, which leave out comments, docstrings and layout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.answers.findings import FAILS, Finding, Result, Search, assembled, inexpressible
+from isrcheck.checker.answers.questions import LEAST, Case, Question, asked_instead, instead_of, key_of, why_unasked
+from isrcheck.checker.resources.cache import hashed_modules
+from isrcheck.checker.results.verdict import Word
+from isrcheck.models.kafka.atlas import RECORD
+from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs
+
+PACKAGES = {
+    **dict.fromkeys(("isrcheck.models", "isrcheck.models.examples"), False),
+    **dict.fromkeys(("isrcheck.models.language", "isrcheck.models.kafka", "isrcheck.models.transactions"), True),
+}
+"""The packages on which the searches and their results depend (True: with subpackages)."""
+
+PLANS = ("findings", "planning", "questions", "recorded", "searching")
+"""The modules of this room on which they depend."""
+
+
+def texts_digest() -> str:
+    """The digest of all texts on which the searches of the atlas depend."""
+    content = hashlib.sha256(hashed_modules(PACKAGES).encode())
+    room = Path(__file__).parent
+    for path in (*(room / f"{name}.py" for name in PLANS), *sorted(FOLDER.glob("*/*.toml"))):
+        content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+class Recorded:
+    """Answers from the record. `outdated` says, after an answer that the record has only for other models or searches,
+    why it was not used; empty otherwise."""
+
+    def __init__(self, record: Record | None = None) -> None:
+        """Without a `record`, it is that of the package; one that cannot be read is like an empty one."""
+        self.outdated = ""
+        self._given = record
+
+    @cached_property
+    def record(self) -> Record | None:
+        """The record, or None if there is none."""
+        if self._given is not None:
+            return self._given
+        try:
+            return Record()
+        except (OSError, ValueError, KeyError):
+            return None
+
+    @cached_property
+    def _is_as_recorded(self) -> bool:
+        return self.record is not None and self.record.header["texts"] == texts_digest()
+
+    def find(self, case: Case, question: Question) -> Finding | None:
+        """The recorded answer, None if there is none, or if it is of other searches or models."""
+        self.outdated = ""
+        why = why_unasked(case, question)
+        if why:
+            return inexpressible(why)
+        recorded = None if self.record is None else self.record.searches(*key_of(case, question))
+        if recorded is None:
+            return None
+        searched = asked_instead(case, question)[0]
+        searches = [] if isinstance(recorded, str) else [search_of_record(one, searched) for one in recorded]
+        if not self._is_as_recorded:
+            is_ended = not isinstance(recorded, str) and bool(recorded) and Word(recorded[-1]["word"]) in FAILS
+            self.outdated = self._why_outdated(case, question, searches, is_ended=is_ended)
+            if self.outdated:
+                return None
+        if isinstance(recorded, str):
+            return inexpressible(recorded)
+        return assembled(searches, lambda position: result_of(recorded[position]))
+
+    def _why_outdated(self, case: Case, question: Question, searches: Sequence[Search], *, is_ended: bool) -> str:
+        """Why these searches are not those that would be made now; empty if they are. `is_ended`: a failure was found,
+        after which no search is made."""
+        from isrcheck.checker.answers.planning import planned  # here, because it loads the models
+        from isrcheck.models import registry
+
+        assert self.record is not None
+        digests = self.record.header["models"]
+        for name in sorted({one.model for one in searches}):
+            if registry.load(name)[0].digest != digests.get(name):
+                return f"the model {name} has changed since the record was made"
+        plan = planned(case, question)
+        now = [] if isinstance(plan, str) else [one.identity for one in plan]
+        if (now[: len(searches)] if is_ended else now) != [one.identity for one in searches]:
+            return "the searches for this question have changed since the record was made"
+        return ""
+
+
+_FIELDS_OF_SEARCH = """
+    model protocol configuration says asked=prop bound=depth initial is_permitted choices is_witness
+"""
+_FIELDS_OF_RESULT = """
+    property=prop word depth judged is_exhausted states stopped day seconds start steps loop
+"""
+
+
+def _names(text: str) -> dict[str, str]:
+    return {name: field or name for name, _, field in (word.partition("=") for word in text.split())}
+
+
+_OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
+"""The names in the record, in their order, with the fields of a `Search` and a `Result`; `replicas` follows `says`."""
+
+
+def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
+    """A recorded search, for a case."""
+    fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
+    if case is not None and "replicas" in content:
+        least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
+        rule, says = instead_of(case, content["replicas"], least)
+        fields |= {"rule": rule, "says": content["says"] + says}
+    return Search(**fields)
+
+
+def result_of(content: Mapping[str, Any]) -> Result:
+    """The result of a recorded search."""
+    fields = {field: content[name] for name, field in _OF_RESULT.items() if name in content}
+    of_types = {"word": Word(content["word"]), "steps": tuple(content.get("steps", ()))}
+    return Result(**{"depth": None, "is_exhausted": False} | fields | of_types)
+
+
+def written(search: Search, result: Result) -> dict[str, Any]:
+    """A search and its result as the record has them; what is absent, or false, is left out."""
+    replicas = dict(search.instance.configuration.items()).get("replicas")
+    says = search.says.rpartition(", with ")[0] if search.rule else search.says
+    fields: dict[str, Any] = {}
+    for name, field in _OF_SEARCH.items():
+        fields[name] = getattr(search, field)
+        if name == "says":
+            fields |= {"says": says, "replicas": replicas}
+    fields |= {name: getattr(result, field) for name, field in _OF_RESULT.items()}
+    fields |= {"word": result.word.value, "steps": list(result.steps)}
+    of_failure = ("start", "steps", "loop")
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and value is not False and (result.word in FAILS or name not in of_failure)
+    }
+
+
+# --- The file ---
+
+
+class Record:
+    """The record in a file. Raises OSError if there is none, and ValueError if a line is damaged."""
+
+    def __init__(self, path: Path = RECORD) -> None:
+        self._lines = path.read_text(encoding="utf-8").splitlines()
+        self.header: Mapping[str, Any] = json.loads(self._lines[0])
+        self._first_search = 1 + int(self.header["groups"])
+
+    def searches(self, group: str, settings: str) -> Sequence[Mapping[str, Any]] | str | None:
+        """The searches that answer a question with these settings, in their order, or the reason why no model has what
+        is asked; None if it is not recorded.
+
+        `group` is the question with what belongs to a release, `settings` are the values of the other settings.
+        """
+        line = self._group_lines.get(group)
+        if line is None:
+            return None
+        numbers = json.loads(line)["cells"].get(settings)
+        if numbers is None or isinstance(numbers, str):
+            return numbers
+        return [json.loads(self._lines[self._first_search + one]) for one in numbers]
+
+    @cached_property
+    def _group_lines(self) -> Mapping[str, str]:
+        # A group line begins with its name, so that the others need not be decoded.
+        begin = '{"group": '
+        found = {}
+        for line in self._lines[1 : self._first_search]:
+            name, _ = json.JSONDecoder().raw_decode(line, len(begin))
+            found[name] = line
+        return found
+
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """Every group with its content: the names of its `settings`, and its `cells`."""
+        return {name: json.loads(line) for name, line in self._group_lines.items()}
+
+    def every_search(self) -> Sequence[Mapping[str, Any]]:
+        """Every search, in the order of their numbers."""
+        return [json.loads(line) for line in self._lines[self._first_search :]]

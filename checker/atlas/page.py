@@ -1,0 +1,308 @@
+"""A table of the atlas as a self-contained page with filters, and as a page that needs no script.
+
+In:  a `View`: a sheet with its rows, settings and words.
+Out: the pages. They load nothing. The page with filters holds the rows as data, each text once, because a
+     table of all rows would be some megabytes; its script makes the rows that are asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from isrcheck.checker.atlas.tables import RELEASES, Cell, Grave, Kind, Line, Mark, Row, SettingColumn, Spelling, Status
+from isrcheck.checker.results.terminal import counted
+from isrcheck.commands.program import product
+from isrcheck.traces.pages.markup import Content, Element, beside, data, element
+from isrcheck.traces.pages.parts import meanings, row_heading, table
+from isrcheck.traces.pages.shell import Page, theme_button
+
+TITLE = "The atlas of Kafka's settings"
+PACKAGE = "isrcheck.checker.atlas"
+WHOLE = "all_"
+"""What the name of the page that needs no script begins with."""
+
+SCRIPTS = ("table.js", "asked.js", "atlas.js")
+"""The script of a page, in parts: makes rows, understands an address, shows what is asked for."""
+
+CLASSES = {
+    Grave.BROKEN: "bad",
+    Grave.ALLOWED: "warn",
+    Grave.OPEN: "open",
+    Grave.TO_DEPTH: "deep",
+    Grave.TO_THE_END: "good",
+    Grave.FACT: "fact",
+    Grave.NOTHING: "none",
+}
+"""The class that colours an answer."""
+
+COLOURS = {Status.FAILS: "warn", Status.DEFECTS: "bad", Status.UNKNOWN: "open", Status.KEEPS: "good"}
+"""The class that colours the answer of a row."""
+
+MEANINGS = (
+    ("bad", "fails against a promise: a known defect of the release"),
+    ("warn", "fails, and your settings allow it, or Kafka promises nothing after this fault"),
+    ("open", "not decided or not recorded"),
+    ("deep", "not found to this number of steps; longer histories were not searched"),
+    ("good", "not found, to the end: the search has no further state within its bounds"),
+)
+"""What the colours mean."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What every page says: the day of the oldest recorded search, the digest of the model, how far searches go, and
+    the name of the Parquet file, if there is one."""
+
+    day: str
+    digest: str
+    limits: str
+    parquet: str | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A sheet as it is shown: its rows, and its settings, of which each is a column."""
+
+    kind: Kind
+    lines: Sequence[Line]
+    rows: Sequence[Row]
+    settings: Sequence[SettingColumn]
+
+    def label(self, status: Status) -> str:
+        """The answer of a row as a whole, in a few words."""
+        return {
+            Status.FAILS: self.kind.fails,
+            Status.DEFECTS: "Known defects",
+            Status.UNKNOWN: "Cannot tell",
+            Status.KEEPS: "Keeps its promises",
+        }[status]
+
+
+def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
+    """Make the page with filters; `kinds` are all tables."""
+    spelling = Spelling(view.lines, view.settings)
+    content = (
+        _header(view, kinds, facts),
+        _filters(view, spelling),
+        element("main", *_told(), _table(view, [_without_script(view)]), _rest()),
+        element("footer", element("p", product())),
+        data("atlas", _data(view, spelling)),
+    )
+    return _page(view, content, [beside(PACKAGE, name) for name in SCRIPTS])
+
+
+def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
+    """Make the page with all rows, which needs no script."""
+    spelling = Spelling(view.lines, view.settings)
+    rows = (_row(view, row, spelling) for row in view.rows)
+    return _page(
+        view,
+        (
+            _header(view, kinds, facts),
+            element("main", _table(view, rows)),
+            element("footer", element("p", product())),
+        ),
+    )
+
+
+def _page(view: View, content: Sequence[Content], scripts: Sequence[str] = ()) -> Page:
+    title = f"{view.kind.title}: {TITLE[0].lower()}{TITLE[1:]}"
+    return Page(title, content, "atlas", [beside(PACKAGE, "atlas.css"), _labels(view)], scripts)
+
+
+# ----------------------------------------------------------------------------------------------------- top and filters
+
+
+def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
+    tabs = (
+        element("a", kind.title, href=kind.file, aria_current="page" if kind is view.kind else None) for kind in kinds
+    )
+    told: list[Content] = [
+        element("span", f"recorded {facts.day}"),
+        element("span", f"{counted(len(view.lines), 'case')} in {counted(len(view.rows), 'row')}"),
+        element("span", "model ", element("code", facts.digest)),
+    ]
+    told.append(element("span", element("a", "all rows on one page", href=WHOLE + view.kind.file)))
+    if facts.parquet:
+        told.append(element("span", element("a", facts.parquet, href=facts.parquet)))
+    colours = ((element("span", class_=f"sign {kind}"), meaning) for kind, meaning in MEANINGS)
+    how = element(
+        "details",
+        element("summary", "How to read it"),
+        meanings(colours),
+        meanings((column.heading, column.asks) for column in view.kind.columns),
+        element(
+            "p",
+            "Each answer leads to the shortest history that shows it, step by step, or to what was searched."
+            " \u201cany\u201d: the setting makes no difference to the answers of this row.",
+        ),
+        element("p", facts.limits),
+    )
+    return element(
+        "header",
+        theme_button(),
+        element("h1", TITLE),
+        element("nav", *tabs, aria_label="tables"),
+        element("p", view.kind.about),
+        element("p", *told, class_="facts"),
+        how,
+    )
+
+
+def _filters(view: View, spelling: Spelling) -> Element:
+    choices = [
+        _choice(
+            one.heading, one.key, one.name, [("", "any"), *((str(number), text) for number, text in enumerate(values))]
+        )
+        for one, values in zip(view.settings, spelling.order, strict=True)
+    ]
+    choices.append(_choice("order", "order", "order", [("", "worst first"), ("settings", "by settings")]))
+    counts = Counter(row.status for row in view.rows)
+    answers = (
+        element(
+            "label",
+            element("input", type="checkbox", name=status.value, checked="", autocomplete="off"),
+            element("span", view.label(status)),
+            class_=f"answer {COLOURS[status]}",
+        )
+        for status in Status
+        if counts[status]
+    )
+    line = element(
+        "div",
+        element("div", *answers, class_="answers"),
+        element("output", "", id="shown", aria_live="polite"),
+        element("button", "show all", type="button", id="all"),
+        class_="line",
+    )
+    folded = element("details", element("summary", "Filters"), element("div", *choices, class_="choices"))
+    return element("form", folded, line, id="filters", hidden="")
+
+
+def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, str]]) -> Element:
+    listed = (element("option", text, value=value) for value, text in options)
+    return element(
+        "label", element("span", heading, title=title), element("select", *listed, name=name, autocomplete="off")
+    )
+
+
+# -------------------------------------------------------------------------------------------------- data for the script
+
+
+def _data(view: View, spelling: Spelling) -> dict[str, object]:
+    """The data for the script: every text, mark and cell once; for each row the numbers of its answer and its cells,
+    the values that it stands for, and their texts."""
+    texts, marks, cells = _Numbers(), _Numbers(), _Numbers()
+    rows = [
+        [
+            list(Status).index(row.status),
+            spelling.masks(row),
+            [texts.of(text) for text in spelling.texts(row)],
+            [cells.of(_plain(cell, marks)) for cell in row.cells],
+        ]
+        for row in view.rows
+    ]
+    return {
+        "settings": [setting.name for setting in view.settings],
+        "answers": [[status.value, view.label(status), COLOURS[status]] for status in Status],
+        "texts": texts.values,
+        "marks": marks.values,
+        "cells": cells.values,
+        "rows": rows,
+        "cases": _cases(view, spelling),
+        "start": {RELEASES.name: "0"},
+    }
+
+
+def _cases(view: View, spelling: Spelling) -> list[list[int]]:
+    """The combinations of settings that are cases, each setting as in the masks of a row. Those that differ in their
+    releases alone are one."""
+    numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
+    place = view.settings.index(RELEASES)
+    merged: dict[tuple[int, ...], int] = {}
+    for line in view.lines:
+        bits = [1 << known[one.of(line)] for one, known in zip(view.settings, numbers, strict=True)]
+        others = tuple(bits[:place] + bits[place + 1 :])
+        merged[others] = merged.get(others, 0) | bits[place]
+    return [[*others[:place], releases, *others[place:]] for others, releases in merged.items()]
+
+
+class _Numbers:
+    """Numbers for values, each value once, in the order in which they are first named."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+
+    def of(self, value: object) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    @property
+    def values(self) -> list[object]:
+        return list(self._numbers)
+
+
+def _plain(cell: Cell, marks: _Numbers) -> tuple[object, ...]:
+    numbers = [
+        tuple(marks.of((one.text, one.address, one.title)) for one in some) for some in (cell.marks, cell.beside)
+    ]
+    return (CLASSES[cell.words.grave], cell.words.text, cell.address, numbers[0], cell.remark, numbers[1])
+
+
+# --------------------------------------------------------------------------------------------------------------- table
+
+
+def _labels(view: View) -> str:
+    """The style that repeats the headings in the cells of a narrow window, where each row is a card."""
+    headings = [one.heading for one in view.settings] + [one.heading for one in view.kind.columns]
+    rules = (
+        f'td:nth-child({number})::before{{content:"{heading}"}}' for number, heading in enumerate(headings, start=2)
+    )
+    return f"@media(max-width:899px){{{''.join(rules)}}}"
+
+
+def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
+    columns: list[Content] = ["Answer"]
+    columns += (element("th", one.heading, scope="col", title=one.key, class_="s") for one in view.settings)
+    columns += (element("th", one.heading, scope="col", title=one.asks) for one in view.kind.columns)
+    return table(columns, rows)
+
+
+def _told() -> Iterator[Element]:
+    """What the script says above the rows: of a filter in the address that the table does not have, and of no rows."""
+    yield element("p", "", id="unknown", class_="told", role="status", hidden="")
+    clear = element("button", "clear the filters", type="button", id="clear")
+    yield element(
+        "p", element("span", "", id="reasons", role="status"), " ", clear, id="told", class_="told", hidden=""
+    )
+
+
+def _rest() -> Element:
+    """What stands below the rows while there are more: the script makes them as they come near."""
+    return element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
+
+
+def _without_script(view: View) -> list[Content]:
+    """The row that stands in the table until the script has run."""
+    link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
+    return [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
+
+
+def _row(view: View, row: Row, spelling: Spelling) -> list[Content]:
+    answer = row_heading(view.label(row.status), class_=COLOURS[row.status])
+    texts = (element("td", text, class_="s") for text in spelling.texts(row))
+    return [answer, *texts, *map(_cell, row.cells)]
+
+
+def _cell(cell: Cell) -> Element:
+    text = element("a", cell.words.text, href=cell.address) if cell.address else cell.words.text
+    made = element("td", text, *_marks(cell.marks), class_=CLASSES[cell.words.grave])
+    if cell.remark or cell.beside:
+        made.append(element("small", cell.remark, *_marks(cell.beside)))
+    return made
+
+
+def _marks(marks: Sequence[Mark]) -> Iterator[Content]:
+    for mark in marks:
+        yield from (" ", element("a", mark.text, href=mark.address, title=mark.title))

@@ -1,0 +1,284 @@
+"""The pages behind the cells: a page for each history and each known failure, and texts of what was searched.
+
+In:  findings, and addresses of known failures (models/kafka/failures).
+Out: addresses for the cells, and then the pages: histories taken again in plain Python, and one page of searches for
+     each release, with a legend of the words that occur there.
+
+A history that is the same, step by step, with several settings has one page. What was searched stands once on a page:
+other answers that rest on the same searches lead there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from isrcheck.checker.answers.findings import Finding, Result, Search, Searched, Source, trace_of
+from isrcheck.checker.answers.questions import KAFKA, SCENARIOS
+from isrcheck.checker.failures.pages import page_of
+from isrcheck.checker.results.instance_facts import command_of
+from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.verdict import WHY_STOPPED, Word
+from isrcheck.models.kafka.failures.catalogue import Change, History, named
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.pages.markup import Content, Element, append, element
+from isrcheck.traces.pages.parts import meanings
+from isrcheck.traces.pages.shell import Page, text_page
+
+INDEX = "../index.html"
+"""The address of the table, from a page in one of the folders."""
+
+TRACES, SEARCHES = "traces", "searches"
+"""The folders of these pages."""
+
+LEGEND = "words"
+"""The name by which a link leads to the legend."""
+
+WITNESSES = "Witnesses, which reach what has to be able to happen in these searches:"
+"""What is said above the witnesses of a finding."""
+
+ABOUT_SEARCHES = (
+    "Answers of the table lead to their searches here. The command under a search repeats it; where it says which"
+    " brokers are down, the command searches all choices of them, and counts more states."
+)
+
+
+def source_of(finding: Finding) -> str:
+    """Where an answer comes from, as a sentence without a full stop."""
+    day = f" on {finding.recorded}" if finding.recorded else ""
+    if finding.source is Source.RULE:
+        return f"derived by rule: {finding.rule}" + (f"; searched{day}" if day else "")
+    return f"searched{day}" if finding.parts else "not searched"
+
+
+@dataclass
+class _Shown:
+    """A history with the first finding that has it, the questions that it answers, and the number of answers."""
+
+    asks: dict[str, None]
+    finding: Finding
+    history: History
+    name: str
+    cases: int = 0
+
+
+@dataclass
+class Histories:
+    """The histories of all cells, each under its address."""
+
+    _shown: dict[object, _Shown] = field(default_factory=dict)
+
+    def address(self, asks: str, finding: Finding, history: History) -> str:
+        """The address of the page of a history, which is made later."""
+        key = (history.model, history.protocol, history.property_name, history.verdict, history.start)
+        known = self._shown.get((*key, history.steps, history.loop))
+        if known is None:
+            number = sum(_file(one.history) == _file(history) for one in self._shown.values()) + 1
+            known = _Shown({}, finding, history, f"{_file(history)}_{number}.html")
+            self._shown[*key, history.steps, history.loop] = known
+        known.asks[asks] = None
+        known.cases += 1
+        return f"{TRACES}/{known.name}"
+
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """Take every history again, and yield the name and the page. Raises UsageError if it differs."""
+        for one in self._shown.values():
+            yield f"{TRACES}/{one.name}", page(trace_of(one.history), list(_about(one)), INDEX)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+
+def _about(one: _Shown) -> Iterator[Content]:
+    """What stands beside the steps: the question, and what else was searched."""
+    for asks in one.asks:
+        yield element("h2", asks)
+    leads = "One answer of the table leads here."
+    if one.cases > 1:
+        shared = "the settings on this page are those of the first."
+        leads = f"{one.cases:,} answers of the table have these steps; {shared}"
+    yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {leads}")
+    yield from _searched(one.finding)
+    if one.finding.parts:
+        yield element("details", element("summary", LEGEND_TITLE), legend([one.finding]))
+
+
+def _file(one: History | Search) -> str:
+    """The generation of Kafka's model, or another model, as a part of a file name."""
+    return (
+        one.protocol if one.model in (KAFKA, SCENARIOS) else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+    )
+
+
+@dataclass
+class Searches:
+    """What was searched for cells without a history, each text under its address."""
+
+    _known: dict[object, str] = field(default_factory=dict)
+    _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
+
+    def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
+        """The address of a text about findings, each with a label; empty if nothing was searched."""
+        parts = [search for _, finding in findings for search, _ in finding.parts]
+        if not parts:
+            return ""
+        key = (asks, tuple(findings))
+        if key not in self._known:
+            name = _file(parts[0])
+            identifier = self._pages.setdefault(name, _PageOfSearches()).add(asks, findings)
+            self._known[key] = f"{SEARCHES}/{name}.html#{identifier}"
+        return self._known[key]
+
+    def pages(self) -> Iterator[tuple[str, Page]]:
+        """The name of each page, and the page."""
+        for name, one in self._pages.items():
+            links = element("a", "the table", href=INDEX), element("a", LEGEND_TITLE.lower(), href=f"#{LEGEND}")
+            words = element("section", element("h2", LEGEND_TITLE), legend(one.findings), id=LEGEND)
+            content = [element("nav", *links), element("p", ABOUT_SEARCHES), words, *one.sections]
+            yield f"{SEARCHES}/{name}.html", text_page(f"What was searched: {name}", content)
+
+
+@dataclass
+class _PageOfSearches:
+    """A page of searches: its sections, the findings in them, and where the searches of a finding stand."""
+
+    sections: list[Element] = field(default_factory=list)
+    findings: dict[Finding, None] = field(default_factory=dict)
+    _shown: dict[object, tuple[str, Element]] = field(default_factory=dict)
+
+    def add(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
+        """Add a section about findings, each with a label; return the name by which a link leads to it."""
+        name = f"s{len(self.sections) + 1}"
+        section = element("section", element("h2", asks), id=name)
+        for number, (label, finding) in enumerate(findings, start=1):
+            self.findings[finding] = None
+            section.extend(self._told(f"{name}-{number}", label, finding))
+        self.sections.append(section)
+        return name
+
+    def _told(self, name: str, label: str, finding: Finding) -> list[Element]:
+        depth = "" if finding.depth is None else f" {finding.depth}"
+        says = element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}".rstrip())
+        told = [element("h3", label), says] if label else [says]
+        searches = tuple(tuple(_in_words(*one) for one in some) for some in (finding.parts, finding.witnesses))
+        if searches in self._shown:
+            first, place = self._shown[searches]
+            place.set("id", first)
+            append(says, " ", element("a", "Its searches.", href=f"#{first}"))
+            return told
+        self._shown[searches] = name, told[0]
+        return [*told, *_searched(finding)]
+
+
+def _searched(finding: Finding) -> list[Element]:
+    """The searches of a finding: faults, reach, states, and the command that repeats each; and its witnesses."""
+    told = [_listed(finding.parts)] if finding.parts else []
+    return [*told, element("p", WITNESSES), _listed(finding.witnesses)] if finding.witnesses else told
+
+
+def _listed(parts: Sequence[Searched]) -> Element:
+    words = (_in_words(*one) for one in parts)
+    return element("ul", *(element("li", says, element("br"), element("code", command)) for says, command in words))
+
+
+def _in_words(search: Search, result: Result) -> tuple[str, str]:
+    """What was searched, how far, and with which result; and the command that repeats it."""
+    depth = "" if result.depth is None else f" {result.depth}"
+    why = f", for {WHY_STOPPED.get(result.stopped, result.stopped)}" if result.stopped else ""
+    states = counted(result.states, "state")
+    says = f"{search.says}: {result.word.value}{depth}, {result.reach} ({states}){why}"
+    return says, command_of(search.model, search.instance, None if result.is_exhausted else result.judged)
+
+
+# --- Known failures ---
+
+DEFECTS = "defects"
+"""The folder of these pages."""
+
+
+def address_of(name: str) -> str:
+    """The address of the page of a failure."""
+    return f"{DEFECTS}/{name}.html"
+
+
+def defect_pages(addresses: Sequence[str]) -> Iterator[tuple[str, Page]]:
+    """Yield each of these pages with its address, as the library has the failure: nothing is searched.
+    Raises UsageError if a step of a history is impossible."""
+    for one in addresses:
+        failure = named(PurePosixPath(one).stem)
+        history = failure.history
+        trace = None if history is None else trace_of(history)
+        about = [] if history is None else [f"{history.property_name} {history.verdict} at step {history.depth}"]
+        yield one, page_of(failure, trace, about, [_end(change) for change in failure.changes], INDEX)
+
+
+def _end(one: Change) -> str:
+    how_far = "to the end" if one.explored is None else f"to depth {one.explored}"
+    return f"{one.what} ({one.change}): not found, {how_far}"
+
+
+# --- The legend ---
+
+LEGEND_TITLE = "What the words mean"
+
+WORDS = {
+    Word.VIOLATED: ("VIOLATED 6", "the failure happens, against a promise; the shortest history of it has 6 steps"),
+    Word.UNREACHABLE: ("UNREACHABLE", "what was asked for cannot happen: no history within the bounds leads there"),
+    Word.UNDECIDED: ("UNDECIDED", "a limit ended the search before there was an answer"),
+    Word.PERMITTED: (
+        "PERMITTED 2",
+        "the failure happens, in 2 steps at the least, and nothing is promised here: as with acks=1, after an unclean"
+        " election, or after a loss of power or of a disk",
+    ),
+    Word.NO_VIOLATION: (
+        "NO VIOLATION TO DEPTH 14",
+        "the failure happens in no history of at most 14 steps; longer ones were not searched",
+    ),
+    Word.NOT_REACHED: (
+        "NOT REACHED TO DEPTH 9",
+        "what was asked for happens in no history of at most 9 steps; longer ones were not searched",
+    ),
+    Word.HOLDS: ("HOLDS", "the failure happens in no history within the bounds, however long"),
+    Word.PROVED: ("PROVED", "the failure happens in no history, which an induction proves"),
+    Word.REACHED: ("REACHED 1", "what was asked for can happen, in 1 step; REACHED 0: it is so from the start"),
+    Word.NOT_APPLICABLE: ("n/a", "the question does not arise with these settings"),
+}
+"""For each verdict an example, and its meaning."""
+
+GRAVEST = ("the first line", "the gravest word of the searches below it")
+BOUNDS = ("elections=3 crashes=1", "the faults of a search: at most three elections and one crash in one history")
+TO_THE_END = ("to the end", "every state within the bounds was searched: there is no further one")
+TO_DEPTH = ("to depth 14", "every history of at most 14 steps was searched, and none that is longer")
+STATES = ("1,482 states", "how many different states of the cluster the search has seen")
+WITNESS = (
+    "witness",
+    "a search for an acknowledged record and for what happens after it: that the searches above it find nothing means"
+    " something only if it reaches them. Otherwise the answer is UNDECIDED",
+)
+BY_RULE = ("derived by rule", "other settings were searched, such as fewer replicas, and the rule says why they answer")
+
+
+def legend(findings: Iterable[Finding]) -> Element:
+    """Return the words of these findings with their meanings."""
+    entries = dict.fromkeys(entry for finding in findings for entry in _entries(finding))
+    order = (GRAVEST, *WORDS.values(), TO_THE_END, TO_DEPTH, STATES, BOUNDS, WITNESS, BY_RULE)
+    shown = (entry for entry in order if entry in entries)
+    return meanings(shown, class_="legend")
+
+
+def _entries(finding: Finding) -> Iterator[tuple[str, str]]:
+    yield WORDS[finding.word]
+    if finding.source is Source.RULE:
+        yield BY_RULE
+    if len(finding.parts) > 1:
+        yield GRAVEST
+    if finding.witnesses:
+        yield WITNESS
+    for search, result in (*finding.parts, *finding.witnesses):
+        yield WORDS[result.word]
+        yield STATES
+        if result.is_exhausted or result.judged >= 0:
+            yield TO_THE_END if result.is_exhausted else TO_DEPTH
+        if "=" in search.says:
+            yield BOUNDS

@@ -1,0 +1,493 @@
+"""Reads a cluster's settings from Kafka's own configuration files and tools.
+
+In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe`,
+     `kafka-configs --describe` and `kafka-features describe`; and the versions if they are given.
+Out: a `Reading`: for each distinct configuration of a topic a `Cluster`, with the settings on which the safety of
+replication depends, their sources, the generation, the topics and partitions that have it, the ignored settings with
+the reasons, and what is assumed because the files do not say it: nothing is assumed in silence.
+
+A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
+
+The min.insync.replicas that counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's
+value, else its own. With them a value at the level of the cluster always exists: Kafka writes it when the feature is
+turned on, from the static file of the active controller, 1 if the key is not there (ActivationRecordsGenerator,
+ConfigurationControlManager), and it takes precedence over the brokers' files. A value of one broker alone is refused
+(KAFKA-16540).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from isrcheck.checker.cluster.clients import (
+    ACKS,
+    CLIENT_RACK,
+    DELIVERY_TIMEOUT,
+    IDEMPOTENCE,
+    IN_FLIGHT,
+    ISOLATION_LEVEL,
+    OFFSET_RESET,
+    REPLICA_SELECTOR,
+    RETRIES,
+    TRANSACTIONAL_ID,
+    Consumer,
+    Producer,
+    Transactions,
+    read_consumer,
+    read_producer,
+    read_transactions,
+)
+from isrcheck.checker.cluster.describe import Described, DescribedTopic, Partition, listed, read_described
+from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
+from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
+from isrcheck.checker.cluster.property_files import READERS, Layer, PropertiesError, Section, file_section, shown
+from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version, default, version_of_binaries
+from isrcheck.checker.cluster.settings import (
+    OF_BROKERS,
+    OF_CONTROLLERS,
+    GivenSetting,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+    default_of,
+)
+from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
+
+T = TypeVar("T")
+
+NO_REPLICAS_GIVEN = (
+    "the number of the topic's replicas is not given; "
+    "add the output of kafka-topics --describe, or replication.factor in a file"
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The settings of a cluster, and of topics that agree in theirs, that matter for the safety of replication."""
+
+    kafka_version: Setting[str] | None
+    """None if no version is given; the newest modelled version is then assumed."""
+    generation: Generation
+    """The modelled generation, or the nearest one if its `why_undecided` is not None."""
+    producer: Producer
+    consumer: Consumer
+    transactions: Transactions | None
+    """None if the producer has none."""
+    min_insync_replicas: Setting[int]
+    """The number that counts."""
+    is_min_insync_limited: bool
+    """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
+    replication_factor: Setting[int]
+    is_replication_given: bool
+    """False if the number of replicas is only Kafka's default, which says nothing of a topic created with another."""
+    unclean_election: Setting[bool]
+    leader_rebalance: Setting[bool]
+    flushes_every_message: bool
+    given_roles: frozenset[Role]
+    """The roles of which any setting is given."""
+    topics: tuple[str, ...]
+    """The described topics; can be empty, as can the `partitions`."""
+    partitions: tuple[Partition, ...]
+    why_unknown: str | None
+    """The reason why there is no answer, or None."""
+    understood: tuple[UnderstoodSetting, ...]
+    ignored: tuple[Ignored, ...]
+    assumed: tuple[str, ...]
+    """What the files do not tell, and what is assumed instead."""
+
+    @property
+    def release(self) -> Version:
+        """The release of the brokers, given or assumed."""
+        return version_of_binaries(next(one.value for one in self.understood if one.key == "Kafka version"))
+
+    @property
+    def can_acknowledge_acks_all(self) -> bool:
+        """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
+        return self.min_insync_replicas.value <= self.replication_factor.value
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A cluster for each distinct configuration of a topic, and remarks on what is missing in the files."""
+
+    clusters: tuple[Cluster, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def read_clusters(
+    files: Sequence[tuple[Role | None, Path]],
+    kafka_version: str | None,
+    described: Sequence[str] = (),
+    topic: str | None = None,
+    metadata_version: str | None = None,
+) -> Reading:
+    """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
+
+    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
+    Raises PropertiesError.
+    """
+    description = read_described(described, topic)
+    sections = [file_section(role, path) for role, path in files]
+    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = {}
+    for one in description.topics:
+        alike.setdefault(one.settings, []).append(one)
+    versions = (kafka_version, metadata_version)
+    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
+    remarks = _given_by_some(Settings([*sections, *description.brokers]), clusters)
+    return Reading(clusters, (*description.remarks, *remarks))
+
+
+def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Say which settings that count are those of some brokers or clients only."""
+    sources = {line.source for one in clusters for line in one.understood}
+    for given in settings:
+        others = settings.lacking(given) if given.source + given.note in sources else []
+        if others:
+            what = f"{given.spelled} ({given.source}) is not given for {listed(others)}"
+            yield f"{what}; it is taken for every {given.file_role.value}"
+
+
+def _cluster(
+    files: Sequence[Section],
+    description: Described,
+    topics: Sequence[DescribedTopic],
+    given_versions: tuple[str | None, str | None],
+) -> Cluster:
+    """Return the cluster of topics that agree in their settings; without topics, that of the files."""
+    of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
+    settings = Settings([*files, *of_topic, *description.brokers])
+    kafka_version, metadata_version = given_versions
+    versions = read_versions(settings, kafka_version, metadata_version, description.evidence)
+    generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
+    replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
+    least = read_least_isr(
+        settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, versions)
+    )
+    min_insync_replicas, min_insync_replicas_line = least.setting, least.line
+    is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
+    is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
+    is_limited = is_above and versions.release.has("3.7")
+    if is_limited:
+        # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
+        min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
+        meaning = f"since 3.7 at most the number of replicas: {_least_isr_means(replication_factor.value)}"
+        min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
+    unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
+    record_format, ignored_formats = format_keys(settings, versions)
+    decisive = [*_DECISIVE, record_format, *([(one.role, one.key)] for one in versions.decisive)]
+    producer = read_producer(settings, versions)
+    consumer = read_consumer(settings, versions)
+    transactions = read_transactions(settings, versions) if producer.has_transactions.value else None
+    if transactions:
+        decisive += [((one.role, one.key),) for one in transactions.decisive]
+    rebalance, rebalance_line = _decide(_REBALANCE, settings, versions)
+    flush = settings.first(_FLUSH)
+    flushes = flush is not None and flush.text == EVERY_MESSAGE
+    flush_lines = []
+    if flush is not None and flushes:
+        decisive.append(_FLUSH)
+        meaning = f"every record is on disk before it counts{flush.note}"
+        flush_lines.append(UnderstoodSetting(flush.key, flush.text, meaning, flush.source))
+    return Cluster(
+        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
+        generation=generation,
+        producer=producer,
+        consumer=consumer,
+        transactions=transactions,
+        min_insync_replicas=min_insync_replicas,
+        is_min_insync_limited=is_limited,
+        replication_factor=replication_factor,
+        is_replication_given=is_replication_given,
+        unclean_election=unclean_election,
+        leader_rebalance=rebalance,
+        flushes_every_message=flushes,
+        given_roles=frozenset(one.role for one in settings),
+        topics=tuple(one.name for one in topics),
+        partitions=tuple(partition for one in topics for partition in one.partitions),
+        why_unknown=None if is_replication_given else NO_REPLICAS_GIVEN,
+        understood=(
+            *version_lines,
+            *_mode_lines(versions),
+            replication_factor_line,
+            min_insync_replicas_line,
+            unclean_election_line,
+            rebalance_line,
+            *flush_lines,
+            *producer.understood,
+            *(transactions.understood if transactions else ()),
+            *consumer.understood,
+        ),
+        ignored=(
+            *(each for one in topics for each in one.ignored),
+            *read_ignored(
+                settings,
+                versions,
+                [*((keys, settings.first(keys)) for keys in decisive), ((OF_TOPIC, OF_BROKER), least.used)],
+                {**ignored_formats, **versions.ignored},
+                _hidden(settings, least),
+            ),
+        ),
+        assumed=tuple(
+            _assumptions(
+                settings, versions, generation, least, producer, transactions, (unclean_election_line, rebalance_line)
+            )
+        ),
+    )
+
+
+def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
+    """Return the place of a topic's line that would show min.insync.replicas if it were not the default; else None.
+
+    kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper, before 3.0).
+    """
+    can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
+    return topics[0].shows_inherited if can_inherit else None
+
+
+def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
+    """Return why the given values of certain keys do not count, if the default does."""
+    hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
+    if settings.controllers:
+        why = "KRaft controllers act on it, and none of their files gives it"
+        hidden |= dict.fromkeys(((Role.BROKER, key) for key in OF_CONTROLLERS), why)
+    if least.why_not_the_brokers:
+        hidden[OF_BROKER] = least.why_not_the_brokers
+    return hidden
+
+
+def _mode_lines(versions: Versions) -> list[UnderstoodSetting]:
+    """Return the settings that show who keeps the metadata, and how; the agreed version has a line of its own."""
+    mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
+    lines = []
+    for one in versions.decisive:
+        meaning = mode
+        if (one.role, one.key) == ELR_VERSION:
+            meaning = f"the controllers keep {'' if one.value else 'no '}eligible leader replicas"
+        if one.key != versions.protocol_key:
+            lines.append(UnderstoodSetting(one.key, shown(one.key, one.text), meaning, one.source))
+    return lines
+
+
+@dataclass(frozen=True)
+class _Rule(Generic[T]):
+    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains a value."""
+
+    keys: Keys
+    meaning: Callable[[T], str]
+
+
+_REPLICATION_FACTOR: _Rule[int] = _Rule(
+    keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
+    meaning="number of brokers with a replica: {}".format,
+)
+_UNCLEAN_ELECTION: _Rule[bool] = _Rule(
+    keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
+    meaning={
+        True: "a replica outside the ISR can be elected if no member of the ISR is up",
+        False: "only a member of the ISR can be elected",
+    }.__getitem__,
+)
+
+_REBALANCE: _Rule[bool] = _Rule(
+    keys=((Role.BROKER, "auto.leader.rebalance.enable"),),
+    meaning={
+        True: "leadership returns to the preferred replica while the leader lives",
+        False: "leadership moves only if the leader fails, or by hand (kafka-leader-election)",
+    }.__getitem__,
+)
+_FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
+EVERY_MESSAGE = "1"
+"""The value of _FLUSH with which a record is on disk before it counts; larger values promise nothing."""
+
+_DECISIVE: Sequence[Keys] = (
+    _REBALANCE.keys,
+    _REPLICATION_FACTOR.keys,
+    _UNCLEAN_ELECTION.keys,
+    *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
+    *(((Role.CONSUMER, key),) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
+    ((Role.BROKER, REPLICA_SELECTOR),),
+)
+
+
+def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:
+    found = settings.first(rule.keys)
+    if found:
+        key, text, source, note = found.key, found.text, found.source, found.note
+    else:
+        key = rule.keys[-1][1]
+        text, source, note = default(key, versions.release), default_of(versions.release), ""
+    value: T = READERS[key](text)
+    return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)
+
+
+LEAST_ISR = "min.insync.replicas"
+OF_TOPIC, OF_BROKER = (Role.TOPIC, LEAST_ISR), (Role.BROKER, LEAST_ISR)
+
+_SHOWS_IT = "kafka-configs --describe --entity-type brokers --entity-default"
+
+
+@dataclass(frozen=True)
+class LeastIsr:
+    """The value and its line; the given setting that it is, None if it is a default; what is assumed about it (empty:
+    nothing); and, if it is a default, why the values of brokers do not count (empty: there are none)."""
+
+    setting: Setting[int]
+    line: UnderstoodSetting
+    used: GivenSetting | None = None
+    assumed: str = ""
+    why_not_the_brokers: str = ""
+
+
+def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
+    """Return the value that counts. Raises PropertiesError if two values cannot both be true.
+
+    `shown_default` is the place of a line of kafka-topics that would show another value than the default.
+    """
+    if (of_topic := settings.get(*OF_TOPIC)) is not None:
+        return _given(of_topic)
+    if shown_default is not None:
+        return _of_described_topic(settings, versions, shown_default)
+    if not has_elr:
+        of_brokers = settings.get(*OF_BROKER)
+        return _given(of_brokers) if of_brokers is not None else _of_default(versions)
+    return _of_cluster(settings, versions)
+
+
+def _least_isr_means(value: int) -> str:
+    return f"an acks=all write needs an ISR of at least {value}"
+
+
+def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
+    """Return the default: kafka-topics would show another value, also if the topic inherited it."""
+    why = f"kafka-topics shows the values of brokers as well, and none in {place}"
+    other = next((one for one in settings if (one.role, one.key) == OF_BROKER and one.value != 1), None)
+    assumed = ""
+    if other is not None:
+        inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
+        assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
+    return _of_default(versions, f"{place} shows no other value", assumed, why)
+
+
+def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
+    """Return the value at the level of the cluster, which hides those of brokers."""
+    by_layer = {one.layer: one for one in settings if (one.role, one.key) == OF_BROKER}
+    dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
+    if dynamic and running and dynamic.value != running.value:
+        raise PropertiesError(
+            f"{running.source}: {running.spelled} contradicts {dynamic.spelled} in {dynamic.source}: with eligible "
+            "leader replicas the value of the cluster is that of every broker; describe the cluster again"
+        )
+    if (shown := dynamic or running) is not None:
+        return _given(shown)
+    hides = "with eligible leader replicas the value of the cluster counts, which hides those of brokers"
+    if settings.controllers:
+        return _of_controllers(settings, versions, hides)
+    of_brokers = by_layer.get(Layer.FILE)
+    if of_brokers is None:
+        return _of_default(versions)
+    other = f", not {of_brokers.text} as in {of_brokers.source}" if of_brokers.value != 1 else ""
+    assumed = (
+        f"{LEAST_ISR}=1{other}: {hides}, and is 1 unless the controllers' files had another; give the output of "
+        f"{_SHOWS_IT}, or a controller's file; to set it, while all replicas are in sync: kafka-configs --alter"
+        f" --add-config {LEAST_ISR}=2 --entity-type brokers --entity-default"
+    )
+    return _of_default(versions, "1 unless a controller's file had another", assumed, hides)
+
+
+def _of_controllers(settings: Settings, versions: Versions, hides: str) -> LeastIsr:
+    """Return the value that the active controller wrote: it may be any of the controllers."""
+    given = settings.of_controllers(*OF_BROKER)
+    if len({one.value for one in given}) > 1:
+        one, other = given[:2]
+        raise PropertiesError(
+            f"{other.source}: {other.spelled} contradicts {one.spelled} in {one.source}: with eligible leader replicas "
+            f"that of the controller counts that was active; give the output of {_SHOWS_IT}"
+        )
+    lacking = [one for one in settings.controllers if not any(one in each.members for each in given)]
+    if not given or lacking:
+        says = f"{lacking[0]} does not give it"
+        assumed = f"{LEAST_ISR}=1, as {says}: {hides}, and was written from a controller's file; {_SHOWS_IT} shows it"
+        return _of_default(versions, f"1, as {says}", assumed, hides)
+    (one,) = given
+    assumed = (
+        f"{LEAST_ISR}={one.text} for the cluster, written from {one.source} when eligible leader replicas were turned "
+        f"on, and not changed since; {_SHOWS_IT} shows it"
+    )
+    return _given(one, assumed)
+
+
+def _given(one: GivenSetting, assumed: str = "") -> LeastIsr:
+    assert isinstance(one.value, int)
+    line = UnderstoodSetting(LEAST_ISR, one.text, _least_isr_means(one.value) + one.note, one.source)
+    return LeastIsr(Setting(one.value, one.source), line, one, assumed)
+
+
+def _of_default(versions: Versions, source: str = "", assumed: str = "", why_not_the_brokers: str = "") -> LeastIsr:
+    text = default(LEAST_ISR, versions.release)
+    setting = Setting(int(text), source or default_of(versions.release))
+    line = UnderstoodSetting(LEAST_ISR, text, _least_isr_means(setting.value), setting.source)
+    return LeastIsr(setting, line, None, assumed, why_not_the_brokers)
+
+
+_ELR = (
+    "eligible leader replicas, which a cluster has that was created with 4.1 or newer, or upgraded with kafka-features"
+    " upgrade --release-version; give the output of kafka-features describe, or eligible.leader.replicas.version=0 in a"
+    " broker's file if they are off"
+)
+_UNRELEASED = f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
+_BY_HAND = (
+    "somebody who elects uncleanly by hand (kafka-leader-election): KRaft controllers act on"
+    " unclean.leader.election.enable=true since 3.9 (KAFKA-12670)"
+)
+
+
+def _assumptions(
+    settings: Settings,
+    versions: Versions,
+    generation: Generation,
+    least: LeastIsr,
+    producer: Producer,
+    transactions: Transactions | None,
+    of_brokers: tuple[UnderstoodSetting, ...],
+) -> Iterator[str]:
+    """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
+    if versions.assumed:
+        yield versions.assumed
+    if versions.doubt:
+        yield versions.doubt
+    if versions.release.release_name == UNRELEASED:
+        yield _UNRELEASED
+    if generation.assumes_elr:
+        yield _ELR
+    if least.assumed:
+        yield least.assumed
+    if settings.brokers_alone and not settings.controllers:
+        values = " and ".join(f"{one.key}={one.value}" for one in of_brokers)
+        yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
+    is_unclean = any((one.key, one.value) == ("unclean.leader.election.enable", "true") for one in of_brokers)
+    if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
+        yield _BY_HAND
+    if transactions and transactions.assumed:
+        yield transactions.assumed
+    # Their files do not tell the release of clients, and other clients have other defaults.
+    defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
+    by_default = f", by default with {defaults} (--producer FILE)" if defaults else ""
+    yield f"producers are Java clients of Kafka {versions.release}{by_default}"
+    if lacking := list(_defaults(settings, least, of_brokers)):
+        yield f"Kafka's defaults of {' and of '.join(lacking)}"
+
+
+def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodSetting, ...]) -> Iterator[str]:
+    """Yield whose files are not there, with the defaults that are taken for them."""
+    has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
+    is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
+    minimum = f"{least.line.key}={least.line.value}" if is_default else ""
+    if not has_topic:
+        yield f"the topic ({minimum if minimum and not has_brokers else 'no settings of its own'}; --topic FILE)"
+    if not has_brokers:
+        values = [minimum] if minimum and has_topic else []
+        values += [f"{one.key}={one.value}" for one in of_brokers if one.is_default]
+        yield f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)"

@@ -1,0 +1,618 @@
+"""Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
+Kafka 0.10 to 4.1.
+
+In:  files that contain one or more outputs; - is standard input.
+Out: `Described`: the topics with their settings and partitions, the settings of the brokers, and what shows the
+     release.
+
+Lines about users and clients, and warnings of the tools, are skipped; any other line is an error. A last line that ends
+in its middle, as in a file that was cut off, is left out, and named.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from isrcheck.checker.cluster.ignored import TO_BE_DELETED, Ignored, WhyIgnored
+from isrcheck.checker.cluster.property_files import (
+    LINE_END,
+    Layer,
+    PropertiesError,
+    Property,
+    Section,
+    decode,
+    printable,
+    quoted,
+    read_text,
+)
+from isrcheck.checker.cluster.releases import FEATURES, LAST_WITH_ZOOKEEPER, Role, Version, version_of_metadata
+from isrcheck.checker.cluster.versions import Evidence, Mode
+
+NO_LEADER = ("none", "-1")
+
+NO_ELR = "N/A"
+"""The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
+
+ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
+"""The fields of a partition that name brokers during a reassignment (KIP-455)."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
+
+    `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
+    a reassignment under way. `strangers` are brokers in the ELR that are no replicas: a reassignment has removed them.
+    """
+
+    topic: str
+    number: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    place: str
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    strangers: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after a reassignment under way."""
+        return tuple(one for one in self.replicas if one not in self.removing)
+
+    @property
+    def reassigned(self) -> Mapping[str, str]:
+        """The fields of a reassignment under way that name brokers, as they are printed."""
+        fields = {ADDING: self.adding, REMOVING: self.removing}
+        return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
+
+    @property
+    def name(self) -> str:
+        """The name of the partition in Kafka's log lines."""
+        return f"{self.topic}-{self.number}"
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What two descriptions of the partition have to agree on."""
+        return self.leader, self.replicas, self.isr
+
+
+@dataclass
+class Found:
+    """The contents of all outputs."""
+
+    topics: dict[str, list[Property]] = field(default_factory=dict)
+    with_settings: set[str] = field(default_factory=set)
+    """The topics whose settings are shown, or that they have none."""
+    headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    """For a topic its partitions, its replicas, and the line that says so."""
+    partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
+    members: set[tuple[str, Layer]] = field(default_factory=set)
+    """The brokers whose settings are shown, or that they have none."""
+    brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
+    """The settings of the `members`."""
+    ignored: list[tuple[str, Ignored]] = field(default_factory=list)
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    """For a topic the line with its id."""
+    supported: list[tuple[Version, str]] = field(default_factory=list)
+    """The newest versions of metadata that brokers can read, with their places."""
+    elr_fields: list[str] = field(default_factory=list)
+    """The places of lines with a field of eligible leader replicas; then of those where it is known, and names any."""
+    known_elrs: list[str] = field(default_factory=list)
+    eligible_replicas: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    """The places of lines that end in their middle."""
+    doubtful: list[str] = field(default_factory=list)
+    """The places of last lines that may end in their middle."""
+
+
+_LABELS = """
+    TopicId Topic PartitionCount ReplicationFactor Configs MarkedForDeletion
+    Partition Leader Replicas Isr Adding_Replicas Removing_Replicas Elr LastKnownElr
+"""
+_LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS.split()).replace('_', ' ')}):")
+
+# Of these lines, those about users and clients have no bearing on replication.
+_CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
+_CONFIGS_BELOW = re.compile(
+    r"(?P<which>Dynamic configs|All configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
+    r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
+)
+_CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
+_FEATURE = re.compile(
+    r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?"
+    r".*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
+)
+_OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
+_OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
+
+# Other lines of the tools, the shell and Java, which do not describe a cluster.
+_NOISE = re.compile(
+    r"\s*$|[$#>] |\[|(?:Warning|WARNING|Note|NOTE|WARN|SLF4J|OpenJDK|Java HotSpot|Picked up|Use --bootstrap-server)\b"
+    r"|(?:Quota|SCRAM credential) configs for "
+)
+
+
+_TOOLS = "kafka-topics, kafka-configs or kafka-features"
+_COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+
+
+_CUT_SETTING = re.compile(r"\s+[a-z][a-z.]*(?:=.*)?")
+_FIRST_WORDS = (
+    "Topic:",
+    "Feature:",
+    "Configs for ",
+    "Dynamic configs for ",
+    "All configs for ",
+    "Default configs for ",
+)
+
+
+class Reader:
+    """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
+
+    def __init__(self, path: Path, found: Found) -> None:
+        self.path = path
+        self.found = found
+        self.line = 0
+        self.heading: tuple[Role, str, Layer] | None = None
+        self.has_heading = False
+
+    def read(self, lines: Sequence[str]) -> None:
+        """Read every line. Raises PropertiesError for an unknown line, and if the file describes nothing."""
+        count = len(lines)
+        is_empty, is_cut = True, False
+        for self.line, line in enumerate(lines, start=1):
+            try:
+                is_empty &= not self._read(line)
+            except PropertiesError:
+                # The text after the last line break is empty, unless the file ends in the middle of a line.
+                if self.line < count or not self._is_beginning(line):
+                    raise
+                self.found.cut.append(self._place)
+                is_cut = True
+        if lines and not is_cut:
+            self._leave_out_the_end(lines[-1])
+        if is_empty:
+            what = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
+            raise PropertiesError(f"{self.path}: {what}; give the output of {_COMMANDS}")
+
+    def _read(self, line: str) -> bool:
+        """Read a line, and return whether it describes anything."""
+        labels = _fields(line)
+        if "PartitionCount" in labels:
+            self._topic(labels)
+        elif "Partition" in labels:
+            self._partition(labels)
+        elif self._heading(line.strip()) or self._config(line) or self._feature(line.strip()):
+            pass
+        elif _NOISE.match(line):
+            return False
+        else:
+            raise self._error(f"{quoted(line.strip())} is not a line of {_TOOLS}")
+        return True
+
+    def _is_beginning(self, line: str) -> bool:
+        """Whether a line can be the beginning of one that a tool prints, in a file with whole lines."""
+        text = line.strip()
+        starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
+        return bool(self.found.topics or self.found.brokers) and (starts or _CUT_SETTING.fullmatch(line) is not None)
+
+    def _leave_out_the_end(self, line: str) -> None:
+        """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
+        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break, unless
+        that line is a topic's: partitions follow, if other topics have theirs (--topics-with-overrides shows none)."""
+        labels = _fields(line)
+        topic = labels.get("Topic", "")
+        described = {name for name, _ in self.found.partitions}
+        if "PartitionCount" in labels and described and topic not in described:
+            del self.found.topics[topic], self.found.headers[topic]
+            self.found.cut.append(self._place)
+        if "Partition" not in labels or topic not in self.found.topics:
+            return
+        one = self.found.partitions[topic, int(labels["Partition"])]
+        there = sum(name == topic for name, _ in self.found.partitions)
+        if topic in self.found.headers and there < self.found.headers[topic][0]:
+            del self.found.partitions[topic, one.number]
+            self.found.cut.append(self._place)
+        elif len(one.isr) < len(one.replicas) and "Elr" not in labels:
+            self.found.doubtful.append(self._place)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def _error(self, what: str) -> PropertiesError:
+        return PropertiesError(f"{self._place}: {what}; give the unchanged output of {_COMMANDS}")
+
+    # kafka-topics
+
+    def _topic(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        name = self._word(labels, "Topic")
+        partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
+        settings = list(self._pairs(labels.get("Configs", "")))
+        self.found.headers[name] = partitions, replicas, self._place
+        self.found.topics.setdefault(name, []).extend(settings)
+        self.found.with_settings.add(name)
+        if "TopicId" in labels:
+            self.found.topic_ids[name] = self._place
+        if labels.get("MarkedForDeletion") == "true":
+            marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
+            self.found.ignored.append((name, marked))
+
+    def _partition(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        topic, number = self._word(labels, "Topic"), self._number(labels, "Partition", 0)
+        leader = None if labels.get("Leader") in NO_LEADER else self._number(labels, "Leader", 0)
+        replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
+        if not replicas:
+            raise self._error(f"{topic}-{number} has no replicas")
+        for broker in isr:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in the ISR, but not a replica")
+        if leader is not None and leader not in isr:
+            raise self._error(f"leader {leader} is not in the ISR")
+        named, last_known = self._elr(labels, isr)
+        elr, strangers = (tuple(one for one in named if (one in replicas) == is_in) for is_in in (True, False))
+        adding, removing = self._reassigned(labels, ADDING, replicas), self._reassigned(labels, REMOVING, replicas)
+        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
+        if not new.target:
+            raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
+        old = self.found.partitions.get((topic, number))
+        if old is not None and old.state != new.state:
+            raise PropertiesError(
+                f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
+            )
+        self.found.topics.setdefault(topic, [])
+        self.found.partitions.setdefault((topic, number), new)
+
+    def _reassigned(self, labels: dict[str, str], label: str, replicas: Sequence[int]) -> tuple[int, ...]:
+        brokers = self._brokers(labels, label) if labels.get(label) else ()
+        for broker in brokers:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in {label}, but not a replica")
+        return brokers
+
+    def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
+
+        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are no replicas.
+        """
+        shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
+        known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
+        for label, brokers in known.items():
+            for broker in brokers:
+                if label == "Elr" and broker in isr:
+                    raise self._error(f"broker {broker} is both in the ISR and in the Elr")
+        if shown:
+            self.found.elr_fields.append(self._place)
+        if known:
+            self.found.known_elrs.append(self._place)
+        if any(known.values()):
+            self.found.eligible_replicas.append(self._place)
+        return known.get("Elr", ()), known.get("LastKnownElr", ())
+
+    def _word(self, labels: dict[str, str], label: str) -> str:
+        if not labels.get(label):
+            raise self._error(f"this line has no {label}")
+        return labels[label]
+
+    def _number(self, labels: dict[str, str], label: str, least: int) -> int:
+        text = self._word(labels, label)
+        if re.fullmatch(r"\d{1,9}", text, re.ASCII) is None or int(text) < least:
+            raise self._error(f"{label} {quoted(text)} is not a whole number of at least {least}")
+        return int(text)
+
+    def _brokers(self, labels: dict[str, str], label: str) -> tuple[int, ...]:
+        if label not in labels:
+            raise self._error(f"this line has no {label}")
+        if re.fullmatch(r"(?:\d{1,9}(?:,\d{1,9})*)?", labels[label], re.ASCII) is None:
+            raise self._error(f"{label} {quoted(labels[label])} is not a list of broker ids")
+        brokers = tuple(int(text) for text in labels[label].split(",") if text)
+        if len(set(brokers)) < len(brokers):
+            raise self._error(f"{label} {quoted(labels[label])} names a broker twice")
+        return brokers
+
+    # kafka-configs
+
+    def _heading(self, line: str) -> bool:
+        if below := _CONFIGS_BELOW.fullmatch(line):
+            self.has_heading, self.heading = True, None
+            if below["kinds"] == "brokers":
+                self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
+            elif below["kind"] == "broker":
+                layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
+                self.heading = Role.BROKER, f"broker {below['name']}", layer
+                self.found.members.add((self.heading[1], layer))
+            elif below["kind"] == "topic":
+                self.heading = Role.TOPIC, below["name"], Layer.FILE
+                self.found.topics.setdefault(below["name"], [])
+                self.found.with_settings.add(below["name"])
+            return True
+        if one := _CONFIGS_ON_ONE_LINE.fullmatch(line):
+            self.has_heading = False
+            if topic := _OF_TOPIC.fullmatch(one["whose"]):
+                name = topic["name"] or topic["old"]
+                self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
+                self.found.with_settings.add(name)
+            elif broker := _OF_BROKER.fullmatch(one["whose"]):
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, one["pairs"])
+            elif one["whose"] == "default brokers":
+                self._keep("the cluster", Layer.CLUSTER, one["pairs"])
+            elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
+                raise self._error(f"{quoted(one['whose'])} is no name as {_TOOLS} print it")
+            return True
+        return False
+
+    def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
+        self.found.members.add((member, layer))
+        self.found.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
+
+    def _config(self, line: str) -> bool:
+        config = _CONFIG.fullmatch(line)
+        if config is None:
+            return False
+        if not self.has_heading:
+            raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
+        if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
+            role, name, layer = self.heading
+            each = Property(config["key"], config["value"], self.path, self.line)
+            if role is Role.TOPIC:
+                self.found.topics[name].append(each)
+            else:
+                self.found.brokers.append((name, layer, each))
+        return True
+
+    # kafka-features
+
+    def _feature(self, line: str) -> bool:
+        """Read the level of a feature of the cluster, of which only some matter for replication."""
+        feature = _FEATURE.fullmatch(line)
+        if feature is None:
+            return False
+        if feature["name"] in FEATURES:
+            level = Property(feature["name"], feature["level"], self.path, self.line)
+            self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
+        if feature["name"] == "metadata.version" and feature["most"]:
+            try:
+                self.found.supported.append((version_of_metadata(feature["most"]), self._place))
+            except ValueError as error:
+                raise self._error(f"SupportedMaxVersion: {error}") from None
+        return True
+
+    def _pairs(self, text: str) -> list[Property]:
+        """Parse KEY=VALUE,KEY=VALUE. A piece without = belongs to the previous value: cleanup.policy=compact,delete."""
+        pairs: list[tuple[str, str]] = []
+        for piece in text.split(",") if text.strip() else []:
+            key, equals, value = piece.partition("=")
+            if equals:
+                pairs.append((key.strip(), value))
+            elif pairs:
+                pairs[-1] = pairs[-1][0], f"{pairs[-1][1]},{piece}"
+            else:
+                raise self._error(f"{quoted(piece)} is not KEY=VALUE")
+        return [Property(key, value, self.path, self.line) for key, value in pairs]
+
+
+def _fields(line: str) -> dict[str, str]:
+    """Return the fields of a line of kafka-topics by label; the line may have spaces in place of tabs."""
+    found = list(_LABEL.finditer(line))
+    starts = [label.start() for label in found]
+    return {
+        label[1]: line[label.end() : end].strip() for label, end in zip(found, [*starts, len(line)][1:], strict=True)
+    }
+
+
+def is_described(lines: Sequence[str]) -> bool:
+    """Whether the first line that is no noise is one of a tool, and not a setting of a property file."""
+    for line in lines:
+        if _NOISE.match(line) and not _CONFIG.fullmatch(line):
+            continue
+        labels, text = _fields(line), line.strip()
+        is_of_topics = "Topic" in labels and ("PartitionCount" in labels or "Partition" in labels)
+        return is_of_topics or any(one.fullmatch(text) for one in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE))
+    return False
+
+
+FIRST_WITH_ELR_FIELDS = "3.8"
+"""The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+
+_AFTER_IT = "the answer is for the replicas after it"
+_REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
+
+STANDARD_INPUT = Path("standard input")
+
+MOST_LISTED = 5
+"""Names in a message; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class DescribedTopic:
+    """A topic: its settings, among them replication.factor if the output shows it, and its partitions, by number.
+
+    `ignored` is what the answer leaves out of the description. `shows_inherited` is the place of a line that shows the
+    settings with those that the topic inherits from brokers, or None.
+    """
+
+    name: str
+    properties: tuple[Property, ...]
+    partitions: tuple[Partition, ...]
+    ignored: tuple[Ignored, ...]
+    shows_inherited: str | None = None
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """The settings without their places: topics that agree in them share an answer."""
+        return tuple((one.key, one.value) for one in self.properties)
+
+
+@dataclass(frozen=True)
+class Described:
+    """All topics, in the order of their names, and the brokers.
+
+    `evidence` is what the output shows of the release. `eligible_replicas` is the place of a line whose Elr or
+    LastKnownElr names brokers, or None. `remarks` says what is missing in the output.
+    """
+
+    topics: tuple[DescribedTopic, ...] = ()
+    brokers: tuple[Section, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    eligible_replicas: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def read_described(names: Sequence[str], topic: str | None = None) -> Described:
+    """Read the files `names` (- is standard input); only the topic `topic`, if one is named. Raises PropertiesError."""
+    if names.count("-") > 1:
+        raise PropertiesError("--describe -: standard input can be read only once; give - once")
+    found = Found()
+    for name in names:
+        path = STANDARD_INPUT if name == "-" else Path(name)
+        if name == "-" and sys.stdin is None:
+            cure = "give a file, or pipe the output into `check`"
+            raise PropertiesError(f"--describe -: there is no standard input; {cure}")
+        text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
+        Reader(path, found).read(LINE_END.split(text))
+    return _described(found, topic) if names else Described()
+
+
+def shows_a_cluster(path: Path) -> bool:
+    """Whether a file has the output of one of Kafka's tools, and is no property file. Raises PropertiesError."""
+    return is_described(LINE_END.split(read_text(path)))
+
+
+# --- Topics -----------------------------------------------------------------------------------------------------------
+
+
+def _described(found: Found, topic: str | None) -> Described:
+    partitions: dict[str, list[Partition]] = {name: [] for name in found.topics}
+    for one in found.partitions.values():
+        partitions[one.topic].append(one)
+    names = sorted(partitions)
+    if topic is not None:
+        if topic not in partitions:
+            there = f"the described topics are {listed(names)}" if names else "no topic is described"
+            raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
+        names = [topic]
+    members = dict.fromkeys([*((member, layer) for member, layer, _ in found.brokers), *sorted(found.members)])
+    ignored: dict[str, list[Ignored]] = {}
+    for name, each in found.ignored:
+        ignored.setdefault(name, []).append(each)
+    return Described(
+        topics=tuple(_topic(found, name, partitions[name], ignored.get(name, ())) for name in names),
+        brokers=tuple(
+            Section(
+                Role.BROKER, member, tuple(p for m, each, p in found.brokers if (m, each) == (member, layer)), layer
+            )
+            for member, layer in members
+        ),
+        evidence=tuple(_evidence(found)),
+        eligible_replicas=next(iter(found.eligible_replicas), None),
+        remarks=tuple(_remarks(found, {name: partitions[name] for name in names})),
+    )
+
+
+def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]) -> DescribedTopic:
+    properties = list(found.topics[name])
+    # Of a topic that is being reassigned, some partitions have more replicas than the others, and leave some of them.
+    fewest = min(partitions, key=lambda one: (len(one.target), one.number), default=None)
+    if fewest is not None:
+        properties.append(_factor(len(fewest.target), fewest.place))
+    elif name in found.headers:
+        properties.append(_factor(*found.headers[name][1:]))
+    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned.items()}
+    reassigned = [
+        Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
+        for label, (value, place) in sorted(moving.items())
+    ]
+    in_order = tuple(sorted(partitions, key=lambda one: one.number))
+    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), found.topic_ids.get(name))
+
+
+def _factor(count: int, place: str) -> Property:
+    path, _, line = place.rpartition(":")
+    return Property("replication.factor", str(count), Path(path), int(line))
+
+
+def _remarks(found: Found, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
+    """Yield what is missing in the output, and what the answer is about where partitions of the topics differ."""
+    for place in found.cut:
+        yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
+    for place in found.doubtful:
+        yield f"{place}: the file ends without a line break; if it was cut off, the ISR of this line has more brokers"
+    fewer = {
+        name: (len(partitions), found.headers[name][0])
+        for name, partitions in topics.items()
+        if name in found.headers and 0 < len(partitions) < found.headers[name][0]
+    }
+    if fewer:
+        name, (count, whole) = next(iter(fewer.items()))
+        more = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
+        yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
+    if bare := [name for name in topics if name not in found.with_settings]:
+        yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
+    for name, partitions in topics.items():
+        counts = sorted({len(one.target) for one in partitions})
+        if len(counts) > 1:
+            fewest = listed([one.name for one in partitions if len(one.target) == counts[0]])
+            yield (
+                f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
+                f" the answer is for the fewest ({fewest})"
+            )
+    every = [one for partitions in topics.values() for one in partitions]
+    moving = [one for one in every if one.reassigned]
+    if len(moving) == 1:
+        one = moving[0]
+        fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
+        added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
+        yield (
+            f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)};"
+            f" it has {len(one.replicas)} now{added}"
+        )
+    elif moving:
+        yield f"{len(moving):,} partitions are being reassigned ({listed([one.name for one in moving])}): {_AFTER_IT}"
+    if strange := [one for one in every if one.strangers]:
+        ids = ", ".join(map(str, strange[0].strangers))
+        more = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
+        yield (
+            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{more}; a reassignment"
+            " leaves them there, and they keep the last known leader from being elected"
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message: the first ones, and the number of the others."""
+    shown = ", ".join(printable(name) for name in names[:MOST_LISTED])
+    return shown + (f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else "")
+
+
+def _evidence(found: Found) -> Iterator[Evidence]:
+    """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
+
+    Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is one of them; for others
+    the tool prints N/A. (It also does if topics are described by their ids.)
+    """
+    for version, place in found.supported:
+        shown = f"supports metadata.version {version} ({place})"
+        yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")
+    if found.eligible_replicas:
+        yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
+    elif found.known_elrs:
+        yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
+    elif found.elr_fields:
+        shown = f"shows {NO_ELR} as Elr ({found.elr_fields[0]})"
+        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
+        yield replace(unknown, since="2.8") if found.topic_ids else unknown
+    elif found.topic_ids:
+        yield Evidence(f"shows a TopicId ({next(iter(found.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr")
+    elif found.headers:
+        yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[2]})", until="2.7")
+    elif found.partitions:
+        yield Evidence(f"shows no Elr ({next(iter(found.partitions.values())).place})", until="3.7")

@@ -1,0 +1,393 @@
+"""Determines the modelled generation of a cluster's replication protocol, and how the cluster differs from it.
+
+In:  `Settings`, and `Versions` (versions.py).
+Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
+     not modelled, the reason why only the nearest generation can be searched; the generation of the model
+     `transactions`; and the metadata versions that allow a feature, and that enable it in new clusters.
+
+A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has the
+generation of the last release before it that replicates otherwise. What does not depend on the release alone is a row
+of _RULES: a repair in several branches, a metadata.version, or a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version, version_of_binaries
+from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.cluster.versions import ELR_VERSION, FIRST_PRODUCTION_KRAFT, Versions
+
+OLDEST_KRAFT = "3.3"
+_GENERATIONS = ("4.3", "4.1", "4.0", "3.7", "3.5", OLDEST_KRAFT)
+"""The generations with KRaft, newest first, each named after its first release."""
+
+FIRST_ELR, FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
+"""The metadata versions that allow eligible leader replicas, and that enable them in new clusters
+(EligibleLeaderReplicasVersion). An upgrade enables them if it raises every feature (kafka-features upgrade
+--release-version), and leaves them off if it raises metadata.version alone (--metadata)."""
+
+FIRST_TV2_BY_DEFAULT = "4.0-IV2"
+"""The metadata version that enables transaction.version=2 in new clusters; none is needed to allow it
+(TransactionVersion)."""
+
+RESPONSE_EPOCH_MATCHED_SINCE = ("3.9.1", "4.0.1", "4.1")
+"""The first release of each branch in which a fetch response of another epoch is dropped (KAFKA-18991)."""
+
+_NEW_EPOCHS = 2
+"""The transaction.version with which every transaction ends with a new epoch (KIP-890)."""
+
+_TRANSACTIONS_OF_NEW_EPOCHS = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), ("4.0", "4.0"))
+_TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
+"""The first release of each generation of the model `transactions`, newest first. A fence raises the epoch twice in
+4.0.0 only (KAFKA-19367)."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A switch, its values without and with the rule, the first generation that has the rule, and whether a cluster
+    has it: by its release, its metadata.version, and whether it has ELR."""
+
+    switch: str
+    values: tuple[str, str]
+    first_generation: str
+    is_kept: Callable[[Version, Version, bool], bool]
+
+
+_RULES = (
+    # A fetch carries the broker's epoch (KIP-903).
+    _Rule("BROKER_STATE_CHECK", ("FENCED", "BROKER_EPOCH"), "3.5", lambda _, metadata, __: metadata.has("3.5-IV1")),
+    # A smaller ISR begins no new leader epoch (KAFKA-15021).
+    _Rule("EPOCH_BUMP_ON_SHRINK", ("on", "off"), "3.7", lambda _, metadata, __: metadata.has("3.6-IV0")),
+    _Rule(
+        "RESPONSE_EPOCH_MATCHED",
+        ("off", "on"),
+        "4.0",
+        lambda release, _, __: release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
+    ),
+    # Off after an upgrade of metadata.version alone; in 4.0 on only if somebody has turned it on.
+    _Rule("ELR", ("off", "on"), "4.1", lambda _, __, has_elr: has_elr),
+)
+
+
+_TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
+_BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
+
+# The first release of each generation with ZooKeeper; from 2.7 on, the inter-broker protocol may choose 2.8 instead.
+_WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11"), ("0.9.0", "0.10"))
+_OLDEST = "0.8"
+
+_ALTER_PARTITION = "2.7-IV2"
+"""The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
+
+_TRUNCATION_ON_FETCH = "2.7-IV1"
+
+# How followers truncate, oldest first: the switch, the first inter-broker protocol, the generations, and in words.
+_TRUNCATIONS = (
+    ("HW", "0.8.0", ("0.8", "0.10"), "followers truncate to the high watermark"),
+    ("KIP101", "0.11.0-IV2", ("0.11",), "followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+    ("KIP279", "2.0-IV0", ("2.0",), "followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
+    ("KIP320", "2.1-IV2", ("2.1", "2.4"), ""),
+)
+
+# 2.0.1 has most fixes of 2.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415), but no fencing.
+_OF_2_0_1 = {
+    "EPOCH_AT_BECOME_LEADER": "on",
+    "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
+    "EPOCH_BELOW_FIRST_ENTRY": "FIRST_START_OFFSET",
+    "EXPAND_EPOCH_START": "on",
+    "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
+    "OUT_OF_RANGE_HALTS": "off",
+}
+
+_REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
+
+# Releases whose patch number matters for the model, or for the defaults of a producer.
+_PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1", "3.9", "4.0")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A modelled generation, with switches (name -> value, as on the command line).
+
+    If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
+    generation. `taken` says in one line which generation was taken, and why. `has_elr` says that the controllers keep
+    eligible leader replicas, `assumes_elr` that nothing shows it."""
+
+    protocol: str
+    switches: Mapping[str, str]
+    why_undecided: str | None
+    taken: str = field(default="", compare=False)
+    has_elr: bool = field(default=False, compare=False)
+    assumes_elr: bool = field(default=False, compare=False)
+
+
+def read_generation(
+    settings: Settings, versions: Versions, eligible_replicas: str | None = None
+) -> tuple[Generation, list[UnderstoodSetting]]:
+    """Return the generation, and the settings that determine it. Raises PropertiesError.
+
+    `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, if there is one.
+    """
+    release = versions.release
+    taken_elr, has_elr, assumes_elr = "", False, False
+    if versions.has_kraft:
+        elr = _elr(settings, versions, eligible_replicas)
+        has_elr = elr.value
+        found, differs = _with_kraft(versions, has_elr=has_elr), ""
+        assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
+        if release.has(FIRST_ELR):
+            taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
+    else:
+        found, differs = _with_zookeeper(versions)
+    protocol, switches, why = found.protocol, dict(found.switches), found.why_undecided
+    if versions.migration:
+        why = f"{versions.migration.spelled} ({versions.migration.source}): a migration to KRaft is not modelled"
+    meaning = (
+        f"not modelled; the nearest generation is {protocol}" if why else f"the replication protocol is {protocol}"
+    )
+    decides = "decides the defaults"
+    if release.text in _PATCH_MATTERS:
+        decides += f"; taken as {release.text}.0"
+    lines = [
+        UnderstoodSetting("Kafka version", str(release), decides, versions.binaries.source),
+        UnderstoodSetting(
+            versions.protocol_key, str(versions.protocol.value), meaning + differs, versions.protocol.source
+        ),
+    ]
+    keys, _ = format_keys(settings, versions)
+    record_format = settings.first(keys)
+    if record_format is not None:
+        is_old = _record_version(_version(record_format)) < 2 and release.has("0.11.0")
+        lines.append(_format_line(record_format, is_old))
+        if is_old and protocol == "2.8":
+            why = why or f"{record_format.spelled}: truncation on fetch without leader epochs is not modelled"
+        elif is_old and switches.get("TRUNC") != "HW":
+            switches["TRUNC"] = "HW"
+            why = why or _why_inexact(record_format, release)
+    taken = _taken(protocol, switches, versions) + taken_elr
+    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), lines
+
+
+def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
+    """Return which generation is taken, and why."""
+    marked = ""
+    if _is_newer_than_modelled(versions):
+        marked = ", the newest one modelled,"
+    elif _is_kraft_preview(versions):
+        marked = ", the oldest KRaft modelled,"
+    differs = ", ".join(f"{name}={value}" for name, value in switches.items())
+    return (
+        f"Generation {protocol}{marked} is taken{f' with {differs}' if differs else ''}: "
+        f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
+        f"({versions.mode.source})"
+    )
+
+
+# --- ZooKeeper --------------------------------------------------------------------------------------------------------
+
+
+def _with_zookeeper(versions: Versions) -> tuple[Generation, str]:
+    """Return the generation of a cluster with ZooKeeper, and in words how it differs."""
+    release, agreed = versions.release, versions.protocol.value
+    if release.has("2.7") and agreed.has(_ALTER_PARTITION):
+        return _of_2_8(release), "" if release.has("2.8") else ", but followers truncate before they fetch"
+    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), _OLDEST)
+    switches: dict[str, str] = {}
+    differs, why = "", None
+    if protocol == "2.0" and release.has_patch("2.0.1"):
+        switches |= _OF_2_0_1
+        differs = f", with {_REPAIRED_IN_2_0_1}"
+    if release.has("2.7"):
+        switches["EPOCH_ENTRY_AT_END_DROPPED"] = "on"
+        differs = f", in which leaders write the ISR themselves before {_ALTER_PARTITION}"
+    if release.has("3.7"):
+        switches["HW_MINISR_GATE"] = "on"
+    if release.has("2.8") and agreed.has(_TRUNCATION_ON_FETCH):
+        why = f"inter.broker.protocol.version {agreed}, truncation on fetch without AlterPartition, is not modelled"
+    own = next(number for number, each in enumerate(_TRUNCATIONS) if protocol in each[2])
+    truncation = min(own, max(number for number, each in enumerate(_TRUNCATIONS) if agreed.has(each[1])))
+    if truncation < own:
+        switches["TRUNC"] = _TRUNCATIONS[truncation][0]
+        differs += f", but {_TRUNCATIONS[truncation][3]}"
+    return Generation(protocol, switches, why), differs
+
+
+def _of_2_8(release: Version) -> Generation:
+    """Return what 2.8 with ZooKeeper has become in a release from 2.7 to 3.9."""
+    switches = {}
+    if release.has("2.8") and not release.has_patch("2.8.1"):
+        switches["DIVERGING_RESP_UPDATES_STATE"] = "on"  # KAFKA-13141
+    if release.has("3.5") or not release.has("2.8"):
+        switches["HW_FROM_DIVERGING_RESP"] = "off"  # KAFKA-14704; followers of 2.7 receive no such response
+    if release.has("3.7"):
+        switches["HW_MINISR_GATE"] = "on"  # KAFKA-15583
+    if release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE):
+        switches["RESPONSE_EPOCH_MATCHED"] = "on"
+    return Generation("2.8", switches, None)
+
+
+# --- KRaft ------------------------------------------------------------------------------------------------------------
+
+
+def _is_newer_than_modelled(versions: Versions) -> bool:
+    return versions.release.is_newer_than(version_of_binaries(UNRELEASED))
+
+
+def _is_kraft_preview(versions: Versions) -> bool:
+    return versions.has_kraft and not versions.release.has(FIRST_PRODUCTION_KRAFT)
+
+
+def _with_kraft(versions: Versions, *, has_elr: bool) -> Generation:
+    """Return the generation of a KRaft cluster, and why it is not modelled, if it is not."""
+    release, metadata = versions.release, versions.protocol.value
+    why = None
+    if _is_newer_than_modelled(versions):
+        why = f"the replication protocol of Kafka {release} is not modelled yet; {UNRELEASED} is the newest that is"
+    elif _is_kraft_preview(versions):
+        why = f"KRaft was a preview in Kafka {release}; {OLDEST_KRAFT} is the oldest KRaft that is modelled"
+    protocol, switches = _kraft_generation(release, metadata, has_elr=has_elr)
+    return Generation(protocol, switches, why)
+
+
+def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
+    """Return whether the controller keeps eligible leader replicas, and why. Raises PropertiesError."""
+    given, metadata = settings.get(*ELR_VERSION), versions.protocol
+    if given and given.value and not metadata.value.has(FIRST_ELR):
+        raise PropertiesError(
+            f"{given.source}: {given.spelled} needs metadata.version {FIRST_ELR} or newer, but it is {metadata.value} "
+            f"({metadata.source}); correct one of them"
+        )
+    if eligible_replicas and not metadata.value.has(FIRST_ELR):
+        raise PropertiesError(
+            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {FIRST_ELR} or newer, but it is "
+            f"{metadata.value} ({metadata.source}); correct one of them"
+        )
+    if eligible_replicas and given and not given.value:
+        raise PropertiesError(
+            f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
+            "correct one of them"
+        )
+    own = settings.of_one_broker(Role.BROKER, "min.insync.replicas")
+    if own and (eligible_replicas or (given and given.value)):
+        shown = f"Elr in {eligible_replicas}" if eligible_replicas or given is None else given.source
+        raise PropertiesError(
+            f"{own.source}: {own.spelled} is a dynamic value of one broker, which a cluster with eligible leader "
+            f"replicas refuses ({shown}); describe the cluster again"
+        )
+    if eligible_replicas:
+        return Setting(True, f"Elr names replicas in {eligible_replicas}")
+    if given:
+        return Setting(bool(given.value), f"{given.spelled} in {given.source}")
+    if own:
+        return Setting(False, f"{own.spelled} in {own.source} is a dynamic value of one broker, which ELR would refuse")
+    if metadata.value.has(FIRST_ELR_BY_DEFAULT):
+        return Setting(
+            True, f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
+        )
+    return Setting(False, f"off by default before {FIRST_ELR_BY_DEFAULT}")
+
+
+def _kraft_generation(release: Version, metadata: Version, *, has_elr: bool) -> tuple[str, Mapping[str, str]]:
+    """Return the generation of a cluster, and the switches in which it differs from it."""
+    protocol = next((one for one in _GENERATIONS if release.has(one)), OLDEST_KRAFT)
+    switches = {}
+    for rule in _RULES:
+        is_kept = rule.is_kept(release, metadata, has_elr)
+        is_of_generation = _GENERATIONS.index(protocol) <= _GENERATIONS.index(rule.first_generation)
+        if is_kept != is_of_generation:
+            switches[rule.switch] = rule.values[is_kept]
+    return protocol, switches
+
+
+def transactions_generation(release: Version, level: int) -> str:
+    """Return the generation of the model `transactions`, also for a release with ZooKeeper; `level` is the level of
+    transaction.version. 1 changes only how the coordinator's records are written."""
+    generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
+    return next((one for first, one in generations if release.has_patch(first)), generations[-1][1])
+
+
+def has_new_epochs(level: int) -> bool:
+    """Whether every transaction ends with a new epoch at this level of transaction.version."""
+    return level >= _NEW_EPOCHS
+
+
+# --- The record format ------------------------------------------------------------------------------------------------
+# Records have leader epochs since 0.11.0. Kafka ignores a topic's format that is newer than the inter-broker protocol;
+# a broker with such a format does not start. Since 3.0 every record has the newest format.
+
+
+def format_keys(
+    settings: Settings, versions: Versions
+) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
+    """Return the keys that determine the record format, and why other keys do not; the first given key decides.
+    Raises PropertiesError for a format with which a broker would not start."""
+    agreed = versions.protocol.value
+    if versions.has_kraft or agreed.release >= version_of_binaries("3.0").release:
+        return (), dict.fromkeys(
+            (_TOPIC_FORMAT, _BROKER_FORMAT), "Kafka ignores it since 3.0: every record has the newest format"
+        )
+    of_broker = settings.get(*_BROKER_FORMAT)
+    if of_broker:
+        _refuse_format(of_broker, versions)
+    of_topic = settings.get(*_TOPIC_FORMAT)
+    if of_topic and _version(of_topic).is_newer_than(agreed):
+        return (_BROKER_FORMAT,), {
+            _TOPIC_FORMAT: f"Kafka ignores it: newer than inter.broker.protocol.version {agreed}"
+        }
+    return (_TOPIC_FORMAT, _BROKER_FORMAT), {}
+
+
+def _refuse_format(given: GivenSetting, versions: Versions) -> None:
+    agreed = versions.protocol.value
+    is_newer = _version(given).is_newer_than(agreed)
+    if versions.release.has("1.1"):
+        is_newer = _record_version(_version(given)) > _record_version(agreed)
+    if is_newer:
+        raise PropertiesError(
+            f"{given.source}: {given.spelled}: a broker of Kafka {versions.release} refuses to start with it, because "
+            f"inter.broker.protocol.version is {agreed} ({versions.protocol.source}); "
+            f"write log.message.format.version={agreed}, or raise inter.broker.protocol.version"
+        )
+
+
+def _version(given: GivenSetting) -> Version:
+    assert isinstance(given.value, Version)
+    return given.value
+
+
+def _record_version(version: Version) -> int:
+    """Return Kafka's RecordVersion; 2 is the first one with leader epochs."""
+    return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
+
+
+def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:
+    meaning = "records have leader epochs"
+    if is_old:
+        meaning = "records have no leader epochs: followers truncate to the high watermark"
+    elif _record_version(_version(given)) < 2:
+        meaning = "records have no leader epochs, which came with 0.11"
+    return UnderstoodSetting(given.key, given.text, meaning + given.note, given.source)
+
+
+def _why_inexact(given: GivenSetting, release: Version) -> str | None:
+    """Return why the model is not exact for records without leader epochs in this release; None if it is exact."""
+    if not release.has("1.0"):
+        is_fixed = release.has_patch("0.11.0.3")
+    elif not release.has("2.0"):
+        is_fixed = release.has_patch("1.1.1") or (not release.has("1.1") and release.has_patch("1.0.2"))
+    else:
+        is_fixed = True
+    if not is_fixed:
+        return (
+            f"with {given.spelled} a leader of Kafka {release} answers with its log end offset (KAFKA-6857), "
+            "which is not modelled"
+        )
+    if release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
+        return (
+            f"with {given.spelled} a leader of Kafka {release} still records its leader epoch (KAFKA-7897), "
+            "which is not modelled"
+        )
+    return None

@@ -1,0 +1,212 @@
+"""The settings that the answer ignores, with the reasons: no given setting is ignored silently.
+
+In:  `Settings`, and the keys that the answer uses.
+Out: an `Ignored` for each setting that the answer does not use.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+
+from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown, without_prefix
+from isrcheck.checker.cluster.releases import (
+    NEWEST_LISTED_RELEASE,
+    OF_ONE_MEMBER,
+    Role,
+    first_release,
+    keys_of,
+    knows,
+    version_of_binaries,
+)
+from isrcheck.checker.cluster.settings import GivenSetting, Settings
+from isrcheck.checker.cluster.versions import Versions
+
+
+class WhyIgnored(Enum):
+    """The reason why the verdict does not depend on a setting."""
+
+    NO_BEARING = "no bearing on replication"
+    ASSUMED = "what the model assumes"
+    NOT_MODELLED = "not modelled yet"
+    NO_TRANSACTIONS = "because no producer has a transactional.id"
+    PARTITIONS = "because the answer is for one partition"
+    OVERRIDDEN = "overridden"
+    UNKNOWN = "unknown to this Kafka"
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A setting on which the verdict does not depend. `value` is safe to print: one line, and no secret.
+
+    `meant` is the setting on which it does depend and that was probably meant, as min.insync.replicas by a key without
+    its last letter; otherwise empty.
+    """
+
+    key: str
+    value: str
+    why: WhyIgnored
+    reason: str
+    source: str
+    meant: str = ""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a short answer names it: what was meant, or its mechanism, may change the answer."""
+        return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _TOLD)
+
+
+Keys = Sequence[tuple[Role, str]]
+"""Several keys for one setting; the first key that is given takes effect."""
+
+# Settings that could change the answer, but whose mechanism is not modelled yet.
+_COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
+_FLUSH = "only a flush after every record is modelled: a power loss can lose everything appended since the start"
+_TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
+_RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
+_MIGRATION = "a migration to KRaft is not modelled"
+_PREFERRED = "the model has no clock: with auto.leader.rebalance.enable leadership can move at any time"
+_SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
+_OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
+_COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
+_ELR_PREVIEW = "eligible leader replicas before 4.0 are not modelled"
+TO_BE_DELETED = "the topic is marked for deletion: the answer is for a topic that stays"
+_TOLD = frozenset({_COMPACTION, _TIERED, _ELR_PREVIEW, TO_BE_DELETED})
+_KEYS_NOT_MODELLED = {
+    _COMPACTION: "cleanup.policy log.cleanup.policy",
+    _FLUSH: "flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms",
+    _TIERED: "remote.storage.enable remote.log.storage.system.enable",
+    _ELR_PREVIEW: "eligible.leader.replicas.enable",
+    _MIGRATION: "zookeeper.metadata.migration.enable",
+    _PREFERRED: "leader.imbalance.check.interval.seconds leader.imbalance.per.broker.percentage",
+    _SHUTDOWN: """
+        controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+    """,
+    _OFFSETS_TOPIC: "offsets.commit.required.acks offsets.topic.replication.factor",
+    _COMMITTED_OFFSETS: "auto.commit.enable auto.commit.interval.ms enable.auto.commit",
+    "time is not modelled: a leader that has forgotten an idle producer no longer recognises its resends": (
+        "producer.id.expiration.ms"
+    ),
+    "time is not modelled: a coordinator that has forgotten an idle transactional.id does not fence its producers "
+    "(before 3.4 leaders forget idle producers by this time, too)": "transactional.id.expiration.ms",
+    _RETENTION: """
+        local.retention.bytes local.retention.ms log.local.retention.bytes log.local.retention.ms log.retention.bytes
+        log.retention.hours log.retention.minutes log.retention.ms retention.bytes retention.ms
+    """,
+    "time is not modelled: the answer covers every value": """
+        broker.heartbeat.interval.ms broker.session.timeout.ms controller.quorum.election.backoff.max.ms
+        controller.quorum.election.timeout.ms controller.quorum.fetch.timeout.ms controller.quorum.request.timeout.ms
+        log.flush.offset.checkpoint.interval.ms log.flush.start.offset.checkpoint.interval.ms replica.fetch.backoff.ms
+        replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
+        replica.socket.timeout.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms
+        unclean.leader.election.interval.ms zookeeper.session.timeout.ms
+    """,
+}
+_NOT_MODELLED = {key: why for why, keys in _KEYS_NOT_MODELLED.items() for key in keys.split()}
+
+_KEYS_OF_TRANSACTIONS = """
+    transaction.max.timeout.ms transaction.partition.verification.enable transaction.state.log.min.isr
+    transaction.state.log.replication.factor transaction.timeout.ms transaction.version
+"""
+_OF_TRANSACTIONS = frozenset(_KEYS_OF_TRANSACTIONS.split())
+
+_OF_PARTITIONS = "partitioner."
+_INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
+"""How the keys of a mechanism begin."""
+
+_VALUES_ASSUMED = {
+    "delete": "cleanup.policy log.cleanup.policy",
+    "9223372036854775807": "flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms",
+    "false": """
+        remote.storage.enable remote.log.storage.system.enable eligible.leader.replicas.enable
+        zookeeper.metadata.migration.enable controlled.shutdown.enable
+    """,
+    "-1": "log.retention.bytes log.retention.ms retention.bytes retention.ms",
+}
+_ASSUMED = {key: value for value, keys in _VALUES_ASSUMED.items() for key in keys.split()}
+"""The values with which the model is exact, because they disable the mechanism."""
+
+
+def read_ignored(
+    settings: Settings,
+    versions: Versions,
+    decisive: Sequence[tuple[Keys, GivenSetting | None]],
+    reasons: Mapping[tuple[Role, str], str],
+    hidden: Mapping[tuple[Role, str], str],
+) -> Iterator[Ignored]:
+    """Yield the given settings on which the answer does not depend. `decisive` are the keys that the answer uses, if
+    this version of Kafka has them, each with the given setting that counts; `reasons` gives the reasons why certain
+    keys have no bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
+    for each in settings:
+        overridden = None
+        for keys, winner in decisive:
+            if (each.role, each.key) in keys and knows(versions.release, each.role, each.key):
+                overridden = winner
+        if overridden is not None and _is_used(each, overridden):
+            continue
+        why, reason = _why_ignored(each, versions, overridden)
+        if overridden is None and (each.role, each.key) in hidden:
+            why, reason = WhyIgnored.OVERRIDDEN, hidden[each.role, each.key]
+        if (each.role, each.key) in reasons:
+            why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
+        meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else ""
+        counts = meant if meant in READERS else ""
+        yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source, counts)
+
+
+def _is_used(each: GivenSetting, winner: GivenSetting) -> bool:
+    """Whether a setting is the one that counts, or that of a controller beside that of a broker, which agrees."""
+    if (each.role, each.key) != (winner.role, winner.key):
+        return False
+    is_beside = each.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
+    return each.layer is winner.layer or (is_beside and (each.value == winner.value or each.key in OF_ONE_MEMBER))
+
+
+def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
+    if winner is not None:
+        return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
+    if not knows(versions.release, each.role, each.key):
+        return WhyIgnored.UNKNOWN, _why_unknown(each, versions)
+    if _ASSUMED.get(each.key) == each.text.lower():
+        return WhyIgnored.ASSUMED, "is what the model assumes"
+    if each.key in _OF_TRANSACTIONS:
+        return WhyIgnored.NO_TRANSACTIONS, "concerns transactions only"
+    if each.key.startswith(_OF_PARTITIONS):
+        return WhyIgnored.PARTITIONS, "chooses a record's partition; Kafka promises no order across partitions"
+    if each.key in _NOT_MODELLED:
+        return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
+    if each.key.startswith(_INTERNAL_TOPICS):
+        return WhyIgnored.NO_BEARING, "concerns an internal topic, not this one"
+    return WhyIgnored.NO_BEARING, "has no bearing on replication"
+
+
+def _why_unknown(each: GivenSetting, versions: Versions) -> str:
+    release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
+    since = first_release(each.role, each.key)
+    meant = _meant(each.key)
+    hint = f"; did you mean {meant}?" if meant else ""
+    if since:
+        return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
+    if versions.is_given and release.is_newer_than(newest):
+        return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings{hint}"
+    return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"
+
+
+@cache
+def _meant(key: str) -> str:
+    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one.
+
+    Also if the key has capitals, another separator, or the name of a client before it.
+    """
+    known = sorted({one for role in Role for one in keys_of(role)})
+    if key in known:
+        return ""
+    plain = re.sub(r"[_-]", ".", key.lower())
+    like = difflib.get_close_matches(plain, known, 1, cutoff=0.9) or difflib.get_close_matches(plain, READERS, 1, 0.8)
+    # A plugin of a broker may have a client of its own, with settings such as confluent.reporter.producer.acks.
+    of_client = without_prefix(plain) if plain.startswith(("producer.", "consumer.")) else ""
+    return plain if plain in known else of_client or next(iter(like), "")

@@ -1,0 +1,500 @@
+"""Reads property files: exactly as Kafka does, with java.util.Properties.load(InputStream), and no others.
+
+In:  the path of a file, and its role, if the user gives it.
+Out: a `Section`: the properties in file order, each with its place, if the file has the keys of Kafka's own brokers,
+     topics and Java clients; otherwise a PropertiesError that says whose file it is, and what to give instead. The
+     readers of values validate them as Kafka does; values are printed without secrets.
+
+There are three deliberate differences from Java. A byte order mark at the beginning is dropped: some editors insert it,
+and Java would read it as a part of the first key. All values of a repeated key are returned: Java silently uses the
+last one, but the caller should decide. Valid UTF-8 is read as UTF-8, while Java reads each byte as a latin-1 character:
+Kafka's keys and the values that matter are ASCII, which both encodings share, and a client.id or a path appears as its
+author wrote it. Text that is not valid UTF-8 is read as latin-1.
+
+Other clients have other names and other defaults: librdkafka is not idempotent by default, and has up to 1,000,000
+requests in flight; the producers of Kafka Connect are not idempotent by default, either. So one key that only they have
+is enough: what their file does not give would be taken for the default of a Java client.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.cluster.releases import (
+    Role,
+    roles_that_know,
+    version_of_inter_broker_protocol,
+    version_of_metadata,
+)
+from isrcheck.models.messages import UsageError
+
+# Java's line ends and white space; str.splitlines and str.strip accept more characters.
+LINE_END = re.compile(r"\r\n|\r|\n")
+WHITE_SPACE = " \t\f"
+
+KEY_AND_VALUE = re.compile(r"(?P<key>(?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
+ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class PropertiesError(UsageError, ValueError):
+    """A property file cannot be read or is contradictory; the message says in one line what, where, and the cure."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """A key and its value, with escapes resolved, and the physical line (from 1) on which the key begins."""
+
+    key: str
+    value: str
+    path: Path
+    line: int
+
+    @property
+    def place(self) -> str:
+        """The place of the property, as FILE:LINE."""
+        return f"{self.path}:{self.line}"
+
+
+def read_properties(path: Path) -> list[Property]:
+    """Return the properties of a file, in file order. Raises PropertiesError."""
+    properties = []
+    for line, text in _logical_lines(read_text(path)):
+        parts = KEY_AND_VALUE.fullmatch(text)
+        assert parts is not None, "the pattern matches every line that is not continued"
+        key, value = (_without_escapes(parts[name], path, line) for name in ("key", "value"))
+        properties.append(Property(key, value, path, line))
+    return properties
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. Raises PropertiesError if the file cannot be read."""
+    return decode(_read(path), path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise PropertiesError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise PropertiesError(f"{path}: is a directory; give a file in it") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise PropertiesError(f"{path}: cannot be read ({reason}); give a readable file") from None
+
+
+def decode(content: bytes, path: Path) -> str:
+    """Decode bytes as UTF-8, or else as latin-1; as UTF-16, if a byte order mark says so (as PowerShell writes a file).
+
+    Raises PropertiesError, which names `path`, if there are NUL bytes.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and len(content) % 2 == 0:
+        return content.decode("utf-16", "replace").replace("\0", "\ufffd")
+    while content.startswith(codecs.BOM_UTF8):
+        content = content.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in content:
+        line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
+        raise PropertiesError(f"{path}:{line}: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the logical lines except blank lines and comments, each with the number of its first physical line."""
+    numbered = enumerate(LINE_END.split(text), start=1)
+    for line_number, line in numbered:
+        logical_line = line.lstrip(WHITE_SPACE)
+        # A single backslash counts as blank. (At the end of a file, some versions of Java read an empty key.)
+        if logical_line in ("", "\\") or logical_line[0] in "#!":
+            continue
+        parts = [logical_line]
+        # An odd number of backslashes continues a line; an even number are escaped backslashes.
+        while (len(parts[-1]) - len(parts[-1].rstrip("\\"))) % 2:
+            # A blank continuation line ends the logical line; a continuation that starts with # is not a comment.
+            _, continuation = next(numbered, (0, ""))
+            parts[-1] = parts[-1][:-1]
+            parts.append(continuation.lstrip(WHITE_SPACE))
+        yield line_number, "".join(parts)
+
+
+def _without_escapes(text: str, path: Path, line_number: int) -> str:
+    def character(escape: re.Match[str]) -> str:
+        name = escape[1]
+        if name == "u":  # without four hexadecimal digits; the text is not shown, as it may be a password
+            raise PropertiesError(
+                rf"{path}:{line_number}: malformed \uXXXX escape; write \u and four hexadecimal digits, "
+                r"or \\ for a backslash"
+            )
+        return chr(int(name[1:], 16)) if len(name) > 1 else NAMED_ESCAPES.get(name, name)
+
+    # Java strings are UTF-16: two escapes that form a surrogate pair are one character.
+    return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+# --- Values: read and validated as Kafka does, and printed without secrets --------------------------------------------
+
+MOST = 2**31 - 1
+"""The largest value of a Java int."""
+
+
+# Deliberately too cautious: the value of a misspelt password key is still a password.
+_SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
+
+
+def shown(key: str, value: str) -> str:
+    """Return a value on one line; a secret becomes [hidden], as in Kafka's logs."""
+    return "[hidden]" if _SECRET.search(key) else printable(value)
+
+
+def printable(text: str) -> str:
+    """Return text on one line, with control characters escaped."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def quoted(text: str) -> str:
+    """Return text for a message: printable, in quotes, at most 60 characters."""
+    return f"'{printable(text if len(text) <= 60 else text[:60] + '...')}'"
+
+
+BY_DURATION = "by_duration:"
+"""How a value of auto.offset.reset begins that names a duration (KIP-1106)."""
+
+
+def _one_of(values: Mapping[str, Any], otherwise: str, *, any_case: bool = False) -> Callable[[str], Any]:
+    """Return a reader of one of these words; `otherwise` says what is wrong with any other one, and the cure."""
+
+    def read(text: str) -> Any:
+        word = text.lower() if any_case else text
+        if word not in values:
+            raise ValueError(f"{quoted(text)} {otherwise}")
+        return values[word]
+
+    return read
+
+
+def _whole(least: int, example: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers that a Java int can hold."""
+
+    def read(text: str) -> int:
+        if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
+            message = f"{quoted(text)} is not a whole number from {least} to {MOST}; write for example {example}"
+            raise ValueError(message)
+        return int(text)
+
+    return read
+
+
+def _read_offset_reset(text: str) -> str:
+    """Read `auto.offset.reset`, which must be in lower case; smallest and largest are words of the old consumer."""
+    if text not in ("earliest", "latest", "none", "smallest", "largest") and not text.startswith(BY_DURATION):
+        raise ValueError(f"{quoted(text)} is not a policy for offsets; write earliest, latest or none")
+    return text
+
+
+def _read_transactional_id(text: str) -> str:
+    """Read `transactional.id`, which must not be empty."""
+    if not text:
+        raise ValueError("Kafka refuses an empty value; write a name, or leave the key out")
+    return text
+
+
+def _read_process_roles(text: str) -> frozenset[str]:
+    """Read the roles of a process in a KRaft cluster; none, in a cluster with ZooKeeper."""
+    roles = [role.strip() for role in text.split(",")] if text else []
+    if not {*roles} <= {"broker", "controller"} or len(roles) > len({*roles}):
+        raise ValueError(f"{quoted(text)} names no roles of a process; write broker, controller or broker,controller")
+    return frozenset(roles)
+
+
+_true_or_false = _one_of(
+    {"true": True, "false": False}, "is neither true nor false; write true or false", any_case=True
+)
+_times, _count = _whole(0, 0), _whole(1, 2)
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "acks": _one_of(
+        {"all": "all", "-1": "all", "0": "0", "1": "1"}, "is not a value of acks; write all (or -1), 1 or 0"
+    ),
+    "retries": _times,
+    "max.in.flight.requests.per.connection": _whole(1, 5),
+    "enable.idempotence": _true_or_false,
+    "transactional.id": _read_transactional_id,
+    "isolation.level": _one_of(
+        {level: level for level in ("read_committed", "read_uncommitted")},
+        "is not an isolation level; write read_committed or read_uncommitted",
+    ),
+    "auto.offset.reset": _read_offset_reset,
+    "transaction.timeout.ms": _whole(0, 60000),  # a coordinator refuses 0
+    "transaction.max.timeout.ms": _whole(1, 900000),
+    "transaction.state.log.min.isr": _count,
+    "transaction.state.log.replication.factor": _count,
+    "transaction.partition.verification.enable": _true_or_false,
+    "transaction.version": _one_of(
+        {"0": 0, "1": 1, "2": 2}, "is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0"
+    ),
+    "delivery.timeout.ms": _times,
+    "linger.ms": _times,
+    "request.timeout.ms": _times,
+    "min.insync.replicas": _count,
+    "replication.factor": _count,
+    "default.replication.factor": _count,
+    "unclean.leader.election.enable": _true_or_false,
+    "auto.leader.rebalance.enable": _true_or_false,
+    "inter.broker.protocol.version": version_of_inter_broker_protocol,
+    "log.message.format.version": version_of_inter_broker_protocol,
+    "message.format.version": version_of_inter_broker_protocol,
+    "metadata.version": version_of_metadata,
+    "process.roles": _read_process_roles,
+    "eligible.leader.replicas.version": _one_of(
+        {"0": 0, "1": 1}, "is neither 0 nor 1; write 1 if the feature is on, or 0"
+    ),
+}
+"""The reader of each key that affects the answer; the values of other keys are not interpreted."""
+
+
+class Layer(IntEnum):
+    """The origin of a setting; the last one takes precedence.
+
+    The file of a process that is only a controller, any other file, a dynamic default of the cluster, a dynamic value
+    of one broker, the value in effect in a running broker.
+    """
+
+    CONTROLLER = 0
+    FILE = 1
+    CLUSTER = 2
+    BROKER = 3
+    RUNNING = 4
+
+
+@dataclass(frozen=True)
+class Section:
+    """The settings of one broker, topic or client, named `member`. If `role` is None, the keys determine the role."""
+
+    role: Role | None
+    member: str
+    properties: tuple[Property, ...]
+    layer: Layer = Layer.FILE
+
+
+# --- Other dialects ----
+
+_LIBRDKAFKA = "librdkafka"
+_LIBRDKAFKA_OR_SCALA = "librdkafka, or of the old Scala producer"
+_CONNECT, _STREAMS, _MIRROR_MAKER = "Kafka Connect", "Kafka Streams", "MirrorMaker"
+
+_KEYS = {
+    _LIBRDKAFKA: """
+        api.version.fallback.ms api.version.request api.version.request.timeout.ms broker.address.family
+        broker.address.ttl broker.version.fallback builtin.features delivery.report.only.error dr_cb
+        dr_msg_cb enable.auto.offset.store enable.gapless.guarantee enable.partition.eof
+        enable.ssl.certificate.verification enable.sparse.connections error_cb fetch.error.backoff.ms
+        internal.termination.signal log.connection.close log.queue log.thread.name
+        log_level max.in.flight message.copy.max.bytes message.timeout.ms msg_order_cmp oauthbearer_token_refresh_cb
+        offset.store.method offset.store.path open_cb plugin.library.paths produce.offset.report
+        queue.buffering.backpressure.threshold queue.buffering.max.kbytes queued.max.messages.kbytes
+        queued.min.messages queuing.strategy rebalance_cb receive.message.max.bytes sasl.kerberos.keytab
+        sasl.kerberos.principal sasl.mechanisms sasl.password sasl.username socket.blocking.max.ms socket_cb
+        socket.keepalive.enable socket.max.fails socket.nagle.disable ssl.ca.location ssl.ca.pem
+        ssl.certificate.location ssl.certificate.pem ssl.crl.location ssl.curves.list
+        ssl.key.location ssl.key.pem ssl.sigalgs.list statistics.interval.ms sticky.partitioning.linger.ms stats_cb
+        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse
+    """,
+    _LIBRDKAFKA_OR_SCALA: """
+        batch.num.messages message.send.max.retries metadata.broker.list producer.type queue.buffering.max.messages
+        queue.buffering.max.ms queue.enqueue.timeout.ms request.required.acks serializer.class
+        topic.metadata.refresh.interval.ms
+    """,
+    _CONNECT: """
+        config.storage.replication.factor config.storage.topic connector.class
+        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
+        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
+        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
+    """,
+    _STREAMS: """
+        application.id application.server default.key.serde default.value.serde num.standby.replicas
+        num.stream.threads processing.guarantee state.dir topology.optimization
+    """,
+    _MIRROR_MAKER: "clusters replication.policy.class emit.checkpoints.enabled sync.topic.configs.enabled",
+}
+_DIALECT_OF = {key: dialect for dialect, keys in _KEYS.items() for key in keys.split()}
+
+_SAME_AS = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "metadata.broker.list": "bootstrap.servers",
+}
+"""The Java clients' names of settings."""
+
+_DEFAULTS = {
+    _LIBRDKAFKA: "enable.idempotence=false and max.in.flight.requests.per.connection=1000000",
+    _LIBRDKAFKA_OR_SCALA: "those of librdkafka are enable.idempotence=false and"
+    " max.in.flight.requests.per.connection=1000000",
+    _CONNECT: "acks=all, enable.idempotence=false and max.in.flight.requests.per.connection=1",
+    _STREAMS: "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all",
+    _MIRROR_MAKER: "those of Kafka Connect",
+}
+"""The defaults of a dialect that differ from those of Java clients, or what a setting of it entails."""
+
+_SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
+_LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
+"""Words before a client's setting, in files of frameworks: producer.acks, producer.override.acks, kafka.acks."""
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")
+_WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
+
+_CLIENTS = {Role.PRODUCER, Role.CONSUMER}
+_OWN_FILE = "in a .properties file of a Java producer (--producer FILE)"
+_FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework"
+_NOT_READ = "which isrcheck does not read yet"
+
+
+def file_section(role: Role | None, path: Path) -> Section:
+    """Read a property file as a section. Raises PropertiesError, also for another shape of file or another dialect."""
+    _refuse_shape(path, read_text(path))
+    properties = tuple(read_properties(path))
+    _refuse_dialect(properties, role)
+    return Section(role, str(path), properties)
+
+
+def without_prefix(key: str) -> str:
+    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; empty if none is."""
+    if roles_that_know(key):
+        return ""
+    words = key.replace("-", ".").split(".")
+    for start in range(1, len(words)):
+        if words[start - 1] in _LAST_OF_A_PREFIX and roles_that_know(tail := ".".join(words[start:])) & _CLIENTS:
+            return tail
+    return ""
+
+
+# --- The shape --------------------------------------------------------------------------------------------------------
+
+_YAML_NAMES = (".yml", ".yaml")
+_YAML_BEGINS = re.compile(r"---\s*$|[ \t]*- [\w.\"'-]+|[ \t]*[\w.\"'/-]+:[ \t]*$")
+_SECTION = re.compile(r"\[[\w .:\"'-]+\]\s*$")
+_BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
+
+
+def _refuse_shape(path: Path, text: str) -> None:
+    """Refuse a file that is no property file: what is nested there would be read as other keys."""
+    lines = [line for line in LINE_END.split(text) if line.strip() and line.lstrip()[0] not in "#!"]
+    first = lines[0].strip() if lines else ""
+    shape = ""
+    if first.startswith("<"):
+        shape = "XML"
+    elif _SECTION.match(first) and not first.startswith(('["', "['")):
+        shape = "a file with sections (INI or TOML)"
+    elif first[:1] in ("{", "["):
+        shape = "JSON"
+    elif path.suffix.lower() in _YAML_NAMES or _is_yaml(lines):
+        shape = "YAML"
+    elif any(_BRACE.fullmatch(line) for line in lines):
+        shape = "a file with nested braces (HOCON)"
+    if shape:
+        raise PropertiesError(
+            f"{path}: is {shape}, {_NOT_READ}; give its settings as KEY=VALUE lines of a .properties file, with the"
+            " names of Kafka's brokers, topics and Java clients"
+        )
+
+
+def _is_yaml(lines: Sequence[str]) -> bool:
+    """Whether a line has a key without a value, and the next one is a part of it; or the file begins as YAML does."""
+    if lines and re.match(r"---\s*$", lines[0]):
+        return True
+    for line, following in pairwise(lines):
+        is_deeper = len(following) - len(following.lstrip(" ")) > len(line) - len(line.lstrip(" "))
+        if _YAML_BEGINS.fullmatch(line) and (is_deeper or following.lstrip().startswith("- ")):
+            return True
+    return False
+
+
+# --- The keys ---------------------------------------------------------------------------------------------------------
+
+
+def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
+    """Refuse a file by the first key that shows whose it is; of a container or a framework, by one that counts."""
+    of_dialect = [one for one in properties if one.key in _DIALECT_OF]
+    if of_dialect:
+        counts = next((one for one in properties if _of_java(one) in READERS), None)
+        shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
+        raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
+    is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
+    # First those that stand for a key on which the answer depends.
+    meant = [without_prefix(one.key) or _of_variable(_variable(one)) for one in properties]
+    for _, one in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
+        if roles_that_know(one.key):
+            continue
+        if variable := _variable(one):
+            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
+            raise PropertiesError(
+                f"{one.place}: {printable(variable)} is an environment variable of a container, {_NOT_READ}; give its"
+                f" settings with their own names{example}"
+            )
+        if _WITH_UNDERSCORES.fullmatch(one.key) and roles_that_know(dotted := one.key.replace("_", ".")):
+            raise PropertiesError(
+                f"{one.place}: {one.key} is spelt as in a client of Python, {_NOT_READ}, and which has other defaults"
+                f" (kafka-python: acks=1, retries=0); write {dotted}, and give acks, retries and enable.idempotence"
+            )
+        if one.key.startswith(_SPRING) or (not is_of_broker and without_prefix(one.key)):
+            whose = "Spring" if one.key.startswith(_SPRING) else _FRAMEWORK
+            key = without_prefix(one.key) or "acks"
+            example = _spelled(key, one.value if key in one.key.replace("-", ".") else "")
+            raise PropertiesError(
+                f"{one.place}: {printable(one.key)}={shown(one.key, one.value.strip())} is a setting of {whose},"
+                f" {_NOT_READ}; give {example} and what else counts {_OWN_FILE}"
+            )
+    if role in _CLIENTS and properties and not any(roles_that_know(one.key) for one in properties):
+        raise PropertiesError(
+            f"{properties[0].place}: {printable(properties[0].key)} and all other keys of this file are none of Kafka's"
+            f" Java clients; give what counts, such as acks, {_OWN_FILE}"
+        )
+
+
+def _of_java(one: Property) -> str:
+    """The Java clients' name of a setting of another client or framework; empty if there is none."""
+    return _SAME_AS.get(one.key) or without_prefix(one.key)
+
+
+def _refusal(one: Property, dialect: str, counts: Property | None) -> PropertiesError:
+    """Refuse a file by one of its settings; `counts` is a setting on which the answer depends."""
+    given = f"{printable(one.key)}={shown(one.key, one.value.strip())}"
+    same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
+    if counts is not None and counts is not one:
+        same = f"{same} for {printable(counts.key)} ({counts.place})"
+    return PropertiesError(
+        f"{one.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and what else counts {_OWN_FILE}:"
+        f" its defaults differ ({_DEFAULTS[dialect]})"
+    )
+
+
+def _spelled(key: str, value: str) -> str:
+    return f"{key}={shown(key, value.strip())}" if value.strip() else f"{key}=..."
+
+
+def _variable(one: Property) -> str:
+    """The name of an environment variable, as in a file of a container: KAFKA_MIN_INSYNC_REPLICAS; else empty."""
+    name = one.value.partition("=")[0].strip() if one.key == "export" else one.key
+    if _VARIABLE.fullmatch(name) is None:
+        return ""
+    return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
+
+
+def _of_variable(name: str) -> str:
+    """The key of Kafka that a variable stands for; empty if there is none."""
+    words = name.lower().split("_")
+    tails = (".".join(words[start:]) for start in range(len(words)))
+    return next((tail for tail in tails if roles_that_know(tail)), "")

@@ -1,0 +1,428 @@
+"""Determines the versions of a cluster's brokers, and whether ZooKeeper or KRaft controllers keep its metadata.
+
+In:  `Settings`, the versions that the command line gives, and what the `--describe` output shows.
+Out: `Versions`, or a PropertiesError if two of the sources contradict each other.
+
+The version of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour. The version
+that the brokers have agreed on decides the rest: inter.broker.protocol.version with ZooKeeper, metadata.version with
+KRaft. If only one of the two is given, it is used for both. If none is given, the newest release is assumed that fits
+everything else that is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.releases import (
+    FEATURES,
+    FIRST_METADATA_VERSION,
+    LAST_WITH_ZOOKEEPER,
+    NEWEST_RELEASE,
+    UNRELEASED,
+    Role,
+    Version,
+    first_release,
+    releases,
+    version_of_binaries,
+    version_of_inter_broker_protocol,
+    version_of_metadata,
+)
+from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
+
+KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
+LAST_BEFORE_ELR = "3.7"
+"""The last release whose brokers do not answer questions about eligible leader replicas."""
+FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
+_FIRST_WITH_MIGRATION = "3.4"
+OLDEST_METADATA_OF_4_0 = "3.3-IV3"
+
+INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
+METADATA_VERSION = (Role.BROKER, "metadata.version")
+ELR_VERSION = (Role.BROKER, "eligible.leader.replicas.version")
+TRANSACTION_VERSION = (Role.BROKER, "transaction.version")
+_PROCESS_ROLES = (Role.BROKER, "process.roles")
+_ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
+_MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
+
+_OF_ZOOKEEPER = "zookeeper."
+
+ASSUMED = "assumed: "
+"""How the source of an assumed mode begins."""
+
+_ONLY_MODE = "the only mode"
+"""How the source of a mode begins that a release does not leave open."""
+
+_FIRST_WHERE_METADATA_MATTERS = "3.5"
+"""The first release whose replication depends on metadata.version."""
+
+# The keys that ended with ZooKeeper: 4.0 does not know them.
+_ENDED = (_ZOOKEEPER, _MIGRATION, INTER_BROKER_PROTOCOL)
+
+# Each of these keys, unless it is empty, belongs to a cluster with KRaft controllers.
+_KRAFT = (
+    _PROCESS_ROLES,
+    (Role.BROKER, "controller.quorum.voters"),
+    (Role.BROKER, "controller.quorum.bootstrap.servers"),
+    METADATA_VERSION,
+    ELR_VERSION,
+)
+
+
+class Mode(Enum):
+    """Who keeps the metadata of a cluster."""
+
+    ZOOKEEPER = "ZooKeeper"
+    KRAFT = "KRaft"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the output of a tool shows, and the releases that show it; `until` is the tool's, so brokers may be newer.
+
+    `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it.
+    `newest` is the release of the binaries, if the output shows that they are no newer. `needs_zookeeper_since` is the
+    release from which on only brokers with ZooKeeper answer so."""
+
+    shown: str
+    since: str | None = None
+    until: str | None = None
+    mode: Mode | None = None
+    lacks: str = ""
+    newest: str | None = None
+    needs_zookeeper_since: str | None = None
+    tool: str = "kafka-topics"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The version of the binaries, the version that the brokers have agreed on, and the mode of the cluster.
+
+    `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
+    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
+    which of the three the files do not tell, and what to give; empty if they tell all. `doubt` says what fits
+    the release and the mode only by an assumption; empty if nothing does."""
+
+    binaries: Setting[Version]
+    protocol: Setting[Version]
+    mode: Setting[Mode]
+    is_given: bool
+    decisive: Sequence[GivenSetting] = field(default=(), repr=False)
+    migration: GivenSetting | None = None
+    assumed: str = ""
+    doubt: str = ""
+
+    @property
+    def release(self) -> Version:
+        """The version of the binaries."""
+        return self.binaries.value
+
+    @property
+    def has_kraft(self) -> bool:
+        """Whether KRaft controllers keep the metadata."""
+        return self.mode.value is Mode.KRAFT
+
+    @property
+    def protocol_key(self) -> str:
+        """The key of the version that the brokers have agreed on."""
+        return METADATA_VERSION[1] if self.has_kraft else INTER_BROKER_PROTOCOL[1]
+
+    @property
+    def ignored(self) -> Mapping[tuple[Role, str], str]:
+        """The keys of versions that do not count in this mode, with the reasons."""
+        return {INTER_BROKER_PROTOCOL: "a KRaft cluster has metadata.version instead"} if self.has_kraft else {}
+
+
+def read_versions(
+    settings: Settings,
+    kafka_version: str | None,
+    metadata_version: str | None = None,
+    evidence: Sequence[Evidence] = (),
+) -> Versions:
+    """Determine the versions and the mode of a cluster. Raises PropertiesError if two sources contradict each other."""
+    told = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
+    metadata = _metadata(settings, metadata_version)
+    inter_broker = _of_key(settings.get(*INTER_BROKER_PROTOCOL), version_of_inter_broker_protocol)
+    shown = _mode_shown(settings, metadata, evidence)
+    inter_broker_counts = inter_broker
+    if shown and shown.value is Mode.KRAFT and inter_broker:
+        inter_broker_counts = None
+        is_production = told is None or told.value.has(FIRST_PRODUCTION_KRAFT)
+        if is_production and not inter_broker.value.has(FIRST_METADATA_VERSION):
+            raise PropertiesError(
+                f"{inter_broker.source}: inter.broker.protocol.version: a KRaft broker refuses {inter_broker.value},"
+                f" which is older than {FIRST_METADATA_VERSION}; leave it out, and give {METADATA_VERSION_GIVEN} if you"
+                " know it"
+            )
+    agreed = metadata or inter_broker_counts
+    is_mode_shown = shown is not None
+    shown = shown or _zookeeper_shown(settings, told, agreed)
+    binaries = told or _assumed(settings, shown, inter_broker, evidence)
+    if told is None and agreed is not None:
+        implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
+        binaries = _raised(implied, _shown_by_outputs(evidence))
+    mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
+    _refuse_wrong_release(binaries, mode, evidence)
+    migration = _migration(settings, binaries)
+    level = settings.get(*TRANSACTION_VERSION)  # it needs no metadata.version
+    if level and level.value and told and not told.value.has(first := FEATURES[level.key]):
+        raise PropertiesError(
+            f"{level.source}: {level.spelled} needs Kafka {first} or newer, but it is {told.value} ({told.source}); "
+            "correct one of them"
+        )
+    for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
+        if given and given.value.is_newer_than(binaries.value):
+            raise PropertiesError(
+                f"{given.source}: {key[1]}: Kafka {binaries.value} refuses {given.value}, which is newer; write "
+                f"{binaries.value.release_name} or older, or correct {KAFKA_VERSION}"
+            )
+    if metadata and binaries.value.has(FIRST_WITHOUT_ZOOKEEPER) and not metadata.value.has(OLDEST_METADATA_OF_4_0):
+        raise PropertiesError(
+            f"{metadata.source}: metadata.version: Kafka {binaries.value} refuses {metadata.value}, which is older "
+            f"than {OLDEST_METADATA_OF_4_0}; raise metadata.version, or correct {KAFKA_VERSION}"
+        )
+    has_kraft = mode.value is Mode.KRAFT
+    counts = agreed if agreed and has_kraft == (agreed is metadata) else None
+    return Versions(
+        binaries,
+        counts or binaries,
+        mode,
+        is_given=told is not None or agreed is not None,
+        decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
+        migration=migration,
+        assumed=_in_words(settings, told, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+        doubt=_doubt(binaries.value, mode, evidence),
+    )
+
+
+def _in_words(
+    settings: Settings,
+    told: Setting[Version] | None,
+    agreed: Setting[Version] | None,
+    counts: Setting[Version] | None,
+    binaries: Setting[Version],
+    mode: Setting[Mode],
+    *,
+    is_mode_shown: bool,
+) -> str:
+    """Say what of the release, the mode and the agreed version is assumed, and what to give; empty if nothing is."""
+    parts, cures = [], []
+    has_kraft = mode.value is Mode.KRAFT
+    if told is None:
+        source = binaries.source
+        if agreed is not None and source == agreed.source:
+            key = (METADATA_VERSION if has_kraft else INTER_BROKER_PROTOCOL)[1]
+            source = f"{key} {agreed.value}, {source}; the binaries may be newer"
+        parts.append(f"Kafka {binaries.value} ({source})")
+        cures.append(KAFKA_VERSION)
+    if not is_mode_shown and not mode.source.startswith(_ONLY_MODE):
+        why = "" if mode.source.startswith(ASSUMED) else f" ({mode.source})"
+        parts.append(f"{'KRaft controllers' if has_kraft else 'ZooKeeper'}{why}")
+        other = "zookeeper.connect in a broker's file if it uses ZooKeeper"
+        cures.append(other if has_kraft else "process.roles in a broker's file if it uses KRaft")
+    if counts is None and has_kraft and binaries.value.has(_FIRST_WHERE_METADATA_MATTERS):
+        parts.append(f"the metadata.version of {binaries.value}")
+        cures.append(METADATA_VERSION_GIVEN)
+    elif counts is None and not has_kraft and not settings.has_members(Role.BROKER):
+        parts.append(f"the inter.broker.protocol.version of {binaries.value}")
+        cures.append("a broker's file")
+    return f"{', '.join(parts)}; give {', or '.join(cures)}" if parts else ""
+
+
+# --- What is given ----------------------------------------------------------------------------------------------------
+
+
+def _option(name: str, text: str | None, read: Callable[[str], Version]) -> Setting[Version] | None:
+    if text is None:
+        return None
+    try:
+        return Setting(read(text), name)
+    except ValueError as error:
+        raise PropertiesError(f"{name}: {error}") from None
+
+
+def _of_key(given: GivenSetting | None, read: Callable[[str], Version]) -> Setting[Version] | None:
+    return Setting(read(given.text), given.source) if given else None
+
+
+def _metadata(settings: Settings, told: str | None) -> Setting[Version] | None:
+    """Return metadata.version, from the command line or from a file."""
+    option, given = _option(METADATA_VERSION_GIVEN, told, version_of_metadata), settings.get(*METADATA_VERSION)
+    in_file = _of_key(given, version_of_metadata)
+    if option and in_file and option.value != in_file.value:
+        raise PropertiesError(
+            f"{in_file.source}: metadata.version={in_file.value} contradicts {METADATA_VERSION_GIVEN} {option.value}; "
+            "a cluster has one metadata.version: keep one of them"
+        )
+    return option or in_file
+
+
+def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
+    """Yield the settings that decide the mode or a version; before 2.8 there is only ZooKeeper."""
+    keys = [*_KRAFT] if has_kraft else [INTER_BROKER_PROTOCOL]
+    if not has_kraft and release.has(FIRST_WITH_KRAFT):
+        keys.append(_ZOOKEEPER)
+    for key in keys:
+        if (given := settings.get(*key)) and given.text:
+            yield given
+
+
+# --- ZooKeeper or KRaft -----------------------------------------------------------------------------------------------
+
+
+def _mode_shown(
+    settings: Settings, metadata: Setting[Version] | None, evidence: Sequence[Evidence]
+) -> Setting[Mode] | None:
+    """Return the mode that settings or outputs show; None if nothing does. Raises PropertiesError if they show both."""
+    keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
+    signs = [f"{given.spelled} in {given.source}" for given in keys]
+    signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
+    signs += [f"{one.tool} {one.shown}" for one in evidence if one.mode is Mode.KRAFT]
+    zookeeper = settings.get(*_ZOOKEEPER)
+    if zookeeper is None or not zookeeper.text:
+        return Setting(Mode.KRAFT, signs[0]) if signs else None
+    sign = f"{zookeeper.spelled} in {zookeeper.source}"
+    migration, roles = settings.get(*_MIGRATION), settings.get(*_PROCESS_ROLES)
+    if signs and migration and migration.text.lower() == "true":
+        return Setting(Mode.KRAFT, signs[0]) if roles and roles.text else Setting(Mode.ZOOKEEPER, sign)
+    if signs:
+        raise PropertiesError(
+            f"{zookeeper.source}: {zookeeper.spelled} contradicts KRaft ({signs[0]}): either ZooKeeper or KRaft "
+            "controllers keep the metadata of a cluster; leave one of them out"
+        )
+    return Setting(Mode.ZOOKEEPER, sign)
+
+
+def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
+    """Say what a tool shows that brokers of this release and mode do not answer, except in a rare case."""
+    for one in evidence:
+        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since) and mode.value is Mode.KRAFT:
+            since = one.needs_zookeeper_since
+            return (
+                f"topics were described by their ids: otherwise {one.tool} {one.shown} only for ZooKeeper, or for"
+                f" brokers before {since}; correct {KAFKA_VERSION}"
+            )
+    return ""
+
+
+def _zookeeper_shown(
+    settings: Settings, told: Setting[Version] | None, agreed: Setting[Version] | None
+) -> Setting[Mode] | None:
+    """Return ZooKeeper if a broker's file has keys for it, as the only sign of a mode, and the release can have it."""
+    if any(one and one.value.has(FIRST_WITHOUT_ZOOKEEPER) for one in (told, agreed)):
+        return None
+    keys = (one for one in settings if one.role is Role.BROKER and one.key.startswith(_OF_ZOOKEEPER))
+    given = next((one for one in keys if one.text and (one.role, one.key) != _MIGRATION), None)
+    return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}") if given else None
+
+
+def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
+    """Return the mode of a release if nothing shows it. The first KRaft for production is that of 3.3."""
+    if release.has(FIRST_WITHOUT_ZOOKEEPER):
+        return Setting(Mode.KRAFT, f"{_ONLY_MODE} since {FIRST_WITHOUT_ZOOKEEPER}")
+    if not release.has(FIRST_WITH_KRAFT):
+        return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
+    if inter_broker:
+        return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
+    for one in evidence:
+        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since):
+            since = f"KRaft brokers since {one.needs_zookeeper_since} answer otherwise"
+            return Setting(Mode.ZOOKEEPER, f"{one.tool} {one.shown}: {since}")
+    if not release.has(FIRST_PRODUCTION_KRAFT):
+        return Setting(Mode.ZOOKEEPER, f"{ASSUMED}KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
+    return Setting(Mode.KRAFT, f"{ASSUMED}give zookeeper.connect in a broker's file if it uses ZooKeeper")
+
+
+def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
+    """Return the setting that makes the brokers migrate to KRaft, or None. Raises PropertiesError."""
+    given = settings.get(*_MIGRATION)
+    if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
+        return None
+    if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
+        raise PropertiesError(
+            f"{binaries.source}: Kafka {binaries.value} contradicts {given.spelled} in {given.source}: "
+            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave the other out"
+        )
+    return given
+
+
+# --- The release ------------------------------------------------------------------------------------------------------
+
+
+def _assumed(
+    settings: Settings,
+    mode: Setting[Mode] | None,
+    inter_broker: Setting[Version] | None,
+    evidence: Sequence[Evidence],
+) -> Setting[Version]:
+    """Return the newest release that fits what is given and shown.
+
+    What the output of a tool lacks shows the age of the tool: brokers are at least as new as everything else says.
+    """
+    is_kraft = mode is not None and mode.value is Mode.KRAFT
+    newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
+    if mode and mode.value is Mode.ZOOKEEPER:
+        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
+    elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
+        source = f"not given: the last release that knows {ended.key} ({ended.source})"
+        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
+    for one in evidence:
+        until = LAST_BEFORE_ELR if one.needs_zookeeper_since and is_kraft else one.until
+        if until and newest.value.is_newer_than(version_of_binaries(until)):
+            source = f"not given: the last release whose {one.tool} {one.shown}{one.lacks}"
+            if until != one.until:
+                source = f"not given: {one.tool} {one.shown}, as for KRaft brokers up to {until}"
+            newest = Setting(version_of_binaries(until), source)
+    shown = _shown_by_outputs(evidence)
+    for each in settings:
+        since = first_release(each.role, each.key) if each.role in (Role.BROKER, Role.TOPIC) else None
+        if since:
+            shown.append(Setting(since, f"{each.source}: {each.key} is new in {since}"))
+    if inter_broker is not None:
+        key = INTER_BROKER_PROTOCOL[1]
+        shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
+    return _raised(newest, shown)
+
+
+def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
+    """Return the newest of these releases."""
+    for one in shown:
+        if version_of_binaries(one.value).is_newer_than(least.value):
+            least = Setting(version_of_binaries(one.value), one.source)
+    return least
+
+
+def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
+    return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
+
+
+# --- Contradictions ---------------------------------------------------------------------------------------------------
+
+
+def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evidence: Sequence[Evidence]) -> None:
+    release = binaries.value
+    if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
+        why = f"KRaft came with {FIRST_WITH_KRAFT}"
+    elif mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
+        why = f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper"
+    else:
+        # Whether it has a metadata.version of its own for production; a later one may have its predecessor's.
+        is_listed = release.release_name in releases() and release.release_name != UNRELEASED
+        for one in evidence:
+            if one.since and not release.has(one.since):
+                raise PropertiesError(
+                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, new in "
+                    f"{one.since}; correct {KAFKA_VERSION}"
+                )
+            if one.newest and release.is_newer_than(version_of_binaries(one.newest)) and is_listed:
+                raise PropertiesError(
+                    f"{binaries.source}: Kafka {release} contradicts {one.tool}, which {one.shown}, the newest of "
+                    f"{one.newest}; correct {KAFKA_VERSION}"
+                )
+        return
+    raise PropertiesError(
+        f"{binaries.source}: Kafka {release} contradicts {mode.value.value} ({mode.source}): {why}; correct "
+        f"{KAFKA_VERSION}, or leave the other out"
+    )

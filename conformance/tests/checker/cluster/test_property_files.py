@@ -1,0 +1,456 @@
+"""Property files, compared with java.util.Properties: recorded results, a writer, and bad input.
+
+The recorded results are those of java.util.Properties.load(InputStream) of OpenJDK 17 for the same bytes.
+
+Files of other clients and shapes are refused: what they lack must not be taken for a Java client's default.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from conformance.tests.support.places import SHARED
+from isrcheck.checker.cluster.property_files import PropertiesError, file_section, read_properties, without_prefix
+from isrcheck.checker.cluster.releases import Role
+from isrcheck.models.messages import UsageError
+
+SHIPPED_FILES = SHARED / "data" / "properties"
+
+READ_BY_JAVA: list[tuple[str, bytes, list[tuple[str, str]]]] = [
+    ("plain", b"a=b\n", [("a", "b")]),
+    ("colon", b"a:b\n", [("a", "b")]),
+    ("space", b"a b\n", [("a", "b")]),
+    ("tab and form feed", b"a\t\x0cb\n", [("a", "b")]),
+    ("white space around the separator", b"a \t=\x0c b\n", [("a", "b")]),
+    ("one separator only", b"a = = b\na::b\na=:b\n", [("a", "= b"), ("a", ":b"), ("a", ":b")]),
+    ("separator after white space", b"a   :b\n", [("a", "b")]),
+    ("white space at the end of a value stays", b"a=b \t\n", [("a", "b \t")]),
+    ("white space before a key", b" \t\x0ca=b\n", [("a", "b")]),
+    ("vertical tab is no white space", b"\x0ba=b\n", [("\x0ba", "b")]),
+    ("no value", b"a\nb=\nc:\nd \n", [("a", ""), ("b", ""), ("c", ""), ("d", "")]),
+    ("no key", b"=b\n", [("", "b")]),
+    ("key of escapes", b"\\=\\:\\ \\\ta=b\n", [("=: \ta", "b")]),
+    ("comments", b"#a=b\n!c=d\n  # e=f\n\t!g\nh=i # no comment\n", [("h", "i # no comment")]),
+    ("comment is never continued", b"# a\\\nb=c\n", [("b", "c")]),
+    ("blank lines", b"\n  \n\t\x0c\r\n\ra=b\n", [("a", "b")]),
+    ("line ends", b"a=1\nb=2\rc=3\r\nd=4", [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")]),
+    ("no line end at the end", b"a=b", [("a", "b")]),
+    ("empty file", b"", []),
+    ("only a comment", b"#", []),
+    ("continued value", b"a=b\\\n   c\\\n\td\n", [("a", "bcd")]),
+    ("continued by carriage return", b"a=b\\\rc\nd=e\\\r\nf\n", [("a", "bc"), ("d", "ef")]),
+    ("continued key", b"a\\\n  b=c\n", [("ab", "c")]),
+    ("continued before the separator", b"a\\\n = b\n", [("a", "b")]),
+    ("two backslashes do not continue", b"a=b\\\\\nc=d\n", [("a", "b\\"), ("c", "d")]),
+    ("three do", b"a=b\\\\\\\nc=d\n", [("a", "b\\c=d")]),
+    ("blank continuation ends the line", b"a=b\\\n   \nc=d\n", [("a", "b"), ("c", "d")]),
+    ("continuation that looks like a comment", b"a=b\\\n#c\n!d=e\n", [("a", "b#c")]),
+    ("continued at the end of the file", b"a=b\\", [("a", "b")]),
+    ("continued at the end of the file, with line end", b"a=b\\\n", [("a", "b")]),
+    ("white space before the backslash stays", b"a=b  \\\n  c\n", [("a", "b  c")]),
+    ("lone backslash is blank", b"\\\na=b\n", [("a", "b")]),
+    ("lone backslash before a comment", b"\\\n#a\nb=c\n", [("b", "c")]),
+    ("backslash after white space is blank too", b"  \\\n  a=b\n", [("a", "b")]),
+    ("named escapes", b"a=\\t\\n\\r\\f\n", [("a", "\t\n\r\x0c")]),
+    ("other escapes are the character", b"a=\\b\\z\\\"\\'\\\\\\#\\U0041\\0\n", [("a", "bz\"'\\#U00410")]),
+    ("unicode escapes", b"\\u0061=\\u00e9\\u20AC\\u0000\n", [("a", "é€\x00")]),
+    ("surrogate pair", b"a=\\uD83D\\uDE00\n", [("a", "😀")]),
+    ("half a surrogate pair", b"a=\\uD83D\n", [("a", "\ud83d")]),
+    ("escaped backslash before u", b"a=\\\\u12\n", [("a", "\\u12")]),
+    ("escape cut by a line end", b"a=\\u00\\\n41\n", [("a", "A")]),
+    ("repeated key", b"a=1\na=2\na=1\n", [("a", "1"), ("a", "2"), ("a", "1")]),
+    ("escaped line end characters do not end a line", b"a=1\\n2\\r3\n", [("a", "1\n2\r3")]),
+    ("hash within a key", b"a#b!=c\n", [("a#b!", "c")]),
+    ("separator characters in a value", b"a=b=c:d e\n", [("a", "b=c:d e")]),
+    ("latin-1", b"a=\xe9\n", [("a", "é")]),
+    ("other control characters are data", b"a=\x1c\x1d\x1e\x85\n", [("a", "\x1c\x1d\x1e\x85")]),
+]
+
+# Java: IllegalArgumentException, malformed \\uxxxx encoding.
+REFUSED_BY_JAVA: list[tuple[str, bytes]] = [
+    ("too short", b"a=\\u12\n"),
+    ("not hexadecimal", b"a=\\u12g4\n"),
+    ("in a key", b"\\u=b\n"),
+    ("two u", b"a=\\uu0041\n"),
+    ("at the end", b"a=\\u"),
+    ("sign", b"a=\\u+123\n"),
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "some.properties"
+
+
+def pairs(path: Path) -> list[tuple[str, str]]:
+    return [(each.key, each.value) for each in read_properties(path)]
+
+
+@pytest.mark.parametrize(("content", "read"), [row[1:] for row in READ_BY_JAVA], ids=[row[0] for row in READ_BY_JAVA])
+def test_reads_what_java_reads(file: Path, content: bytes, read: list[tuple[str, str]]) -> None:
+    file.write_bytes(content)
+    assert pairs(file) == read
+
+
+@pytest.mark.parametrize("content", [row[1] for row in REFUSED_BY_JAVA], ids=[row[0] for row in REFUSED_BY_JAVA])
+def test_refuses_what_java_refuses(file: Path, content: bytes) -> None:
+    file.write_bytes(b"# first\n" + content)
+    with pytest.raises(PropertiesError) as refusal:
+        read_properties(file)
+    assert str(refusal.value) == (
+        rf"{file}:2: malformed \uXXXX escape; write \u and four hexadecimal digits, or \\ for a backslash"
+    )
+
+
+def test_a_property_knows_its_file_and_the_line_on_which_it_begins(file: Path) -> None:
+    file.write_bytes(b"# one\r\n\r\na=1\rb=\\\n  2\\\n  3\n\n!\n\\\n c\\\r\n=4")
+    read = read_properties(file)
+    assert [(each.key, each.value, each.line) for each in read] == [("a", "1", 3), ("b", "23", 4), ("c", "4", 10)]
+    assert {each.path for each in read} == {file}
+    assert read[1].place == f"{file}:4"
+
+
+# --- A writer of its own ----------------------------------------------------------------------------------------------
+
+LINE_ENDS = st.sampled_from(["\n", "\r", "\r\n"])
+INDENTS = st.text(alphabet=" \t\f", max_size=2)
+AWKWARD = " \t\f\n\r\\=:#!utnrf\u0085\u2028\ufeff\U0001f600"
+TEXTS = st.text(
+    st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=["Cs"], exclude_characters="\0")), max_size=8
+)
+
+
+def utf_16_escapes(character: str) -> str:
+    code_units = character.encode("utf-16-be").hex()
+    return "".join(rf"\u{code_units[i : i + 4]}" for i in range(0, len(code_units), 4))
+
+
+@st.composite
+def written(draw: st.DrawFn, character: str, must_be_escaped: bool) -> str:
+    """A random way to write a character in a file."""
+    ways = [utf_16_escapes(character)]
+    if character in "\t\n\r\f":
+        ways.append("\\" + {"\t": "t", "\n": "n", "\r": "r", "\f": "f"}[character])
+    if character not in "\n\rutnrf":
+        ways.append("\\" + character)
+    if character not in "\n\r\\" and not must_be_escaped:
+        ways.append(character)
+    return draw(st.sampled_from(ways))
+
+
+@st.composite
+def logical_lines(draw: st.DrawFn, key: str, value: str) -> str:
+    tokens = [
+        draw(written(character, must_be_escaped=character in "=: \t\f" or (first and character in "#!")))
+        for first, character in zip([True] + [False] * len(key), key, strict=False)
+    ]
+    white_space_separates = bool(key)
+    if value or not key:
+        separators = ["=", ":", " = ", "\t:", "=\f "] + ([" ", "\t\f"] if white_space_separates else [])
+        tokens.append(draw(st.sampled_from(separators)))
+    tokens += [
+        draw(written(character, must_be_escaped=first and character in " \t\f=:"))
+        for first, character in zip([True] + [False] * len(value), value, strict=False)
+    ]
+    line = draw(INDENTS)
+    for position, token in enumerate(tokens):
+        # White space that stands first on a continuation line would be dropped.
+        if position > 0 and token[0] not in " \t\f" and draw(st.integers(0, 4)) == 0:
+            line += "\\" + draw(LINE_ENDS) + draw(INDENTS)
+        line += token
+    return line
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
+    """Random properties with line numbers, and the text of a file with them."""
+    said: list[tuple[str, str, int]] = []
+    text = ""
+    for _ in range(draw(st.integers(0, 4))):
+        for _ in range(draw(st.integers(0, 2))):
+            comment = draw(st.sampled_from(["", "# a comment", "!a=b", "#\\"]))
+            text += draw(INDENTS) + comment + draw(LINE_ENDS)
+        key, value = draw(TEXTS), draw(TEXTS)
+        said.append((key, value, 1 + len(re.findall("\r\n|\r|\n", text))))
+        text += draw(logical_lines(key, value)) + draw(LINE_ENDS)
+    without_last_line_end = draw(st.booleans())
+    return said, re.sub("(\r\n|\r|\n)\\Z", "", text) if without_last_line_end else text
+
+
+@given(files())
+def test_a_written_file_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, file_: tuple[list[tuple[str, str, int]], str]
+) -> None:
+    said, text = file_
+    assume(not text.startswith("\ufeff"))  # there it is a byte order mark
+    path = tmp_path_factory.getbasetemp() / "written.properties"
+    path.write_bytes(text.encode("utf-8"))
+    assert [(each.key, each.value, each.line) for each in read_properties(path)] == said
+
+
+# --- Encodings --------------------------------------------------------------------------------------------------------
+
+
+def test_utf_8_is_decoded_as_utf_8(file: Path) -> None:
+    file.write_bytes("client.id=Zürich-€-😀".encode())
+    assert pairs(file) == [("client.id", "Zürich-€-😀")]
+
+
+def test_other_encodings_are_read_as_latin_1_as_in_java(file: Path) -> None:
+    file.write_bytes("client.id=Zürich\nowner=é".encode("latin-1"))
+    assert pairs(file) == [("client.id", "Zürich"), ("owner", "é")]
+
+
+# --- Bad input: one line, what and where and the cure -----------------------------------------------------------------
+
+
+def complaint(path: Path) -> str:
+    with pytest.raises(PropertiesError) as refusal:
+        read_properties(path)
+    assert isinstance(refusal.value, UsageError)
+    assert isinstance(refusal.value, ValueError)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def test_missing_file(file: Path) -> None:
+    assert complaint(file) == f"{file}: no such file; check the path"
+
+
+def test_directory(tmp_path: Path) -> None:
+    assert complaint(tmp_path) == f"{tmp_path}: is a directory; give a file in it"
+
+
+def test_unreadable_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert complaint(file) == f"{file}: cannot be read (Permission denied); give a readable file"
+
+
+def test_file_below_a_file(file: Path) -> None:
+    file.write_bytes(b"")
+    assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a readable file"
+
+
+@pytest.mark.parametrize(("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16-le"), 1)])
+def test_binary_file(file: Path, content: bytes, line: int) -> None:
+    file.write_bytes(content)
+    assert complaint(file) == (
+        f"{file}:{line}: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text"
+    )
+
+
+def test_a_malformed_escape_in_a_password_does_not_show_the_password(file: Path) -> None:
+    file.write_bytes(rb"ssl.key.password=hunter2\u12")
+    assert "hunter2" not in complaint(file)
+
+
+# --- The files that Kafka ships ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not SHIPPED_FILES.is_dir(), reason="the property files that Kafka ships are not beside this clone")
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        (
+            "kafka-0.10.2/consumer.properties",
+            [
+                ("zookeeper.connect", "127.0.0.1:2181", 20),
+                ("zookeeper.connection.timeout.ms", "6000", 23),
+                ("group.id", "test-consumer-group", 26),
+            ],
+        ),
+        (
+            "kafka-0.10.2/producer.properties",
+            [("bootstrap.servers", "localhost:9092", 21), ("compression.type", "none", 24)],
+        ),
+        (
+            "kafka-0.10.2/server.properties",
+            [
+                ("broker.id", "0", 21),
+                ("num.network.threads", "3", 45),
+                ("num.io.threads", "8", 48),
+                ("socket.send.buffer.bytes", "102400", 51),
+                ("socket.receive.buffer.bytes", "102400", 54),
+                ("socket.request.max.bytes", "104857600", 57),
+                ("log.dirs", "/tmp/kafka-logs", 63),
+                ("num.partitions", "1", 68),
+                ("num.recovery.threads.per.data.dir", "1", 72),
+                ("log.retention.hours", "168", 99),
+                ("log.segment.bytes", "1073741824", 106),
+                ("log.retention.check.interval.ms", "300000", 110),
+                ("zookeeper.connect", "localhost:2181", 119),
+                ("zookeeper.connection.timeout.ms", "6000", 122),
+            ],
+        ),
+    ],
+)
+def test_files_shipped_with_kafka(name: str, read: list[tuple[str, str, int]]) -> None:
+    assert [(each.key, each.value, each.line) for each in read_properties(SHIPPED_FILES / name)] == read
+
+
+@pytest.mark.parametrize("rest", [b"", b"c=\xe9\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path, rest: bytes) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"\xef\xbb\xbfa=b\n" + rest)
+    found = [(one.key, one.value, one.line) for one in read_properties(path)]
+    assert found == [("a", "b", 1), ("c", "\u00e9", 2)][: 1 + bool(rest)]
+
+
+def test_continued_lines_are_joined_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"a=" + b"12345678\\\n" * 200_000 + b"\nb=c\n")
+    began = time.process_time()
+    found = [(one.key, len(one.value), one.line) for one in read_properties(path)]
+    assert found == [("a", 1_600_000, 1), ("b", 1, 200_002)]
+    assert time.process_time() - began < 5  # it took 60 s where each line was joined to all before it
+
+
+OWN = "in a .properties file of a Java producer (--producer FILE)"
+OF_LIBRDKAFKA = "enable.idempotence=false and max.in.flight.requests.per.connection=1000000"
+OF_CONNECT = "acks=all, enable.idempotence=false and max.in.flight.requests.per.connection=1"
+SCALA, OF_SCALA = "librdkafka, or of the old Scala producer", f"those of librdkafka are {OF_LIBRDKAFKA}"
+FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework"
+OF_STREAMS = "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all"
+CONNECT_FILE = "bootstrap.servers=a:9092\nkey.converter=x\nproducer.acks=1"
+SPRING_PROPERTIES = "spring.kafka.producer.properties.enable.idempotence=false"
+IN_FLIGHT = "max.in.flight.requests.per.connection=1000000"
+
+
+def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
+    Path(name).write_text(text, encoding="utf-8")
+    with pytest.raises(PropertiesError) as refused:
+        file_section(role, Path(name))
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "whose", "example", "differ"),
+    [
+        ("bootstrap.servers=a:9092\nrequest.required.acks=1", 2, SCALA, "acks=1", OF_SCALA),
+        ("message.send.max.retries=3", 1, SCALA, "retries=3", OF_SCALA),
+        ("acks=all\nstatistics.interval.ms=60000", 2, "librdkafka", "acks=...", OF_LIBRDKAFKA),
+        ("max.in.flight=1000000", 1, "librdkafka", IN_FLIGHT, OF_LIBRDKAFKA),
+        ("acks=all\nsasl.password=[hidden]", 2, "librdkafka", "acks=...", OF_LIBRDKAFKA),
+        (CONNECT_FILE, 2, "Kafka Connect", "acks=1 for producer.acks (f:3)", OF_CONNECT),
+        ("processing.guarantee=exactly_once_v2", 1, "Kafka Streams", "acks=...", OF_STREAMS),
+        ("clusters=A, B\nA->B.enabled=true", 1, "MirrorMaker", "acks=...", "those of Kafka Connect"),
+        ("producer.acks=1", 1, FRAMEWORK, "acks=1", ""),
+        ("producer.override.acks=0", 1, FRAMEWORK, "acks=0", ""),
+        ("kafka.acks=1", 1, FRAMEWORK, "acks=1", ""),
+        ("A.producer.retries=0", 1, FRAMEWORK, "retries=0", ""),
+        ("server.port=80\nspring.kafka.producer.acks=1", 2, "Spring", "acks=1", ""),
+        (SPRING_PROPERTIES, 1, "Spring", "enable.idempotence=false", ""),
+        ("spring.kafka.bootstrap-servers=a:9092", 1, "Spring", "bootstrap.servers=a:9092", ""),
+        ("spring.kafka.bootstrap-servers=a:9092\nspring.kafka.producer.acks=1", 2, "Spring", "acks=1", ""),
+    ],
+)
+def test_another_dialect_is_refused_by_name(text: str, number: int, whose: str, example: str, differ: str) -> None:
+    says = (
+        f"f:{number}: {text.splitlines()[number - 1]} is a setting of {whose}, which isrcheck does not read yet;"
+        f" give {example} and what else counts {OWN}{f': its defaults differ ({differ})' if differ else ''}"
+    )
+    secret = text.replace("[hidden]", "hunter2")
+    assert refusal(secret) == refusal(secret, role=Role.PRODUCER) == says
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "key"),
+    [
+        ("KAFKA_MIN_INSYNC_REPLICAS=2", 1, "min.insync.replicas"),
+        ("export KAFKA_CFG_UNCLEAN_LEADER_ELECTION_ENABLE=true", 1, "unclean.leader.election.enable"),
+        ("KAFKA_NODE_ID=1\nKAFKA_MIN_INSYNC_REPLICAS=2", 2, "min.insync.replicas"),
+        ("KAFKA_HEAP_OPTS=-Xmx1g", 1, ""),
+        ("ACKS=1", 1, "acks"),
+    ],
+)
+def test_environment_variables_of_a_container_are_refused(text: str, number: int, key: str) -> None:
+    name = text.splitlines()[number - 1].removeprefix("export ").partition("=")[0]
+    says = (
+        f"f:{number}: {name} is an environment variable of a container, which isrcheck does not read yet; give its"
+        f" settings with their own names{f', as in {key}=...' if key else ''}"
+    )
+    assert refusal(text) == refusal(text, role=Role.PRODUCER) == says
+
+
+def test_names_of_a_client_of_python_are_refused() -> None:
+    text = "acks=1\nenable_idempotence=true\n"
+    assert (
+        refusal(text)
+        == refusal(text, role=Role.PRODUCER)
+        == (
+            "f:2: enable_idempotence is spelt as in a client of Python, which isrcheck does not read yet, and which has"
+            " other defaults (kafka-python: acks=1, retries=0); write enable.idempotence, and give acks, retries and"
+            " enable.idempotence"
+        )
+    )
+
+
+def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
+    """Whatever it says would be ignored, and the defaults of a Java client asserted."""
+    text = "Producer.RequiredAcks=1\nProducer.Retry.Max=3\n"
+    for role in (Role.PRODUCER, Role.CONSUMER):
+        assert refusal(text, role=role) == (
+            "f:1: Producer.RequiredAcks and all other keys of this file are none of Kafka's Java clients; give what"
+            f" counts, such as acks, {OWN}"
+        )
+    Path("f").write_text(f"{text}acks=1\n")
+    assert len(file_section(Role.PRODUCER, Path("f")).properties) == 3
+    Path("f").write_text("")
+    assert file_section(Role.PRODUCER, Path("f")).properties == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shape"),
+    [
+        ("f", '{"acks": "1"}', "JSON"),
+        ("f", ' \n[{"name": "acks"}]', "JSON"),
+        ("f.yaml", "acks: 1\n", "YAML"),
+        ("f.YML", "acks: 1\n", "YAML"),
+        ("f", "spring:\n  kafka:\n    producer:\n      acks: 1\n", "YAML"),
+        ("f", "# of a pod\nenvironment:\n- KAFKA_MIN_INSYNC_REPLICAS=2\n", "YAML"),
+        ("f", "---\nacks: 1\n", "YAML"),
+        ("f", "<configuration>\n", "XML"),
+        ("f", "[producer]\nacks=1\n", "a file with sections (INI or TOML)"),
+        ("f", "akka.kafka.producer {\n  kafka-clients {\n    acks = 1\n  }\n}\n", "a file with nested braces (HOCON)"),
+    ],
+)
+def test_another_shape_of_file_is_refused_by_name(name: str, text: str, shape: str) -> None:
+    assert refusal(text, name, Role.PRODUCER) == (
+        f"{name}: is {shape}, which isrcheck does not read yet; give its settings as KEY=VALUE lines of a .properties"
+        " file, with the names of Kafka's brokers, topics and Java clients"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "acks: all\nmin.insync.replicas: 2\n",  # a colon is a separator of property files
+        "listeners:\nbroker.id: 1\n",
+        "  acks=all\n    retries=3\n",
+        "broker.id=1\nproducer.purgatory.purge.interval.requests=1\nproducer.id.expiration.ms=5\nconsumer.id=x\n",
+        "broker.id=1\nconfluent.metrics.producer.acks=1\n",  # a plugin of a broker has clients of its own
+        "acks=all\nmy.interceptor.producer.name=x\n",
+        "listener.name.internal.sasl.jaas.config=x {\\\n}\n",
+        "",
+    ],
+)
+def test_property_files_of_kafka_are_read(text: str) -> None:
+    Path("f").write_text(text, encoding="utf-8")
+    assert file_section(None, Path("f")).properties == tuple(read_properties(Path("f")))
+
+
+def test_the_setting_of_a_client_in_a_longer_key() -> None:
+    assert without_prefix("producer.override.enable.idempotence") == "enable.idempotence"
+    assert without_prefix("spring.kafka.producer.bootstrap-servers") == "bootstrap.servers"
+    assert without_prefix("confluent.license.topic.replication.factor") == ""
+    assert without_prefix("producer.id.expiration.ms") == ""

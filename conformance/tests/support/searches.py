@@ -1,0 +1,75 @@
+"""Exhaustive searches of models, in which tests look for failures at known depths.
+
+In:  a model or an instance, a protocol, the values of entries.
+Out: the search, which is run once for all tests that look at it; what fails in it, and at which depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.verdict import Verdict
+from isrcheck.models.language.declarations import Kind
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.traces.format.certify import from_steps
+
+Values = Mapping[str, int]
+SEARCHES: dict[tuple[str, str], Exploration] = {}
+"""By the digest of an instance, and its protocol."""
+
+
+def searched(model: Model, protocol: str, values: Values) -> Exploration:
+    """The exhaustive search of this configuration, which is run once."""
+    instance = model.instance(protocol, values)
+    key = instance.digest, protocol
+    if key not in SEARCHES:
+        SEARCHES[key] = explore(instance, Limits(memory=1 << 30), count_all=True)
+        assert SEARCHES[key].exhausted
+    return SEARCHES[key]
+
+
+def promises(model: Model) -> set[str]:
+    """The properties of a model that are not goals."""
+    return {prop.name for prop in model.properties if prop.kind is not Kind.SOMETIMES}
+
+
+def failures(found: Exploration) -> dict[str, int]:
+    """The depth of each failure: of promises, not of goals."""
+    judged = {*promises(found.instance.model), "in_range"}
+    paths = {name: one.found.path for name, one in found.findings.items() if name in judged}
+    return {name: path.depth for name, path in paths.items() if path is not None}
+
+
+def goals(instance: Instance) -> set[str]:
+    """The properties that have to be reachable under a configuration."""
+    return {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
+
+
+def reached(found: Exploration) -> set[str]:
+    """The goals that a search has reached."""
+    return {goal for goal in goals(found.instance) if found.findings[goal].found.count}
+
+
+def steps_to(instance: Instance, name: str) -> list[str]:
+    """The steps of the shortest counterexample, or permitted failure, of a property."""
+    found = explore(instance, Limits(), only=[name]).findings[name]
+    path = found.found.path or found.permitted.path
+    assert path is not None
+    return [instance.spell_step(instance.step(number)) for number in path.steps]
+
+
+def certify(instance: Instance, judged: Iterable[Verdict]) -> None:
+    """Take every failing path of these verdicts again in plain Python."""
+    for one in judged:
+        for _, path, word in one.failing_paths:
+            from_steps(instance, path.initial, path.steps, one.prop.name, "", word, path.loop)
+
+
+def spelled(values: object) -> str:
+    """A configuration in the name of a test; anything else as text."""
+    if not isinstance(values, dict):
+        return str(values)
+    return " ".join(f"{entry}={value}" for entry, value in sorted(values.items()))

@@ -1,0 +1,667 @@
+"""What is written in a model's files: their text, which Python has to run exactly as it stands there, its syntax, and
+what a file imports.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import hashlib
+import importlib
+import importlib.machinery
+import inspect
+import io
+import os
+import pkgutil
+import re
+import site
+import sys
+import sysconfig
+import textwrap
+import tokenize
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from isrcheck.models.language.declarations import shortened
+from isrcheck.models.language.ir.constructs import CONDITIONS, DEPTH, TERMS
+from isrcheck.models.language.ir.nodes import Source, Span
+from isrcheck.models.messages import LanguageError
+
+# --------------------------------------------------------------------------------------------------------------- chains
+#
+# People write chains flat, and Python's parser nests them: sums, `elif`, `a if c else b if d else e`, and indices.
+# Code that reads a chain as a list does not recurse once per term, so chains can be long.
+
+
+def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
+    """The first term of a sum, and each further term with the operator before it."""
+    rest: list[tuple[ast.operator, ast.expr]] = []
+    node: ast.expr = expression
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        rest.append((node.op, node.right))
+        node = node.left
+    return node, rest[::-1]
+
+
+def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
+    """Each condition of a conditional expression with its value, and the value that applies if no condition is true."""
+    found = []
+    node: ast.expr = expression
+    while isinstance(node, ast.IfExp):
+        found.append((node.test, node.body))
+        node = node.orelse
+    return found, node
+
+
+def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
+    """The `if` with every `elif` after it, and the statements under `else`."""
+    found = [statement]
+    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
+        found.append(found[-1].orelse[0])
+    return found, found[-1].orelse
+
+
+def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
+    """What is indexed, as `s.epoch` in `s.epoch[i][j]`, and its indices."""
+    indices: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        indices.insert(0, node.slice)
+        node = node.value
+    return node, indices
+
+
+# ----------------------------------------------------------------------------------------------------------------- text
+#
+# Chains can have any length.
+
+
+def spelled(node: ast.AST) -> str:
+    """Return the text of a statement or an expression, as `ast.unparse` writes it, but with `all(x for x in Node)` for
+    `all((x for x in Node))`.
+
+    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are written one by one.
+    """
+    return ast.unparse(_shallow(node))
+
+
+def respelled(text: str) -> str:
+    """Return the text of an expression or a statement as `ast.unparse` writes it: in one line, without comments."""
+    try:
+        node: ast.AST = ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:
+        (node,) = ast.parse(textwrap.dedent(text)).body
+    return spelled(node)
+
+
+def shown(node: ast.AST) -> str:
+    """Return the text of an expression in one line, shortened in the middle if it is long."""
+    return shortened(spelled(node))
+
+
+def _shallow(node: ast.AST) -> ast.AST:
+    """Return a copy that is not deeply nested: in each long sum or chain of `else`, all parts but one are replaced by a
+    single name that is spelled like their text, and so is a generator that is the only argument of a call."""
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
+            first, rest = summands(node)
+            # Text that is written beside a one-letter name gets brackets if it needs them.
+            text = spelled(ast.BinOp(first, ast.Add(), ast.Name("_")))[: -len(" + _")]
+            for operator, term in rest[:-1]:
+                text += spelled(ast.BinOp(ast.Name("_"), operator, term))[1:]
+            return ast.BinOp(ast.Name(text), node.op, _part(node.right))
+        case ast.IfExp(orelse=ast.IfExp() as following):
+            pairs, last = alternatives(following)
+            otherwise = _part(last)
+            for test, value in reversed(pairs):
+                otherwise = ast.Name(spelled(ast.IfExp(test, value, otherwise)))
+            return ast.IfExp(_part(node.test), _part(node.body), otherwise)
+        case ast.Call(func=function, args=[ast.GeneratorExp() as generator], keywords=[]):
+            text = spelled(generator)[1:-1]  # `ast.unparse` would put it into brackets of its own
+            return ast.Call(function, [ast.Name(text)], [])
+    fields = {
+        name: [_shallow(one) if isinstance(one, ast.AST) else one for one in value]
+        if isinstance(value, list)
+        else _shallow(value)
+        if isinstance(value, ast.AST)
+        else value
+        for name, value in ast.iter_fields(node)
+    }
+    return ast.copy_location(type(node)(**fields), node)
+
+
+def _part(expression: ast.expr) -> ast.expr:
+    found = _shallow(expression)
+    assert isinstance(found, ast.expr)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- nesting
+#
+# The nesting of a function and the length of its chains are limited, so that recursive code can process the function.
+# Long sums and chains of `elif` and `else` count as one level. The numbers of `and`, `or`, comparisons, arguments and
+# statements in sequence are not limited.
+
+
+class Nesting:
+    """The nesting of a function. `fault` is the first position beyond a limit, with a description and the cure."""
+
+    def __init__(self, body: Iterable[ast.stmt | ast.expr]) -> None:
+        self.calls: dict[int, int] = {}
+        self.deepest = 0
+        self.fault: tuple[ast.AST, str, str] | None = None
+        waiting: list[tuple[ast.AST, int]] = [(statement, 1) for statement in body]
+        while waiting and self.fault is None:
+            node, depth = waiting.pop()
+            self.deepest = max(self.deepest, depth)
+            if isinstance(node, ast.Call):
+                self.calls[id(node)] = depth
+            self.fault = _fault(node, depth)
+            # Each loop of a generator is one level.
+            levels = len(node.generators) if isinstance(node, ast.GeneratorExp) else 1
+            waiting += ((child, depth + levels) for child in _parts(node))
+
+
+def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
+    if depth > DEPTH.most:
+        return node, f"it is nested more than {DEPTH.most} deep", DEPTH.cure
+    match node:
+        case ast.BinOp():
+            terms = 1 + len(summands(node)[1])
+            return (node, f"a sum of {terms} terms", TERMS.cure) if terms > TERMS.most else None
+        case ast.IfExp() | ast.If():
+            tests = len(alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0])
+            return (node, f"a chain of {tests} conditions", CONDITIONS.cure) if tests > CONDITIONS.most else None
+    return None
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node, which are one level deeper."""
+    parts: Sequence[ast.AST]
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            first, rest = summands(node)
+            parts = [first, *(term for _, term in rest)]
+        case ast.IfExp():
+            pairs, last = alternatives(node)
+            parts = [*(one for pair in pairs for one in pair), last]
+        case ast.If():
+            tests, otherwise = branches(node)
+            parts = [*(one for test in tests for one in (test.test, *test.body)), *otherwise]
+        case ast.Call():
+            parts = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
+        case _:
+            parts = list(ast.iter_child_nodes(node))
+    return (part for part in parts if isinstance(part, ast.stmt | ast.expr | ast.comprehension))
+
+
+# -------------------------------------------------------------------------------------------------------- text and code
+#
+# The engines read the text, and the reference semantics runs the code. So a function is accepted only if its code is
+# the compiled text, without a wrapper, a closure, or defaults that were set afterwards.
+
+
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+"""The flags of code compiled with `from __future__ import ...`."""
+
+NOTATION = ("kind", "type_comment", "ctx")
+"""The fields of nodes that describe only the notation, or say what the place of a node says as well."""
+
+HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""A statement, or a part of one that has statements in it."""
+
+Place = tuple[str, int]
+"""The position of a function in its file: its name, and its first line, including decorators."""
+
+
+class WrittenSource(Source):
+    """What is written in a file, or what a user typed."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        self.path = path
+        self._content = content
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._content).readline)
+        text = self._content.decode(encoding).removeprefix("\ufeff")
+        return [line.encode() for line in re.split("\r\n|\r|\n", text)]
+
+    def spelled(self, span: Span) -> str:
+        """The expression or the statement that is written there, in one line and without comments."""
+        lines = self._lines[span.line - 1 : span.end_line]
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        return respelled(b"\n".join(lines).decode())
+
+
+class MemberOf(Source):
+    """What a generator says of its variable: `x in s.isr`. The set may stand in brackets, which are no part of it."""
+
+    def __init__(self, element: Span, collection: Span) -> None:
+        self.path = element.source.path
+        self.element, self.collection = element, collection
+
+    def spelled(self, span: Span) -> str:  # noqa: ARG002 - there is one
+        """The membership in one line and without comments."""
+        return f"{self.element.text} in {self.collection.text}"
+
+
+class Text(WrittenSource):
+    """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        # Bytes, so that a declared encoding is respected.
+        super().__init__(path, content)
+        self.tree = ast.parse(content, path)
+        self._codes: dict[int, dict[Place, types.CodeType]] = {}
+
+    @cached_property
+    def functions(self) -> dict[Place, ast.FunctionDef]:
+        """Every function that is defined with `def`."""
+        return {
+            (node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): node
+            for node in self._statements
+            if isinstance(node, ast.FunctionDef)
+        }
+
+    @property
+    def definitions(self) -> list[tuple[str, int]]:
+        """The functions and classes that stand in no other statement: the name and the line of each."""
+        parts = (one for one in self.tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef))
+        return [(one.name, one.lineno) for one in parts]
+
+    @cached_property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Every import, at any depth."""
+        return [node for node in self._statements if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    @cached_property
+    def _statements(self) -> list[ast.AST]:
+        return list(statements_in(self.tree))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the syntax tree, without comments, docstrings and layout, as 64 hexadecimal digits."""
+        return hashlib.sha256(_words(self.tree).encode()).hexdigest()
+
+    def code(self, place: Place, future: int) -> types.CodeType:
+        """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
+        if future not in self._codes:
+            module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
+            self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
+        return self._codes[future][place]
+
+
+def statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement in a module or a statement, at any depth; there are none in expressions."""
+    level = [node]
+    while level:
+        parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
+        level = [one for part in parts for one in part if isinstance(one, HOLDS_STATEMENTS)]
+        yield from level
+
+
+def assigned_names(statement: ast.AST) -> list[str]:
+    """The names that a statement assigns, not those inside it; nor the variables of generators."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return [name for target in targets for name in stored(target)]
+        case ast.AugAssign(target=target) | ast.For(target=target):
+            return stored(target)
+    return []
+
+
+def stored(target: ast.expr) -> list[str]:
+    """The names to which a target assigns."""
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
+def _words(tree: ast.AST) -> str:
+    """Return a syntax tree as words, the same in all Python versions that parse the text alike.
+
+    `ast.dump` omits different attributes in different versions, and recurses as deep as the tree.
+    """
+    words: list[str] = []
+    waiting: list[Any] = [tree]
+    while waiting:
+        part = waiting.pop()
+        kind = part.__class__
+        if kind is str:
+            words.append(ascii(part))
+        elif kind is list:
+            meant = [one for one in part if not _is_text(one)]
+            words.append(str(len(meant)))
+            waiting += meant
+        elif isinstance(part, ast.AST):
+            words.append(kind.__name__)
+            for name in _fields_of(kind):
+                value = getattr(part, name, None)
+                if value is not None and value != []:
+                    words.append(name)
+                    waiting.append(value)
+            words.append(";")
+        else:
+            words.append(hex(part) if kind is int else ascii(part))
+    return " ".join(words)
+
+
+@cache
+def _fields_of(kind: type[ast.AST]) -> list[str]:
+    return [name for name in kind._fields if name not in NOTATION]
+
+
+def _is_text(node: object) -> bool:
+    """Whether a statement is only a string: a docstring, or a string without effect."""
+    return type(node) is ast.Expr and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _nested(constant)
+
+
+def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two codes are equal. Python's own comparison takes twice as long for each generator in another one."""
+    nested = [
+        {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (one, other)
+    ]
+    if not any(nested):
+        return one == other
+    flat = [
+        code.replace(co_consts=tuple(None if i in parts else part for i, part in enumerate(code.co_consts)))
+        for code, parts in zip((one, other), nested, strict=True)
+    ]
+    is_same_outside = flat[0] == flat[1] and nested[0].keys() == nested[1].keys()
+    return is_same_outside and all(_is_same(part, nested[1][i]) for i, part in nested[0].items())
+
+
+def text_of(path: str) -> Text:
+    """The current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    try:
+        return _text(path, Path(path).read_bytes())
+    except (RecursionError, MemoryError):
+        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; reduce the nesting") from None
+
+
+@lru_cache(maxsize=256)
+def _text(path: str, content: bytes) -> Text:
+    return Text(path, content)
+
+
+def place_of(python: Any, path: str, name: str) -> str:
+    """FILE:LINE of an object's own code; for an object without code, of the last line of `path` that binds `name`."""
+    try:
+        code = getattr(inspect.unwrap(python), "__code__", None)
+    except ValueError:  # a wrapper around itself
+        code = None
+    if isinstance(code, types.CodeType):
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    return f"{path}:{_bound_at(path, name)}"
+
+
+def place_in(path: str, holder: str, name: str) -> str:
+    """FILE:LINE of the last line in the class `holder` of `path` that binds `name`, or in another class there."""
+    return f"{path}:{_bound_at(path, name, holder)}"
+
+
+@cache
+def _bound_at(path: str, name: str, holder: str = "") -> int:
+    """The last line of a file that binds `name`: outside of its classes, or in `holder` or else another class."""
+    try:
+        lines = text_of(path).tree.body
+    except (OSError, SyntaxError, ValueError):
+        return 1
+    if holder:
+        classes = sorted((one for one in lines if isinstance(one, ast.ClassDef)), key=lambda one: one.name == holder)
+        lines = [line for one in classes for line in one.body]
+    return next((line.lineno for line in reversed(lines) if name in _names_bound(line)), 1)
+
+
+def _names_bound(line: ast.stmt) -> set[str]:
+    names = {node.id for node in ast.walk(line) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
+
+
+def _is_private(name: str) -> bool:
+    """Whether Python puts the name of the class before a name in it: `__x`, which is `_Class__x` there."""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _names_in(definition: ast.FunctionDef) -> Iterator[str]:
+    """The names of variables, parameters and attributes in a function."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+
+
+def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
+    """Return the definition of a function, its compiled code, and the file of both. Raises LanguageError if Python runs
+    other code."""
+    if hasattr(python, "__wrapped__"):
+        where = place_of(python, python.__code__.co_filename, python.__name__)
+        raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
+    code = python.__code__
+    place = code.co_name, code.co_firstlineno
+    here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
+    if python.__name__ != code.co_name:
+        raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
+    if code.co_freevars:
+        names = ", ".join(code.co_freevars)
+        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
+    try:
+        text = text_of(code.co_filename)
+    except (OSError, SyntaxError, ValueError):
+        raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
+    definition = text.functions.get(place)
+    if definition is None:
+        raise LanguageError(
+            f"{here} is not written as a plain `def` in this file; write it out, without a lambda or a factory"
+        )
+    if not _is_same(text.code(place, code.co_flags & FUTURE), code):
+        raise LanguageError(
+            f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
+        )
+    renamed = "." in code.co_qualname and next(filter(_is_private, _names_in(definition)), None)
+    if renamed:
+        raise LanguageError(f"{here} is in a class, where Python renames {renamed}; define it at the top of the module")
+    has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
+    if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
+        raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
+    return definition, text.code(place, code.co_flags & FUTURE), text
+
+
+# --------------------------------------------------------------------------------------------------------- former names
+#
+# Models used to import the modelling language as `models.language` and `models.log`. A former name always means the
+# language of this program, even if a project has a package `models` of its own, or if Python could load the language a
+# second time from a checkout of this project.
+
+
+FORMER = ("models.language", "models.log")
+PACKAGE = "isrcheck."
+"""The prefix that turns a former name into the current one."""
+
+
+def name_today(name: str) -> str:
+    """Return the current name of a module. If `name` is not a former name, it is returned unchanged."""
+    return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
+
+
+@contextmanager
+def former_names() -> Iterator[None]:
+    """Within this context, imports by the former names find the current modules; later imports are as before."""
+    kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
+    named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
+    if not _has_package_of_its_own():
+        kept |= {name: module for name, module in sys.modules.items() if name == "models"}
+        named["models"] = _package(named)
+    for name in kept:
+        del sys.modules[name]
+    sys.modules.update(named)
+    try:
+        yield
+    finally:
+        for name in named:
+            sys.modules.pop(name, None)
+        sys.modules.update(kept)
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    """The modules that have a former name, and their submodules, each with its current name."""
+    for former in FORMER:
+        module = importlib.import_module(PACKAGE + former)
+        yield module.__name__, module
+        for part in pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}."):
+            yield part.name, importlib.import_module(part.name)
+
+
+def _has_package_of_its_own() -> bool:
+    """Whether `models` is another package than the folder of this name in a checkout of this project."""
+    loaded = sys.modules.get("models")
+    if loaded is not None:
+        places = getattr(loaded, "__path__", [])
+    else:
+        found = importlib.machinery.PathFinder.find_spec("models")
+        if found is None:
+            return False
+        places = found.submodule_search_locations or []
+    return not any(Path(place, "language", "reading", "files.py").is_file() for place in places)
+
+
+def _package(named: dict[str, ModuleType]) -> ModuleType:
+    """Return an empty package `models` that makes `import models.language` work if there is no such package."""
+    package = ModuleType("models")
+    package.__path__ = []
+    for former in FORMER:
+        setattr(package, former.removeprefix("models."), named[former])
+    return package
+
+
+# -------------------------------------------------------------------------------------------------------------- imports
+#
+# The files of a model are those that declare it, and all files that they import, in any folder, but for the standard
+# library, installed packages, and this program.
+
+
+BESIDE_MODELS = ("language", "messages", "registry", "run", "settings", "start", "command_line", "version")
+BESIDE_THEM = ("language", "testing", "checker", "traces", "conformance")
+OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{name}." for name in BESIDE_THEM))
+"""The modules and packages of this program that are not part of a model."""
+
+
+def sources_of(files: Iterable[str]) -> Mapping[str, str]:
+    """The given files and all files that they import, sorted, each with its path below the folder where it is found."""
+    search = _ModuleFinder()
+    waiting = sorted(set(files))
+    found: dict[str, str] = {}
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found[file] = search.relative(file)
+            waiting += search.imported_by(file)
+    return dict(sorted(found.items()))
+
+
+class _ModuleFinder:
+    """Finds the files of modules, loaded modules first."""
+
+    def __init__(self) -> None:
+        loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]
+        self.names = {names["__file__"]: name for name, names in loaded if isinstance(names.get("__file__"), str)}
+        self._found: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+    def relative(self, file: str) -> str:
+        """The path by which an import finds the file, as in `lib/limits.py`; its bare name if no import found it."""
+        path = Path(file)
+        parts = self.names.get(file, "").split(".")
+        folders = parts if path.name == "__init__.py" else parts[:-1]
+        named = path.parent.name if path.name == "__init__.py" else path.stem
+        return "/".join([*folders, path.name]) if parts[-1] == named else path.name
+
+    def imported_by(self, file: str) -> Iterator[str]:
+        """The files that `file` imports and that belong to the model."""
+        try:
+            imports = text_of(file).imports
+        except (OSError, SyntaxError, ValueError):  # an unreadable file imports nothing that can be found
+            return
+        name = self.names.get(file, "")
+        is_package = Path(file).name == "__init__.py"
+        top = name.partition(".")[0]
+        for full in sorted({one for node in imports for one in _full_names(node, name, is_package)}):
+            found = self._file(full)
+            if found is not None and self._belongs(full, found, file, top):
+                yield found
+
+    def _belongs(self, name: str, file: str, importing: str, top: str) -> bool:
+        if name in ("isrcheck", "isrcheck.models") or f"{name}.".startswith(OWN) or not file.endswith(".py"):
+            return False
+        # Files installed together with the model are part of it.
+        is_near = Path(file).parent == Path(importing).parent or name.partition(".")[0] == top
+        return is_near or not _is_installed(file)
+
+    def _file(self, name: str) -> str | None:
+        module = sys.modules.get(name)
+        if module is not None:
+            file = getattr(module, "__dict__", {}).get("__file__")
+            return file if isinstance(file, str) else None
+        spec = self._spec(name)
+        if spec is None or not spec.has_location or spec.origin is None:
+            return None
+        self.names.setdefault(spec.origin, name)
+        return spec.origin
+
+    def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
+        """The import specification of a module that is not loaded; finding it executes nothing."""
+        if name in self._found:
+            return self._found[name]
+        above, _, _ = name.rpartition(".")
+        places = self._places(above) if above else sys.path
+        try:
+            self._found[name] = None if places is None else importlib.machinery.PathFinder.find_spec(name, places)
+        except KeyError:  # a namespace package: Python finds its parts only after it has loaded the package around it
+            self._found[name] = None
+        return self._found[name]
+
+    def _places(self, package: str) -> list[str] | None:
+        module = sys.modules.get(package)
+        if module is not None:
+            places = getattr(module, "__dict__", {}).get("__path__")
+        else:
+            spec = self._spec(package)
+            places = None if spec is None else spec.submodule_search_locations
+        return None if places is None else list(places)
+
+
+def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
+    """The modules that an import may execute: the named modules, and the packages that contain them."""
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    else:
+        base = node.module or ""
+        if node.level:
+            parts = name.split(".")
+            around = parts[: len(parts) - node.level + is_package]
+            base = ".".join([*around, *([node.module] if node.module else [])])
+        named = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    for full in named:
+        parts = name_today(full).split(".")
+        yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    folders = {path for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()}
+    return tuple({f"{one}{os.sep}" for folder in folders for one in (folder, os.path.realpath(folder))})
+
+
+def _is_installed(file: str) -> bool:
+    return file.startswith(_installed()) or os.path.realpath(file).startswith(_installed())

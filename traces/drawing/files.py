@@ -1,0 +1,88 @@
+"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams; several traces with an index.
+
+In:  traces of models or of other tools, and the file for each form that the user wants.
+Out: the files; the pages of several traces, by the names of their files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from isrcheck.models.messages import UsageError
+from isrcheck.traces.drawing.graphics import ladder_svg, png, step_svg
+from isrcheck.traces.drawing.page import PageText, page_of, page_text_of
+from isrcheck.traces.drawing.scene import scene_of
+from isrcheck.traces.drawing.sequence import mermaid, plantuml
+from isrcheck.traces.format.files import put
+from isrcheck.traces.format.trace import VERDICTS, Trace
+from isrcheck.traces.lanes.scene import Scene
+from isrcheck.traces.other_tools.foreign import ForeignTrace
+from isrcheck.traces.pages.folder import INDEX
+from isrcheck.traces.pages.parts import Entry, index_of
+from isrcheck.traces.pages.shell import Page
+
+FORMS = ("html", "svg", "png", "mermaid", "plantuml")
+
+MOST_DRAWN = 10_000
+"""The most states drawn in one file, which then has about ten megabytes and takes seconds to make."""
+
+
+def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dict[str, Page | str]:
+    """Return the pages of several traces, by the names of their files, and an index, failures first."""
+    shown = {name: (scene_of(history), page_text_of(history)) for name, history in histories.items()}
+    order = sorted(shown, key=lambda name: (_rank(shown[name][1].verdict), name))
+    entries = [_entry(str(number), name, *shown[name]) for number, name in enumerate(order, start=1)]
+    return {INDEX: index_of(title, (), entries), **{f"{name}.html": page_of(*shown[name], INDEX) for name in order}}
+
+
+def _entry(mark: str, name: str, scene: Scene, text: PageText) -> Entry:
+    address = quote(f"{name}.html", errors="surrogateescape")
+    return Entry(scene.title, address, text.verdict, mark, (scene.caption, scene.subtitle, name))
+
+
+def _rank(verdict: str) -> int:
+    """The place of a verdict in an index: failures first, traces without a verdict last."""
+    return VERDICTS.index(verdict) if verdict in VERDICTS else len(VERDICTS)
+
+
+def write(
+    history: Trace | ForeignTrace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
+) -> list[Path]:
+    """Write a trace in these forms, and return the paths; with `step`, the graphics show only that step.
+
+    Raises UsageError, before any file is written, if one of the forms cannot be made.
+    """
+    drawn = [form for form in ("html", "svg", "png") if form in forms and (step is None or form == "html")]
+    if drawn and len(history.states) > MOST_DRAWN:
+        raise UsageError(
+            f"{len(history.states):,} states are more than the {MOST_DRAWN:,} that can be drawn; draw one of them with"
+            " --svg OUT.svg --step I, or read them with trace show"
+        )
+    scene = scene_of(history)
+    makers: Mapping[str, Callable[[], bytes]] = {
+        "html": lambda: page_of(scene, page_text_of(history)).alone().encode(),
+        "svg": lambda: _graphics(scene, step).encode(),
+        "png": lambda: png(_graphics(scene, step)),
+        "mermaid": lambda: mermaid(scene).encode(),
+        "plantuml": lambda: plantuml(scene).encode(),
+    }
+    if step is not None and not {"svg", "png"} & forms.keys():
+        raise UsageError("--step applies only to --svg and --png; add one of them")
+    contents = {path: makers[form]() for form, path in forms.items()}
+    if len(contents) < len(forms):
+        raise UsageError("two options name the same file; give each another file")
+    for path, content in contents.items():
+        put(path, content, replace=replace)
+    return list(contents)
+
+
+def _graphics(scene: Scene, step: int | None) -> str:
+    if step is None:
+        return ladder_svg(scene)
+    last = len(scene.moments) - 1
+    position = step if step >= 0 else last + 1 + step
+    if not 0 <= position <= last:
+        raise UsageError(f"there is no step {step}; the steps are 0..{last}, or -1 for the last")
+    return step_svg(scene, position)

@@ -1,0 +1,541 @@
+"""Draws a scene as vector graphics: lanes side by side, time downwards.
+
+In:  a `Scene`.
+Out: SVG files (`ladder_svg`, `step_svg`), whose lengths are pixels; the same as PNG, for tickets and slides.
+
+A lane shows its role, its log by offset, pointers into the log, and notes. Identical contents of lanes are drawn once
+and used again, so that the graphics of a long trace stay small. A file contains its colours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from isrcheck.models.messages import UsageError
+from isrcheck.traces.lanes.scene import LOST, Arrow, Cell, Lane, Mark, Moment, Scene
+from isrcheck.traces.lanes.table import lines_of
+from isrcheck.traces.pages.markup import Element, as_svg, element, group
+from isrcheck.traces.pages.shell import COLOURS
+
+FONT = 'font-family:ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Consolas,monospace'
+"""The fixed-width font of all drawings; its character width determines the width of a lane."""
+
+DRAWING = (
+    f"text{{{FONT}}}"
+    + """
+text{font-size:13px;fill:var(--ink)}
+.paper{fill:var(--paper)}
+.headline{font-size:17px;font-weight:bold}.caption{fill:var(--faint)}.title{font-weight:bold}
+.words{font-weight:bold}.step{font-size:12px;fill:var(--faint)}.number{fill:var(--faint)}
+.life{stroke:var(--line);stroke-width:1}
+.lane{fill:var(--panel);stroke:var(--line);stroke-width:1}
+.lane.leader{stroke:var(--accent);stroke-width:2}
+.lane.elected{stroke:var(--accent);stroke-width:2;stroke-dasharray:2 3}
+.lane.zombie{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 3}
+.lane.truncating{stroke:var(--warn);stroke-dasharray:2 2}
+.lane.down{fill:var(--badpaper);stroke:var(--bad);stroke-dasharray:4 3}
+.role{font-weight:bold}.note{fill:var(--ink)}.note.alarm{fill:var(--bad);font-weight:bold}
+.offset,.pointer{font-size:12px;fill:var(--faint)}
+.cell{fill:none;stroke:var(--line);stroke-width:1}
+.cell.record,.cell.marker{stroke:var(--ink);fill:var(--paper)}
+.cell.marker{stroke-dasharray:3 2}
+.cell.deleted{fill:var(--line)}
+.cell.missing{fill:var(--badpaper);stroke:var(--bad)}
+.hw{stroke:var(--accent);stroke-width:3}.tick{stroke:var(--faint);stroke-width:1}
+.arrow line{stroke:var(--ink);stroke-width:1.3}.arrow .head{fill:var(--ink)}
+.arrow.response line{stroke-dasharray:5 3;stroke:var(--faint)}.arrow.response .head{fill:var(--faint)}
+.arrow.lost line,.arrow .cross{stroke:var(--bad);stroke-width:1.6;fill:none}
+.arrow text{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
+.mark rect{fill:var(--panel);stroke:var(--line)}
+.mark.fault rect{fill:var(--badpaper);stroke:var(--bad)}.mark.fault text{fill:var(--bad);font-weight:bold}
+.mark.election rect{fill:var(--warnpaper);stroke:var(--warn)}.mark.election text{fill:var(--warn);font-weight:bold}
+.changed{fill:none;stroke:var(--changed);stroke-width:2}
+.gone{fill:none;stroke:var(--bad);stroke-width:2;stroke-dasharray:4 2}
+.row{fill:none;fill-opacity:.6}
+"""
+)
+EPOCHS = 8
+"""The number of colours of leader epochs; the ninth epoch has the first colour again."""
+
+CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(EPOCHS))
+
+
+STYLE = re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][0], DRAWING + CELLS)
+"""The style of a file: light, with colours in place of their names."""
+
+
+# ------------------------------------------------------------------------------------------------ the content of a lane
+
+GLYPH = 7.9
+"""The width of a character; all text has a fixed-width font."""
+
+PAD = 8.0
+SMALL_GLYPH = 7.3
+TITLE_LINE, NOTE_LINE, POINTER_LINE = 22.0, 17.0, 14.0
+CELL_HEIGHT, OFFSET_LINE = 26.0, 15.0
+LEAST_CELL_WIDTH = 36.0
+SIDE = 22.0
+"""The space to the left and right of a log, for the labels below its ends."""
+
+LEAST_WIDTH = 104.0
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in a fragment."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """The drawn content of a lane. `things` maps each item to its position and its content."""
+
+    parts: tuple[Element, ...]
+    width: float
+    height: float
+    things: Mapping[str, tuple[Box, object]]
+
+
+def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
+    """Yield the boxes of the items of `after` that `before` lacks or contains with other content, and whether it is an
+    offset at which `before` has an entry and `after` has none, though nobody deleted it."""
+    for name, (box, content) in after.things.items():
+        _, old = before.things.get(name, (box, None))
+        if old != content:
+            had_entry = isinstance(old, Cell) and bool(old.text)
+            yield box, had_entry and isinstance(content, Cell) and not content.text and content.kind != "deleted"
+
+
+SHORT = 1000
+"""The longest note, in characters, that identifies its lines by its text; a longer one does so by its hash."""
+
+
+def draw_lane(lane: Lane) -> Fragment:
+    """Draw the content of a lane."""
+    if lane == Lane(role=lane.role, characters=lane.characters):
+        return Fragment((), LEAST_WIDTH, 0.0, {})
+    notes = [
+        (line, kind, f"note {mark}: {number}")
+        for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
+        for note, mark in zip(told, map(_mark, told), strict=True)
+        for number, line in enumerate(lines_of(f"✗ {note}" if "alarm" in kind else note, lane.characters, " "))
+    ]
+    cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
+    log_width = len(lane.cells) * cell_width
+    width = max(
+        LEAST_WIDTH,
+        len(lane.title) * GLYPH + 2 * PAD,
+        log_width + 2 * SIDE,
+        *(len(line) * GLYPH + 2 * PAD for line, *_ in notes),
+    )
+    things: dict[str, tuple[Box, object]] = {}
+    parts: list[Element] = []
+    y = 4.0
+    if lane.title:
+        parts.append(element("text", lane.title, x=width / 2, y=y + 15, class_="role", text_anchor="middle"))
+        things["title"] = Box(PAD / 2, y, width - PAD, TITLE_LINE - 2), lane.title
+        y += TITLE_LINE
+    if lane.cells:
+        left = (width - log_width) / 2
+        parts.append(_log(lane, left, y, cell_width, things))
+        y += OFFSET_LINE + CELL_HEIGHT + 4
+        labels, lines = _pointers(lane, left, y, cell_width, things)
+        parts.append(labels)
+        y += POINTER_LINE * lines + 4
+    for line, kind, name in notes:
+        parts.append(element("text", line, x=PAD, y=y + 13, class_=kind))
+        things[name] = Box(PAD / 2, y, width - PAD, NOTE_LINE), line
+        y += NOTE_LINE
+    height = y + 4
+    frame = element("rect", x=0, y=0, width=width, height=height, rx=5, class_=f"lane {lane.role}".strip())
+    return Fragment((frame, *parts), width, height, things)
+
+
+def _mark(note: str) -> str:
+    """The text that identifies a note in the names of its lines: the note, or the hash of a long note."""
+    return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]) -> Element:
+    parts = []
+    below = top + OFFSET_LINE
+    for offset, cell in enumerate(lane.cells):
+        x = left + offset * cell_width
+        parts.append(
+            element("text", str(offset), x=x + cell_width / 2, y=top + 11, class_="offset", text_anchor="middle")
+        )
+        parts.append(
+            element("rect", x=x + 1, y=below, width=cell_width - 2, height=CELL_HEIGHT, rx=2, class_=_class(cell))
+        )
+        if cell.text:
+            parts.append(
+                element("text", cell.text, x=x + cell_width / 2, y=below + 18, class_="entry", text_anchor="middle")
+            )
+        things[f"offset {offset}"] = Box(x, below - 1, cell_width, CELL_HEIGHT + 2), cell
+    high_watermark = dict(lane.pointers).get("HW")
+    if high_watermark is not None:
+        x = left + high_watermark * cell_width
+        parts.append(element("line", x1=x, x2=x, y1=below - 3, y2=below + CELL_HEIGHT + 4, class_="hw"))
+    return group(parts)
+
+
+def _class(cell: Cell) -> str:
+    epoch = "" if cell.epoch is None else f" e{cell.epoch % EPOCHS}"
+    return f"cell {cell.kind}{epoch}"
+
+
+def _pointers(
+    lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
+) -> tuple[Element, int]:
+    """Draw each named offset (LEO, HW, ...) below the boundary of log cells to which it points. Return the drawing and
+    its height in lines, and add the names to `things`."""
+    by_offset: dict[int, list[str]] = {}
+    for name, offset in lane.pointers:
+        by_offset.setdefault(offset, []).append(name)
+    parts = []
+    for offset, names in by_offset.items():
+        x = left + offset * cell_width
+        parts.append(element("line", x1=x, x2=x, y1=top - 4, y2=top - 1, class_="tick"))
+        for line, name in enumerate(names):
+            y = top + POINTER_LINE * line
+            parts.append(element("text", name, x=x, y=y + 11, class_="pointer", text_anchor="middle"))
+            width = len(name) * SMALL_GLYPH + 4
+            things[name] = Box(x - width / 2, y, width, POINTER_LINE), offset
+    return group(parts), max(map(len, by_offset.values()), default=0)
+
+
+# -------------------------------------------------------------------------------------------------------- a whole trace
+
+LABEL_CHARACTERS = 30
+"""The width of the column of step names, in characters."""
+
+LABEL_LEFT = 38.0
+LABEL_WIDTH = LABEL_CHARACTERS * GLYPH + PAD + LABEL_LEFT
+EVENT_HEIGHT = 26.0
+LINE_HEIGHT = 17.0
+TITLE_HEIGHT = 30.0
+LANE_GAP = 14.0
+
+
+@dataclass(frozen=True)
+class Column:
+    """The position of a lane."""
+
+    left: float
+    width: float
+
+    @property
+    def center(self) -> float:
+        """The horizontal position of the lane's lifeline."""
+        return self.left + self.width / 2
+
+
+class Drawing:
+    """The layout of a scene: the fragments that occur in it, and the position of every element."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        lanes = dict.fromkeys(lane for moment in scene.moments for lane in moment.lanes)
+        self._fragments = {lane: draw_lane(lane) for lane in lanes}
+        self._names = {lane: f"lane-{number}" for number, lane in enumerate(lanes)}
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """One column per lane, as wide as the widest fragment in it."""
+        found = []
+        left = LABEL_WIDTH
+        for position, title in enumerate(self.scene.lanes):
+            widths = [self._fragments[moment.lanes[position]].width for moment in self.scene.moments]
+            width = max(*widths, len(title) * GLYPH + 2 * PAD)
+            found.append(Column(left, width))
+            left += width + LANE_GAP
+        return found
+
+    @property
+    def width(self) -> float:
+        """The width of the whole drawing."""
+        return self.columns[-1].left + self.columns[-1].width + PAD if self.columns else LABEL_WIDTH
+
+    def fragment(self, position: int, lane: int) -> Fragment:
+        """The fragment that a lane shows after a step."""
+        return self._fragments[self.scene.moments[position].lanes[lane]]
+
+    # -------------------------------------------------------------------------------------------- elements of a drawing
+
+    def definitions(self, positions: Iterable[int]) -> Element:
+        """The SVG definitions of the fragments at these positions, each once."""
+        lanes = dict.fromkeys(lane for position in positions for lane in self.scene.moments[position].lanes)
+        return element("defs", *(element("g", *self._fragments[lane].parts, id=self._names[lane]) for lane in lanes))
+
+    def titles(self, top: float) -> Element:
+        """The titles of the lanes."""
+        return group(
+            element("text", title, x=column.center, y=top + 19, class_="title", text_anchor="middle")
+            for title, column in zip(self.scene.lanes, self.columns, strict=True)
+        )
+
+    def events(self, position: int) -> tuple[Element, float]:
+        """The arrows and marks of a step, one below the other from vertical position 0 downwards; their height."""
+        moment = self.scene.moments[position]
+        events: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
+        heights = ((line + 0.75) * EVENT_HEIGHT for line in range(len(events)))
+        drawn = (
+            self._arrow(event, y) if isinstance(event, Arrow) else self._mark(event, y)
+            for event, y in zip(events, heights, strict=True)
+        )
+        return group(drawn), len(events) * EVENT_HEIGHT + (4 if events else 0)
+
+    def changes(self, position: int) -> Element:
+        """Outlines around everything that a step changed, and crosses where it removed an entry, for lanes whose top
+        edges are at vertical position 0."""
+        if position == 0:
+            return group([])
+        outlines = []
+        for lane in self.changed_lanes(position):
+            left = self._left(position, lane)
+            boxes = list(changes(self.fragment(position - 1, lane), self.fragment(position, lane)))
+            outlines += [_outline(left, box) for box, is_removed in boxes if not is_removed]
+            outlines += [_cross(left, box) for box, is_removed in boxes if is_removed]
+        return group(outlines)
+
+    def changed_lanes(self, position: int) -> list[int]:
+        """The lanes whose contents a step changed; at position 0, all lanes."""
+        now = self.scene.moments[position].lanes
+        if position == 0:
+            return list(range(len(now)))
+        before = self.scene.moments[position - 1].lanes
+        return [lane for lane in range(len(now)) if now[lane] != before[lane]]
+
+    def lanes(self, position: int, chosen: Iterable[int], top: float) -> Element:
+        """The chosen lanes after a step, side by side."""
+        names = [self._names[lane] for lane in self.scene.moments[position].lanes]
+        return group(element("use", href=f"#{names[lane]}", x=self._left(position, lane), y=top) for lane in chosen)
+
+    def _left(self, position: int, lane: int) -> float:
+        """The left edge of a lane's fragment."""
+        column = self.columns[lane]
+        return column.left + (column.width - self.fragment(position, lane).width) / 2
+
+    def lifelines(self, top: float, bottom: float) -> Element:
+        """A vertical line for each lane."""
+        return group(
+            element("line", x1=column.center, x2=column.center, y1=top, y2=bottom, class_="life")
+            for column in self.columns
+        )
+
+    def label(self, position: int, top: float) -> tuple[Element, float]:
+        """The number of a step, its words, and its name, in the first column; their height."""
+        lines, y = _label(self.scene.moments[position]), top + LINE_HEIGHT
+        number = element("text", str(position), x=LABEL_LEFT - 8, y=y, class_="number", text_anchor="end")
+        texts = (
+            element("text", line, x=LABEL_LEFT, y=y + LINE_HEIGHT * row, class_=kind)
+            for row, (kind, line) in enumerate(lines)
+        )
+        return group([number, *texts]), LINE_HEIGHT * len(lines) + 6
+
+    def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
+        """The height of the highest of the chosen lanes after a step."""
+        return max((self.fragment(position, lane).height for lane in chosen), default=0.0)
+
+    # -------------------------------------------------------------------------------------------------------- one event
+
+    def _arrow(self, arrow: Arrow, y: float) -> Element:
+        start, end = self.columns[arrow.source].center, self.columns[arrow.target].center
+        sign = 1.0 if end >= start else -1.0
+        tip = start + (end - start) * 0.7 if arrow.kind == LOST else end
+        parts = [element("line", x1=start, x2=tip - 6 * sign, y1=y, y2=y)]
+        if arrow.kind == LOST:
+            parts += [element("path", d=f"M{tip - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10", class_="cross")]
+        else:
+            parts.append(element("path", d=f"M{tip:.1f} {y:.1f}l{-8 * sign:.0f} -4v8z", class_="head"))
+        middle = self._within((start + end) / 2, len(arrow.text))
+        parts.append(element("text", arrow.text, x=middle, y=y - 6, text_anchor="middle"))
+        return element("g", *parts, class_=f"arrow {arrow.kind}")
+
+    def _mark(self, mark: Mark, y: float) -> Element:
+        middle = self._within(self.columns[mark.lane].center, len(mark.text) + 2)
+        width = len(mark.text) * GLYPH + 12
+        box = element("rect", x=middle - width / 2, y=y - 14, width=width, height=20.0, rx=9)
+        text = element("text", mark.text, x=middle, y=y, text_anchor="middle")
+        return element("g", box, text, class_=f"mark {mark.kind}")
+
+    def _within(self, middle: float, characters: int) -> float:
+        """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
+        half = characters * GLYPH / 2 + 2
+        return (
+            max(LABEL_WIDTH + half, min(middle, self.width - half)) if self.width > LABEL_WIDTH + 2 * half else middle
+        )
+
+    # ------------------------------------------------------------------------------------------------------- the ladder
+
+    def ladder(self) -> tuple[Element, float]:
+        """All steps, one below the other, each as a group with its own identifier; their height."""
+        rows, tops, top = [], [], TITLE_HEIGHT
+        for position in range(len(self.scene.moments)):
+            chosen = self.changed_lanes(position)
+            (events, below), (label, label_height) = self.events(position), self.label(position, 2.0)
+            height = max(below + self.lanes_height(position, chosen), label_height) + 12
+            outlines = element("g", self.changes(position), id=f"changes-{position}")
+            rows.append(
+                element(
+                    "g",
+                    element("rect", x=0, y=0, width=self.width, height=height, class_="row"),
+                    element("g", label, id=f"label-{position}"),
+                    element("g", events, id=f"events-{position}"),
+                    self.lanes(position, chosen, below + 4),
+                    element("g", outlines, transform=f"translate(0 {below + 4:.1f})"),
+                    class_="moment",
+                    id=f"row-{position}",
+                    transform=f"translate(0 {top:.1f})",
+                )
+            )
+            tops.append(top)
+            top += height
+        return group([self.titles(0.0), self.lifelines(TITLE_HEIGHT, top), *rows, *self._loop(tops)]), top
+
+    def _loop(self, tops: Sequence[float]) -> list[Element]:
+        """For a lasso, an arrow in the margin from the last step back to the step with the same state; round the last
+        step alone, if the behaviour stays there."""
+        loop = self.scene.loop
+        if loop is None:
+            return []
+        last, first = tops[-1] + LINE_HEIGHT, tops[loop] + LINE_HEIGHT
+        if loop == len(tops) - 1:
+            last += LINE_HEIGHT
+        way = element("path", d=f"M8 {last:.1f}H3V{first - 4:.1f}H4", fill="none", stroke="currentColor")
+        head = element("path", d=f"M10 {first - 4:.1f}l-6 -4v8z", class_="head")
+        return [element("g", way, head, class_="arrow loop")]
+
+
+def _label(moment: Moment) -> list[tuple[str, str]]:
+    """The lines of a step's label, each with its class: its words, and the name of its action with the arguments."""
+    words = lines_of(moment.words, LABEL_CHARACTERS)
+    name = [] if moment.words == moment.step else _name(moment.step)
+    return [*(("words", line) for line in words), *(("step", line) for line in name)] or [("step", "")]
+
+
+def _name(step: str) -> list[str]:
+    """The lines of a step's name. An action's name that is too long for a line is broken after an underscore."""
+    action, space, arguments = step.partition(" ")
+    end = action.rfind("_", 0, LABEL_CHARACTERS) + 1 if len(action) > LABEL_CHARACTERS else 0
+    broken = f"{action[:end]} {action[end:]}" if end else action
+    return lines_of(f"{broken}{space}{arguments}", LABEL_CHARACTERS)
+
+
+def _outline(left: float, box: Box) -> Element:
+    return element("rect", x=left + box.left, y=box.top, width=box.width, height=box.height, rx=3, class_="changed")
+
+
+HEADLINE_LINE, CAPTION_LINE = 24.0, 18.0
+HEADLINE_GLYPH = 10.3
+"""The heights of the lines above a drawing, and the width of a character of the headline."""
+
+
+def _heading(drawing: Drawing, caption: str) -> tuple[Element, float]:
+    """The headline and the caption above a drawing, and their height."""
+    room = drawing.width - 2 * PAD
+    lines = [
+        *((line, "headline") for line in lines_of(drawing.scene.title, int(room / HEADLINE_GLYPH))),
+        *((line, "caption") for line in lines_of(caption, int(room / GLYPH))),
+    ]
+    parts, y = [], PAD
+    for line, kind in lines:
+        y += HEADLINE_LINE if kind == "headline" else CAPTION_LINE
+        parts.append(element("text", line, x=PAD, y=y - 6, class_=kind))
+    return group(parts), y + PAD
+
+
+def _cross(left: float, box: Box) -> Element:
+    """A cross where an entry was removed."""
+    x, y, width, height = left + box.left + 2, box.top + 2, box.width - 4, box.height - 4
+    way = f"M{x:.1f} {y:.1f}l{width:.1f} {height:.1f}m0 -{height:.1f}l-{width:.1f} {height:.1f}"
+    return element("path", d=way, class_="gone")
+
+
+def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
+    """The file of a drawing. Its title and its description are read to those who do not see it."""
+    scene, positions = drawing.scene, [*positions]
+    caption = ", ".join(one for one in (scene.caption, scene.subtitle) if one)
+    heading, top = _heading(drawing, caption)
+    steps = "; ".join(f"{position}: {scene.moments[position].words}" for position in positions)
+    drawn = element(
+        "svg",
+        element("title", scene.title, id="title"),
+        element("desc", f"{caption}. {steps}", id="description"),
+        element("style", STYLE),
+        element("rect", x=0, y=0, width=drawing.width, height=height + top, class_="paper"),
+        heading,
+        element("g", *parts, transform=f"translate(0 {top:.1f})"),
+        xmlns="http://www.w3.org/2000/svg",
+        width=drawing.width,
+        height=height + top,
+        viewBox=f"0 0 {drawing.width:.1f} {height + top:.1f}",
+        role="img",
+        aria_labelledby="title description",
+    )
+    return as_svg(drawn)
+
+
+def ladder_svg(scene: Scene) -> str:
+    """Return the whole trace as an SVG file, with the steps one below the other."""
+    drawing, positions = Drawing(scene), range(len(scene.moments))
+    ladder, height = drawing.ladder()
+    return _document(drawing, height + PAD, drawing.definitions(positions), ladder, positions=positions)
+
+
+def step_svg(scene: Scene, position: int) -> str:
+    """Return an SVG file of one step, and of all lanes after it."""
+    drawing, everything = Drawing(scene), range(len(scene.lanes))
+    (events, events_height), (label, label_height) = drawing.events(position), drawing.label(position, TITLE_HEIGHT)
+    below = TITLE_HEIGHT + max(events_height, label_height) + 4
+    height = below + drawing.lanes_height(position, everything) + PAD
+    return _document(
+        drawing,
+        height,
+        drawing.definitions([position]),
+        drawing.titles(0.0),
+        drawing.lifelines(TITLE_HEIGHT, height),
+        label,
+        element("g", events, transform=f"translate(0 {TITLE_HEIGHT:.1f})"),
+        drawing.lanes(position, everything, below),
+        element("g", drawing.changes(position), transform=f"translate(0 {below:.1f})"),
+        positions=[position],
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- pixels
+
+ZOOM = 2
+"""Pixels per unit of the drawing, enough for print."""
+
+
+def png(svg: str) -> bytes:
+    """Return the picture as PNG. Raises UsageError if the package or a font is missing."""
+    try:
+        import resvg_py
+    except ImportError:
+        raise UsageError(
+            "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
+        ) from None
+
+    def drawn(text: str) -> bytes:
+        return bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=ZOOM))
+
+    # Without a font the text would be missing without any error.
+    if drawn(_probe("")) == drawn(_probe("M")):
+        raise UsageError("--png finds no font on this machine; get one, such as fonts-dejavu-core, or use --svg")
+    return drawn(svg)
+
+
+def _probe(text: str) -> str:
+    """Return a small SVG that contains only this text."""
+    written = element("text", text, x=2, y=15, style=FONT)
+    return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

@@ -1,0 +1,55 @@
+"""A folder of pages: refuses one that has files, and writes the pages into it.
+
+In:  pages and other files by their names, and a folder.
+Out: files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from isrcheck.models.messages import UsageError
+from isrcheck.traces.format.files import put
+from isrcheck.traces.pages.shell import SCRIPT, STYLE, Page, script_of, style_of
+
+INDEX = "index.html"
+"""The name of the file with the index of several pages."""
+
+
+def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -> None:
+    """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced.
+
+    Messages end with `how` another folder is given, and that about files also with what else helps, `or_else`.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: a file, where a folder is needed; give another name {how}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not replace and any(folder.iterdir()):
+            raise UsageError(f"{folder}: has files, which are not overwritten; give a new folder {how}{or_else}")
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; give another folder {how}") from None
+
+
+def alone(files: Mapping[str, Page | str]) -> dict[str, str]:
+    """Return the texts of these files; each page is self-contained."""
+    return {name: made.alone() if isinstance(made, Page) else made for name, made in files.items()}
+
+
+def sharing(files: Mapping[str, Page | str]) -> dict[str, str]:
+    """Return the texts of these files; the pages share one style sheet and one script, which are files, too."""
+    pages = [made for made in files.values() if isinstance(made, Page)]
+    styles = dict.fromkeys(style for page in pages for style in page.styles)
+    scripts = dict.fromkeys(script for page in pages for script in page.scripts)
+    texts = {
+        name: made.linked("../" * name.count("/")) if isinstance(made, Page) else made for name, made in files.items()
+    }
+    return {**texts, STYLE: style_of(list(styles)), SCRIPT: script_of(list(scripts))}
+
+
+def write_all(folder: Path, texts: Mapping[str, str], *, replace: bool = False) -> list[Path]:
+    """Write files into a folder by their names, and return their paths. Raises UsageError."""
+    for name, text in texts.items():
+        put(folder / name, text.encode(), replace=replace)
+    return [folder / name for name in texts]

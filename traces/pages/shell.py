@@ -1,0 +1,177 @@
+"""The shell of a page: head, content policy, style in light and dark, the choice between them, and the product's name.
+
+In:  a `Page`: its title, its content, and the style and the script of its kind.
+Out: the text of an HTML file. It sends nothing and runs only its own script.
+
+A page has the colours of the reader's system until the reader chooses others, here or on another page. All texts are
+text everywhere, never markup.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from isrcheck.commands.program import product
+from isrcheck.traces.pages.markup import Content, Element, as_html, beside, element
+
+COLOURS = {
+    # name: (light, dark)
+    "paper": ("#ffffff", "#14171c"),
+    "ink": ("#1b1f24", "#e6e8eb"),
+    "faint": ("#636c76", "#9aa4b0"),
+    "line": ("#d0d7de", "#3a424d"),
+    "panel": ("#f6f8fa", "#1c2128"),
+    "accent": ("#0b5fc5", "#6cb0ff"),
+    "band": ("#e6f0fd", "#1f3350"),
+    "bad": ("#b3261e", "#ff8a80"),
+    "badpaper": ("#fdeceb", "#4a1f1c"),
+    "warn": ("#8a5300", "#f0b429"),
+    "warnpaper": ("#fff4de", "#43330d"),
+    "good": ("#1a7f37", "#6fdd8b"),
+    "goodpaper": ("#e7f6ec", "#173a23"),
+    "open": ("#6b3fa0", "#cfb1f5"),
+    "openpaper": ("#f1e9fb", "#33264a"),
+    "changed": ("#0f766e", "#5eead4"),
+    "e0": ("#cfe3ff", "#1d4373"),
+    "e1": ("#ffe0b8", "#70450d"),
+    "e2": ("#cdf1d3", "#1c5a2b"),
+    "e3": ("#f3d3f5", "#5c2564"),
+    "e4": ("#fff3ab", "#5e5410"),
+    "e5": ("#c9f0f0", "#125457"),
+    "e6": ("#ffd3d3", "#6d2424"),
+    "e7": ("#e0dcff", "#3d3580"),
+}
+"""The colours of all pages and drawings; `e0` and so on are those of leader epochs."""
+
+STYLE, SCRIPT = "style.css", "script.js"
+"""The names of the files that the pages of a folder share."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is not yet written."""
+
+    title: str
+    """What the browser calls the page, before `- isrcheck`."""
+
+    content: Sequence[Content]
+    """Everything in its body."""
+
+    kind: str = "document"
+    """The class of its body. The sheet of all pages has rules for `document`; other kinds have theirs in `styles`."""
+
+    styles: Sequence[str] = ()
+    """Style sheets, after the one of all pages (page.css)."""
+
+    scripts: Sequence[str] = ()
+    """Scripts, after the one of all pages (theme.js). They run before the body is there, and wait for it."""
+
+    has_scripts: bool = True
+    """Whether scripts run. Without them a page has the colours of the reader's system, and no choice."""
+
+    allows: str = ""
+    """What the content policy allows or forbids further."""
+
+    @property
+    def style(self) -> str:
+        """The whole style of the page."""
+        return style_of(self.styles)
+
+    @property
+    def script(self) -> str:
+        """The whole script of the page."""
+        return script_of(self.scripts)
+
+    @property
+    def policy(self) -> str:
+        """The content security policy of the self-contained page: it loads nothing, and runs only its own script."""
+        runs = f"; script-src 'sha256-{_digest(self.script)}'" if self.has_scripts else ""
+        return f"default-src 'none'; style-src 'unsafe-inline'{runs}{self.allows}"
+
+    def alone(self) -> str:
+        """Return the page as one self-contained file."""
+        return self._written(
+            self.policy,
+            element("style", self.style),
+            element("script", self.script) if self.has_scripts else None,
+        )
+
+    def linked(self, folder: str = "") -> str:
+        """Return the page with links to the style and the script of a folder; `folder` is its address, as in `../`.
+
+        The policy allows these two files and nothing else: the links have a nonce. It is a digest of the page, so that
+        no text of a model can contain it.
+        """
+        nonce = _digest(as_html(self._body))
+        policy = (
+            f"default-src 'none'; style-src-elem 'nonce-{nonce}'; style-src-attr 'unsafe-inline';"
+            f" script-src 'nonce-{nonce}'{self.allows}"
+        )
+        return self._written(
+            policy,
+            element("link", rel="stylesheet", href=folder + STYLE, nonce=nonce),
+            element("script", src=folder + SCRIPT, nonce=nonce),
+        )
+
+    def _written(self, policy: str, *links: Content) -> str:
+        head = element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=policy),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="generator", content="isrcheck"),
+            element("title", f"{self.title} - isrcheck"),
+            *links,
+        )
+        return as_html(element("html", head, self._body, lang="en"))
+
+    @cached_property
+    def _body(self) -> Element:
+        return element("body", *self.content, class_=self.kind)
+
+
+def style_of(styles: Sequence[str]) -> str:
+    """Return the style of all pages, followed by these sheets."""
+    return "".join((_adaptive_colours(), beside(__package__, "page.css"), *styles))
+
+
+def script_of(scripts: Sequence[str]) -> str:
+    """Return the script of all pages, followed by these."""
+    return "".join((beside(__package__, "theme.js"), *scripts))
+
+
+def theme_button() -> Element:
+    """Make the button that changes between light and dark. It is hidden where no script runs."""
+    return element("button", "light / dark", id="theme", type="button", hidden="")
+
+
+def product_line(*links: Content) -> Element:
+    """Make the line with these links, the product's name and the button of the theme."""
+    return element("p", *links, element("span", product()), theme_button(), class_="product")
+
+
+def text_page(title: str, content: Sequence[Content], kind: str = "document", styles: Sequence[str] = ()) -> Page:
+    """Make a page with this content between a heading and the product's name."""
+    end = element("p", product(), class_="product")
+    return Page(title, (theme_button(), element("h1", title), *content, end), kind, styles)
+
+
+def _adaptive_colours() -> str:
+    """Return the colours of a page, as the reader's system prefers, or as `data-theme` on the root element says.
+
+    Printed pages always use the light colours, because browsers do not print backgrounds.
+    """
+    light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
+    return (
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
+    )
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

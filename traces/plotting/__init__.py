@@ -1,1 +1,0 @@
-"""Plots of fields over the steps of a trace."""
