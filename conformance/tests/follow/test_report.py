@@ -40,7 +40,7 @@ def test_a_rejected_metadata_line_names_the_first_false_guard(tmp_path: Path) ->
     lines = (*begin, metadata(2, 2, epoch=1))
     assert (
         "controller_fails_over to 1: its guard `s.is_up[elected]` is false (s.is_up[1] = false)"
-        " (models/kafka/actions/zookeeper.py:40)"
+        " (models/kafka/actions/zookeeper.py:54)"
     ) in excluding(follow(tmp_path, *lines))
 
 
