@@ -230,7 +230,7 @@ def fresh_is_shared(correct: Method) -> Method:
 
 INTERPRETER, EVALUATOR = "models/language/interpreter:Interpreter", "checker/symbolic/evaluator:Evaluator"
 SORTS, PAIRS = "checker/reductions/sorts:Sorts", "checker/reductions/pairs:_Normalization"
-READER, LOWERING = "models/language/reading/expressions:ExpressionReader", "models/language/ir/lowering:_Lowering"
+READER, LOWERING = "models/language/reading/reader:FunctionReader", "models/language/ir/lowering:_Lowering"
 
 CAPTURES = (
     Capture(
