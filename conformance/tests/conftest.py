@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from conformance.tests.schedule import schedule, uses_shared_session
 from conformance.tests.support.browser import chromium
+from conformance.tests.timings import Measurement
 from isrcheck.checker import cli
 from isrcheck.checker.comparisons import matrix_record as matrix
 from isrcheck.checker.results import terminal as progress
@@ -35,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rewrite-golden",
         action="store_true",
         help="write conformance/tests/golden anew; keep the changes only if you understand them",
+    )
+    parser.addoption(
+        "--timings",
+        metavar="FILE",
+        type=Path,
+        help="measure the processor time of each test, and write it into FILE (conformance/tests/timings.py)",
     )
 
 
@@ -74,15 +81,34 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         items[0].config.stash[LEFT] = {mark: marks.count([mark]) for mark in RUN_WITH}
 
 
+MEASURED = Measurement()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    with MEASURED.of(item, 0):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    with MEASURED.of(item, 1):
+        return (yield)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left"] = session.config.stash.get(LEFT, {})
+        session.config.workeroutput["measured"] = MEASURED.calls
+    elif session.config.option.timings is not None:
+        MEASURED.write(session.config.option.timings)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take the number of deselected tests from a worker; all workers report the same number."""
+    """Take the number of deselected tests from a worker, which is that of all workers; and its times."""
     node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", {})
+    MEASURED.add(getattr(node, "workeroutput", {}).get("measured", {}))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
