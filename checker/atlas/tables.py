@@ -383,7 +383,9 @@ def said(topic: Topic, finding: Finding | None) -> Words:
     if finding.fails:
         when = f"{phrases.happens} after {counted(finding.depth or 0, 'step')}"
         if finding.word is Word.PERMITTED:
-            permits = phrases.permits if _has_loss(finding) else ALLOWED
+            # Without acks=all, a record is lost before anything else fails, without a loss of power or of a disk.
+            entries = "" if finding.history is None else finding.history.configuration
+            permits = phrases.permits if any(f"{name}=" in entries for name in LOSSES) else ALLOWED
             return Words(Grave.ALLOWED, f"{when}: {permits}")
         return Words(Grave.BROKEN, f"{when}, against Kafka's promise")
     if finding.word is Word.NOT_APPLICABLE:
@@ -394,11 +396,6 @@ def said(topic: Topic, finding: Finding | None) -> Words:
     if depth is None:
         return Words(Grave.TO_THE_END, f"{phrases.never}, to the end")
     return Words(Grave.TO_DEPTH, f"{phrases.never} to depth {depth}")
-
-
-def _has_loss(finding: Finding) -> bool:
-    """Whether the history may lose power or a disk: without acks=all, a record is lost before anything else fails."""
-    return finding.history is not None and any(f"{name}=" in finding.history.configuration for name in LOSSES)
 
 
 def reached(finding: Finding) -> str:
@@ -692,12 +689,11 @@ class Cells:
         (finding,) = asked.values()
         if finding is None:
             return Cell(NOT_RECORDED, "")
-        return Cell(said(column.topic, finding), self._address(column, finding), remark=_remark(column, finding))
-
-    def _address(self, column: Column, finding: Finding) -> str:
         if finding.fails and finding.history is not None:
-            return self.histories.address(column.asks, finding, finding.history)
-        return self.searches.address(column.asks, [("", finding)])
+            address = self.histories.address(column.asks, finding, finding.history)
+        else:
+            address = self.searches.address(column.asks, [("", finding)])
+        return Cell(said(column.topic, finding), address, remark=_remark(column, finding))
 
     def _of_defects(self, column: Column, asked: Asked) -> Cell:
         if not asked:

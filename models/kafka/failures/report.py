@@ -99,8 +99,15 @@ def report_of(failure: Failure) -> Report | None:
         conditions=tuple(map(paragraph, content.pop("conditions"))),
         history=history,
         sketch=Sketch(**content.pop("sketch")),
-        searches=tuple(map(_search, content.pop("search", ()))),
-        evidence=tuple(map(_evidence, content.pop("evidence", ()))),
+        searches=tuple(Search(**one | {"breaks": tuple(one.get("breaks", ()))}) for one in content.pop("search", ())),
+        evidence=tuple(
+            Evidence(
+                one["kafka"],
+                paragraph(one["what"]),
+                tuple(Recording(**recording) for recording in one.get("recordings", ())),
+            )
+            for one in content.pop("evidence", ())
+        ),
         **content,  # an unknown key is an error
     )
 
@@ -108,12 +115,3 @@ def report_of(failure: Failure) -> Report | None:
 def reported() -> Mapping[str, Failure]:
     """Return the failures that have a report, by their names, in the order of their numbers."""
     return {one.name: one for one in failures() if one.report}
-
-
-def _search(content: Mapping[str, Any]) -> Search:
-    return Search(**{**content, "breaks": tuple(content.get("breaks", ()))})
-
-
-def _evidence(content: Mapping[str, Any]) -> Evidence:
-    recordings = (Recording(**one) for one in content.get("recordings", ()))
-    return Evidence(content["kafka"], paragraph(content["what"]), tuple(recordings))

@@ -533,7 +533,7 @@ def _has_package_of_its_own() -> bool:
         if found is None:
             return False
         places = found.submodule_search_locations or []
-    return not any(Path(place, "language", "reading", "files.py").is_file() for place in places)
+    return not any(Path(place, "language", "reading", Path(__file__).name).is_file() for place in places)
 
 
 def _package(named: dict[str, ModuleType]) -> ModuleType:
@@ -551,8 +551,8 @@ def _package(named: dict[str, ModuleType]) -> ModuleType:
 # library, installed packages, and this program.
 
 
-BESIDE_MODELS = ("language", "messages", "registry", "run", "settings", "start", "command_line", "version")
-BESIDE_THEM = ("language", "testing", "checker", "traces", "conformance")
+BESIDE_MODELS = ("language", "messages", "registry", "run")
+BESIDE_THEM = ("language", "testing", "commands", "checker", "traces", "conformance")
 OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{name}." for name in BESIDE_THEM))
 """The modules and packages of this program that are not part of a model."""
 
