@@ -15,7 +15,7 @@ from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, we
 from isrcheck.commands.program import MOST_MESSAGE
 from isrcheck.models import registry
 from isrcheck.traces import cli
-from isrcheck.traces.format import files
+from isrcheck.traces.format import files as folder
 from isrcheck.traces.format.trace import PERMITTED, spell_configuration
 from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8
 from isrcheck.traces.terminal.show import view
@@ -23,7 +23,7 @@ from isrcheck.traces.terminal.show import view
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    return files.write(weak_isr(), tmp_path)
+    return folder.write(weak_isr(), tmp_path)
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -51,8 +51,8 @@ def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    files.write(weak_isr(), tmp_path / "counterexamples")
-    files.write(
+    folder.write(weak_isr(), tmp_path / "counterexamples")
+    folder.write(
         kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", PERMITTED, acks=1, replicas=2),
         tmp_path / "counterexamples",
     )
@@ -97,7 +97,7 @@ def test_list_shows_the_entries_that_differ_from_the_defaults(
         return line[header.index("configuration") :]
 
     plain = kafka(CLASSIC, "acked_not_lost")
-    made = files.write(plain, tmp_path / "plain")
+    made = folder.write(plain, tmp_path / "plain")
     assert configuration(made) == "default"
     # Of a model that is not there, or that is not loaded for a list, everything is told.
     whole = " ".join(f"{name}={value}" for name, value in spell_configuration(plain.instance).items())
@@ -192,7 +192,7 @@ def test_text_of_a_users_model_cannot_move_the_cursor(tmp_path: Path, capsys: py
         text = text.replace(old, new)
     path.write_text(text, encoding="utf-8")
     instance = registry.load_file(path).instance(values={"mood": 1})
-    file = files.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
+    file = folder.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
     assert cli.main(["show", str(file), "--model", str(path), "--width", "200"]) == 0
     out = capsys.readouterr().out
     assert out.replace("\n", "").isprintable()
@@ -206,7 +206,7 @@ def test_a_users_model_is_loaded_only_if_it_is_given(
     monkeypatch.chdir(tmp_path)
     model = own_model(tmp_path)
     found = trace(registry.load_file(model).instance(), ["clerk_shelves {a} 0"], "count_stays")
-    path = files.write(found, Path("out"))
+    path = folder.write(found, Path("out"))
     model.write_text("raise SystemExit('this file was run')")
     assert complaint(capsys, "show", path) == (
         f"{path}: its model is the file parcels.py, which is not loaded automatically; give it: --model parcels.py"
@@ -223,7 +223,7 @@ def test_another_version_of_a_model_is_refused(
     model = own_model(tmp_path)
     digest = registry.load_file(model).digest[:8]
     found = trace(registry.load_file(model).instance(), ["clerk_shelves {a} 0"], "count_stays")
-    path = files.write(found, Path("out"))
+    path = folder.write(found, Path("out"))
     with model.open("a") as file:
         file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
@@ -240,14 +240,14 @@ def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "read", interrupt)
+    monkeypatch.setattr(folder, "read", interrupt)
     assert cli.main(["show", str(written)]) == 130
     assert capsys.readouterr() == ("", "trace: interrupted\n")
 
 
 def test_traces_needs_only_the_standard_library() -> None:
     code = (
-        "import sys; import isrcheck.traces.cli, isrcheck.traces.format.files, isrcheck.traces.format.certify;"
+        "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.files;"
         "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"
     )
     root = PROJECT
