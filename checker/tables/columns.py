@@ -204,8 +204,8 @@ def documentation() -> str:
         "# The tables of `check --tables DIR`",
         "",
         f"This is version {VERSION} of the tables. Every file stores it under `{KEY}` in its metadata. `DIR`"
-        " has a folder for each table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has no"
-        " rows. A repeated search replaces only its own files; a search that was cut short never replaces a complete"
+        " has a folder for each table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has"
+        " no rows. A repeated search replaces only its own files; a search that was cut short never replaces a complete"
         " one. Except for the columns marked `Measured`, the contents are the same every time, byte by byte.",
     ]
     for name, table in sorted(TABLES.items(), key=lambda item: item[0] != "runs"):
