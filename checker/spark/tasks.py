@@ -133,7 +133,7 @@ def results_of(
     yield from new()
 
 
-SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
+SOURCES = ("isrcheck.commands", "isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
 PACKAGES = ("numpy", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
@@ -157,11 +157,13 @@ def same_everywhere(context: SparkContext) -> list[str]:
         import time
 
         try:
-            found = facts()
+            from isrcheck.checker.spark.tasks import facts as facts_there  # by name, so that it is not sent
+
+            versions = facts_there()
         except ImportError as error:
-            found = {"isrcheck": f"none ({error})"}
+            versions = {"isrcheck": f"none ({error})"}
         time.sleep(SECONDS_OF_A_TASK)
-        yield socket.gethostname(), found
+        yield socket.gethostname(), versions
 
     tasks = context.defaultParallelism * TASKS_PER_CORE
     told = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()

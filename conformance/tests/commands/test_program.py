@@ -42,7 +42,7 @@ OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/[^"]*", line 
 
 COMPILING = """
 import os, signal, sys
-from isrcheck.checker.compile import kernels
+from isrcheck.checker.compile import kernel as kernels
 
 def compiling(*arguments, **keywords):
     class Callback:

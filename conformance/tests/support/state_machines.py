@@ -36,7 +36,7 @@ class ModelAndCluster(ModelAndSystem):
     def take_in_system(self, step: Step) -> None:
         """Take a step in the system; replay the whole trace on a new cluster if time has to pass earlier."""
         if timing_of(self.trace) == self.system.timing:
-            self.system.trace = self.trace
+            self.system.replay.trace = self.trace
             self.system.take(step)
             return
         self.system.begin(self.trace)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.tests.support.small_models import write_model
+from conformance.tests.support.small_models import in_the_language, write_model
 from isrcheck.checker.compile.kernel_code import KernelCode
 from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.compile.staging import new_module
@@ -120,7 +120,7 @@ def test_every_engine_agrees_at_the_ends_of_a_range(ends: tuple[int, int], size:
     assert bytes_of(*ends) == size
     low, high = ends
     for first in (low, max(low, high - 1)):
-        found = compare(Program("edge", edge(low, high, first)))
+        found = compare(Program("edge", in_the_language(edge(low, high, first))))
         assert [str(one) for one in found.differences] == []
         assert found.has_errors and found.states > 30
 

@@ -673,7 +673,7 @@ def test_leaving_a_range_is_a_violation_with_a_trace(mine: Path, tmp_path: Path)
     text = MINE.replace("s.count < 5", "s.count < 9").replace("s.count < 6", "s.count < 10")
     path = written(mine, text, "mine.py")
     done = check(mine, tmp_path / "cache")
-    line = text.splitlines().index("def adds(s):") + 1
+    line = path.read_text(encoding="utf-8").splitlines().index("def adds(s):") + 1
     assert done.returncode == 12
     assert (
         f"  {path}:{line}: adds: 12 is written to count, whose values are 0..9;"

@@ -140,9 +140,10 @@ def test_the_wheel_is_the_last_resort(tmp_path, monkeypatch):
 BEGIN = """
 import os, sys, time
 from pathlib import Path
-from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.spark.runtime import faults, java
-from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+from isrcheck.commands.program import interrupts
+from isrcheck.checker.spark import faults, java
+from isrcheck.checker.spark.request import SparkOptions
+from isrcheck.checker.spark.session import spark_session
 FOLDER = Path({folder!r})
 options = SparkOptions(master="local[2]", fault_dir=FOLDER, local_dir=FOLDER)
 silent = lambda message: None
@@ -165,8 +166,8 @@ def folder(tmp_path):
 def start(folder, program, *words, **changes):
     """Start a program with the common beginning, in a folder with files named like modules."""
     for name in ("numpy", "checker", "pandas"):
-        write_model(folder / f"{name}.py", "raise SystemExit('shadowed')\n")
-    write_model(folder / "program.py", BEGIN.format(folder=str(folder)) + program)
+        (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
+    (folder / "program.py").write_text(BEGIN.format(folder=str(folder)) + program)
     words = words or (sys.executable, "-P")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     return subprocess.Popen(

@@ -572,7 +572,7 @@ def test_proofs_out_of_memory_are_reported_as_such(tmp_path, monkeypatch):
 @pytest.mark.exhaustive
 def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     """Progress on stderr shows when depth 7 begins; everything before is finished."""
-    script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
+    script = f"from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0; {MAIN}"
     sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
     environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}
