@@ -70,18 +70,18 @@ RUNS = Table(
             "stopped",
             Type.TEXT,
             "Why the search ended early: `memory`, `seconds`, `interrupt`, `lost` (Spark lost its work), or `decided` "
-            "(no property was undecided).",
+            "(every property was decided).",
             may_lack=True,
         ),
-        Column("judged_to_depth", Type.WHOLE, "Every state to this depth was checked; -1 if none was."),
+        Column("judged_to_depth", Type.WHOLE, "Every state to this depth was checked; -1 if no state was."),
         Column("distinct", Type.WHOLE, "The number of distinct states."),
         Column("generated", Type.WHOLE, "The number of generated states: one for each step taken, new or not."),
         Column("frontier", Type.WHOLE, "The number of states that were not expanded."),
         Column(
             "parts_overlap",
             Type.TRUTH,
-            "Whether several parts on Spark counted the same steps, also in `actions` and `verdicts`; states were"
-            " counted several times as well if `overlap` has no row for the run.",
+            "Whether several parts on Spark counted the same steps, which also affects `actions` and `verdicts`. If"
+            " `overlap` has no row for the run, states were also counted several times.",
         ),
         Column("bytes", Type.WHOLE, "The memory of the states, in bytes."),
         Column("seconds", Type.REAL, "Measured: the duration of the search, without the start of Spark."),
@@ -123,7 +123,7 @@ VERDICTS = Table(
             "kind",
             Type.TEXT,
             "`always`, `always_step` (of transitions), `sometimes` (must be reachable), `always_possible` (must stay"
-            " reachable), or of endless behaviours `eventually`, `leads_to`, `always_eventually` or"
+            " reachable), or, for endless behaviours, `eventually`, `leads_to`, `always_eventually` or"
             " `eventually_always`.",
         ),
         Column("verdict", Type.TEXT, "The verdict, as in the verdict table of README.md; `UNDECIDED` is not a pass."),
@@ -137,11 +137,15 @@ VERDICTS = Table(
         Column(
             "violating",
             Type.WHOLE,
-            "The number of failing states or transitions: all with --continue, else those up to the first depth.",
+            "The number of failing states or transitions: all with --continue, else those up to the depth of the first"
+            " one.",
         ),
         Column("trace", Type.TEXT, "The trace file of the failure.", may_lack=True),
         Column(
-            "permitted_trace", Type.TEXT, "The trace file of a permitted failure, besides a violation.", may_lack=True
+            "permitted_trace",
+            Type.TEXT,
+            "The trace file of a permitted failure, if there is a violation as well.",
+            may_lack=True,
         ),
     ),
 )
@@ -161,7 +165,7 @@ TRACES = Table(
 )
 
 EDGES = Table(
-    "A row is one step of a sample, which has every step from the first states of each level and is reproducible.",
+    "A row is one step of a sample. The sample is reproducible; it has every step from the first states of each level.",
     (
         RUN,
         Column("depth", Type.WHOLE, "The level of the state."),
@@ -199,9 +203,9 @@ def documentation() -> str:
     lines = [
         "# The tables of `check --tables DIR`",
         "",
-        f"Version {VERSION}, which is stored under `{KEY}` in the metadata of every file. `DIR` has a folder for each"
-        " table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has no rows. Running the"
-        " same search again replaces its own files and no others; a search that was cut short never replaces a complete"
+        f"This is version {VERSION} of the tables. Every file stores it under `{KEY}` in its metadata. `DIR`"
+        " has a folder for each table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has"
+        " no rows. A repeated search replaces only its own files; a search that was cut short never replaces a complete"
         " one. Except for the columns marked `Measured`, the contents are the same every time, byte by byte.",
     ]
     for name, table in sorted(TABLES.items(), key=lambda item: item[0] != "runs"):

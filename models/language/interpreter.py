@@ -49,7 +49,7 @@ class Interpreter:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
-        """The value that a routine returns, if it returns one; an action changes the cells that it is given.
+        """Execute a routine, and return its value, if it has one. An action changes the cells of its state.
         An argument can be unknown (None).
 
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
@@ -58,8 +58,8 @@ class Interpreter:
         return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: ir.Expression, values: Mapping[ir.Variable, Argument] = {}) -> int:
-        """The value of an expression, given those of variables in it. Raises UnknownVariableError if it depends on
-        another variable, and ModelError as for `call`."""
+        """The value of an expression, given the values of its variables. Raises UnknownVariableError if a variable has
+        no value, and ModelError as for `call`."""
         return Evaluation(self, {**values}).value(expression)
 
 
@@ -74,7 +74,7 @@ class Evaluation:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> int | None:
-        """Execute statements up to the first that returns; the value that it returns."""
+        """Execute statements until one returns, and return its value."""
         for statement in statements:
             result = self.statement(statement)
             if result is not None:
@@ -82,7 +82,7 @@ class Evaluation:
         return None
 
     def statement(self, statement: ir.Statement) -> int | None:
-        """Execute a statement; the value that it returns, if it does."""
+        """Execute a statement. If it returns, return its value."""
         match statement:
             case ir.Assign(variable, value):
                 self.values[variable] = self.value(value)
@@ -185,7 +185,7 @@ class Evaluation:
                 return self.value(lowered_expression(expression))
 
     def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
-        """The first number that is (or is not) 0, or the last."""
+        """The first part whose truth is decisive, or the last part."""
         number = 0
         for part in parts:
             number = self.value(part)
@@ -222,7 +222,7 @@ class Evaluation:
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
-        """What a call passes on: also a state, a subset, or the taken action."""
+        """The argument of a call: a number, a state, a subset, or the taken action."""
         match expression:
             case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)

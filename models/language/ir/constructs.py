@@ -120,7 +120,7 @@ STATEMENTS = (
     Construct(("count = s.epoch[r]",), "gives a local its value", (ir.Assign,), _ACTION),
     Construct(
         ("count = 4\ncount += 1", "count = 4\ncount -= 1"),
-        "adds to a local, or subtracts",
+        "adds to a local, or subtracts from it",
         (ir.Assign, ir.Sum),
         _ACTION,
     ),
@@ -135,13 +135,14 @@ STATEMENTS = (
     ),
     Construct(
         ("for e in range(3):\n    s.is_up[e] = True", "for e in range(1, s.replicas):\n    s.is_up[e] = True"),
-        "for each number below the end, from 0 or from the first argument on; both are evaluated once, before the loop",
+        "executes the body for each number from 0, or from the first argument, to below the end. Both are evaluated"
+        " once, before the loop",
         (ir.Loop,),
         _ACTION,
     ),
     Construct(
         ("for e in Replica:\n    s.is_up[e] = True",),
-        "for each element of a domain, in ascending order",
+        "executes the body for each element of a domain, in ascending order",
         (ir.Loop, ir.Size),
         _ACTION,
     ),
@@ -182,12 +183,12 @@ EXPRESSIONS = (
     ),
     Construct(
         ("0 <= s.epoch[r] < LIMIT",),
-        "whether each number compares with the next one; each is evaluated once, and those after a false comparison not"
-        " at all",
+        "whether each comparison of a number with the next is true. Each number is evaluated once; those after a false"
+        " comparison are not evaluated",
         (ir.Chain,),
     ),
     Construct(("s.leader in (r, p)",), "whether a number is one of several, all of which are evaluated", (ir.Among,)),
-    Construct(("s.leader not in (r, p)",), "whether it is none of them", (ir.Not, ir.Among)),
+    Construct(("s.leader not in (r, p)",), "whether it equals none of them", (ir.Not, ir.Among)),
     Construct(("s.leader in Replica",), "whether a number is an element of a domain", (ir.InDomain, ir.Chain, ir.Size)),
     Construct(("s.leader not in Replica",), "whether it is not", (ir.InDomain, ir.Not, ir.Chain, ir.Size)),
     Construct(("-s.epoch[r]",), "the number with the other sign", (ir.Negative,)),
@@ -200,7 +201,7 @@ EXPRESSIONS = (
     ),
     Construct(
         ("1 if s.is_up[r] else 2 if s.is_up[p] else 3",),
-        "the value of the first condition that is true, else the last value; no other is evaluated",
+        "the value before the first condition that is true, else the last value; the other values are not evaluated",
         (ir.Choose,),
     ),
     Construct(
@@ -210,7 +211,7 @@ EXPRESSIONS = (
     ),
     Construct(
         ("all(s.is_up[e] for e in Replica)", "any(s.is_up[e] for e in range(1, 3))"),
-        "whether all values are true, or any; the values after the deciding one are not evaluated",
+        "whether all values are true; whether any is true. The values after the deciding one are not evaluated",
         (ir.Fold,),
     ),
     Construct(("sum(s.epoch[e] for e in Replica if s.is_up[e])",), "the sum; 0 if there is no value", (ir.Fold,)),
@@ -221,7 +222,7 @@ EXPRESSIONS = (
     ),
     Construct(
         ("any(e < o for e in Replica if s.is_up[e] for o in Replica if s.is_up[o] if o != r)",),
-        "any number of `for` and `if`, in all of these",
+        "each of these generators may have any number of `for` and `if`",
         (ir.Fold,),
     ),
     Construct(("is_ahead(s, r, p)",), "the value of a helper", (ir.Call,)),
@@ -232,7 +233,11 @@ SETS = (
         ("r in s.isr",), "whether a set has an element", (ir.IsIn, ir.Cell), error=_DOMAIN, wrong="NONE in s.isr"
     ),
     Construct(
-        ("r not in s.isr",), "whether it has not", (ir.IsIn, ir.Not, ir.Cell), error=_DOMAIN, wrong="3 not in s.isr"
+        ("r not in s.isr",),
+        "whether it lacks an element",
+        (ir.IsIn, ir.Not, ir.Cell),
+        error=_DOMAIN,
+        wrong="3 not in s.isr",
     ),
     Construct(
         ("r in chosen", "chosen[r]"),
@@ -253,41 +258,50 @@ SETS = (
         "whether it is a proper subset, or superset",
         (ir.SetComparison, ir.And, ir.Not, ir.Fold),
     ),
-    Construct(("chosen != s.isr",), "whether it has other elements", (ir.SetComparison, ir.Not, ir.Fold)),
+    Construct(("chosen != s.isr",), "whether the sets differ", (ir.SetComparison, ir.Not, ir.Fold)),
     Construct(
         ("all(s.is_up[e] for e in s.isr)", "any(s.is_up[e] for e in chosen if e != r)"),
-        "a generator goes through its elements, in ascending order",
+        "a generator over the elements of a set, in ascending order",
         (ir.Fold,),
     ),
     Construct(
         ("for e in s.isr:\n    s.is_up[e] = True", "for e in chosen:\n    s.is_up[e] = True"),
-        "so does a loop. It asks of each element, when it comes to it, whether the set has it: the body may change the"
-        " set",
+        "a loop over its elements, in ascending order. It tests each element when it comes to it: the body may change"
+        " the set",
         (ir.SetLoop, ir.Loop, ir.Branch),
         _ACTION,
     ),
     Construct(
         ("s.isr.add(r)", "s.isr.discard(r)"),
-        "put in, take out",
+        "adds an element; removes it",
         (ir.SetChange, ir.Store),
         _ACTION,
         _DOMAIN,
         "s.isr.add(3)",
     ),
-    Construct(("s.isr.clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
-    Construct(("s.isr = set()",), "the same", (ir.FillSet, ir.Loop, ir.Store), _ACTION),
+    Construct(("s.isr.clear()",), "removes all elements", (ir.Clear, ir.Loop, ir.Store), _ACTION),
+    Construct(("s.isr = set()",), "removes all elements", (ir.FillSet, ir.Loop, ir.Store), _ACTION),
     Construct(
-        ("s.isr = {r, p}",), "replace all by these", (ir.FillSet, ir.Loop, ir.Store), _ACTION, _DOMAIN, "s.isr = {r, 3}"
+        ("s.isr = {r, p}",),
+        "replaces all elements by these",
+        (ir.FillSet, ir.Loop, ir.Store),
+        _ACTION,
+        _DOMAIN,
+        "s.isr = {r, 3}",
     ),
-    Construct(("s.isr = chosen",), "replace all by those of another set", (ir.CopySet, ir.Loop, ir.Store), _ACTION),
+    Construct(
+        ("s.isr = chosen",), "replaces all elements by those of another set", (ir.CopySet, ir.Loop, ir.Store), _ACTION
+    ),
 )
 
 QUEUES = (
     Construct(("len(s.inbox[r])",), "how many elements it has", (ir.Length, ir.Fold)),
     Construct(
-        ("p in s.inbox[r]",), "whether it has an element; false for what cannot be one", (ir.IsIn, ir.And, ir.Fold)
+        ("p in s.inbox[r]",),
+        "whether it has an element; false for a value that cannot be an element",
+        (ir.IsIn, ir.And, ir.Fold),
     ),
-    Construct(("p not in s.inbox[r]",), "whether it has not", (ir.IsIn, ir.Not, ir.And, ir.Fold)),
+    Construct(("p not in s.inbox[r]",), "whether it lacks an element", (ir.IsIn, ir.Not, ir.And, ir.Fold)),
     Construct(
         ("s.inbox[r][0]",),
         "the element at a place; 0 is the oldest",
@@ -297,7 +311,7 @@ QUEUES = (
     ),
     Construct(
         ("s.inbox[r].append(p)",),
-        "put in as the last",
+        "adds an element at the end",
         (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
@@ -305,7 +319,7 @@ QUEUES = (
     ),
     Construct(
         ("s.inbox[r].popleft()",),
-        "take out the first",
+        "removes the first element",
         (ir.TakeFirst, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
@@ -313,20 +327,20 @@ QUEUES = (
     ),
     Construct(
         ("first = s.inbox[r].popleft()",),
-        "take out the first, and keep it",
+        "removes the first element, and keeps it in a local",
         (ir.TakeFirst, ir.Assign, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
         "first = s.inbox[r].popleft()",
     ),
-    Construct(("s.inbox[r].clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
+    Construct(("s.inbox[r].clear()",), "removes all elements", (ir.Clear, ir.Loop, ir.Store), _ACTION),
 )
 
 RECORDS = (
-    Construct(("s.broker[r].role",), "a part", (ir.Cell,), error=_INDEX, wrong="s.broker[3].role"),
+    Construct(("s.broker[r].role",), "a part of a record", (ir.Cell,), error=_INDEX, wrong="s.broker[3].role"),
     Construct(
         ("s.broker[r].role = Role.LEADER",),
-        "writes a part",
+        "writes a part of a record",
         (ir.Store,),
         _ACTION,
         _RANGE,
@@ -335,7 +349,7 @@ RECORDS = (
     Construct(("len(s.requests)",), "the length of a queue of records", (ir.Length, ir.Fold)),
     Construct(
         ("s.requests[0].sender",),
-        "a part of the record at a place",
+        "a part of the record at a place in the queue",
         (ir.QueueElement, ir.Cell, ir.Choose),
         Place.VALUE,
         _PLACE,
@@ -343,7 +357,7 @@ RECORDS = (
     ),
     Construct(
         ("s.requests.append(Request(sender=r, epoch=1))",),
-        "put in a record as the last, with all parts",
+        "adds a record with all its parts at the end",
         (ir.Append, ir.Store, ir.Choose),
         _ACTION,
         _FULL,
@@ -351,13 +365,13 @@ RECORDS = (
     ),
     Construct(
         ("s.requests.popleft()",),
-        "take out the first record",
+        "removes the first record",
         (ir.TakeFirst, ir.Store, ir.Loop),
         _ACTION,
         _EMPTY,
         "s.requests.popleft()",
     ),
-    Construct(("s.requests.clear()",), "take out all", (ir.Clear, ir.Loop, ir.Store), _ACTION),
+    Construct(("s.requests.clear()",), "removes all elements", (ir.Clear, ir.Loop, ir.Store), _ACTION),
 )
 
 CONSTRUCTS = {
@@ -466,9 +480,9 @@ class Limit:
     cure: str
 
 
-NUMBERS = Limit("a number as it is written", (1 << 31) - 1, "numbers lie in -2147483648..2147483647")
+NUMBERS = Limit("a number in the text of a function", (1 << 31) - 1, "numbers lie in -2147483648..2147483647")
 DEPTH = Limit("the nesting of statements and expressions in a function", 60, "move a part of it into a helper")
-DEPTH_IN_ALL = Limit("the nesting with all that a function calls", 200, "use fewer nested helpers")
+DEPTH_IN_ALL = Limit("the nesting of a function and of all that it calls", 200, "use fewer nested helpers")
 PARAMETERS = Limit("the parameters of a function", 60, "at most 60")
 TERMS = Limit("the terms of a sum", 500, "at most 500; move a part of it into a helper")
 CONDITIONS = Limit(

@@ -92,7 +92,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Constant(Node):
-    """A number or a truth value, perhaps that of a member of an enumeration, or of a name of the module."""
+    """A number or a truth value, written as such, as a member of an enumeration, or as a name of the module."""
 
     value: int
     enumeration: type[IntEnum] | None = None
@@ -434,7 +434,7 @@ class Assign(Node):
 
 @dataclass(frozen=True, eq=False)
 class Store(Node):
-    """A cell of the state gets a value. One outside the range of the field is an error."""
+    """A cell of the state gets a value. A value outside the range of the field is an error."""
 
     cell: Cell
     value: Expression
@@ -493,8 +493,8 @@ class CollectiveStatement(Node):
 
 @dataclass(frozen=True, eq=False)
 class SetLoop(CollectiveStatement):
-    """Statements for each element of a set, in ascending order; the set is asked for an element when the loop comes to
-    it. The indices of the set are evaluated once."""
+    """Statements for each element of a set, in ascending order; each element is tested when the loop comes to it.
+    The indices of the set are evaluated once."""
 
     variable: Variable
     collection: Collection
@@ -503,7 +503,7 @@ class SetLoop(CollectiveStatement):
 
 @dataclass(frozen=True, eq=False)
 class SetChange(CollectiveStatement):
-    """An element is put into a set, or taken out of it: `s.isr.add(x)`, `s.isr.discard(x)`."""
+    """An element is added to a set, or removed from it: `s.isr.add(x)`, `s.isr.discard(x)`."""
 
     collection: Collection
     element: Expression
@@ -520,7 +520,7 @@ class CopySet(CollectiveStatement):
 
 @dataclass(frozen=True, eq=False)
 class FillSet(CollectiveStatement):
-    """A set gets these elements, and has no others: `s.isr = {x, y}`, `s.isr = set()`."""
+    """A set gets exactly these elements: `s.isr = {x, y}`, `s.isr = set()`."""
 
     collection: Collection
     elements: tuple[Expression, ...]
@@ -528,14 +528,14 @@ class FillSet(CollectiveStatement):
 
 @dataclass(frozen=True, eq=False)
 class Clear(CollectiveStatement):
-    """A set or a queue becomes empty; of a queue of records, the queues of all parts."""
+    """A set or a queue becomes empty; for a queue of records, the queues of all parts."""
 
     collections: tuple[Collection, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Append(CollectiveStatement):
-    """A queue gets a last element; a queue of records gets one for each part. A full queue is an error."""
+    """A queue gets a last element; a queue of records, one for each part. A full queue is an error."""
 
     queues: tuple[Collection, ...]
     values: tuple[Expression, ...]
@@ -543,7 +543,7 @@ class Append(CollectiveStatement):
 
 @dataclass(frozen=True, eq=False)
 class TakeFirst(CollectiveStatement):
-    """A queue loses its first element, which a local gets, if there is one. An empty queue is an error."""
+    """A queue loses its first element; the local, if there is one, gets it. An empty queue is an error."""
 
     queues: tuple[Collection, ...]
     variable: Variable | None
