@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS, USU
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.console import BUGS
 from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
-from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
 from isrcheck.traces.format import files as folder

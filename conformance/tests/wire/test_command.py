@@ -85,7 +85,7 @@ def test_a_taken_port_is_one_line(capfd):
     ],
 )
 def test_a_missing_package_is_one_line_with_the_cure(package, words, line, monkeypatch, capfd):
-    for name in [each for each in sys.modules if each.partition(".")[0] == package or "wire.script" in each]:
+    for name in [each for each in sys.modules if each.partition(".")[0] == package or "conformance.wire" in each]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     assert conform(["serve", *words]) == USAGE

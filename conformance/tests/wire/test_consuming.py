@@ -5,7 +5,7 @@ import asyncio
 from conformance.tests.support.replay import trace_of
 from isrcheck.conformance.cluster.network.messages import ConsumerFetchRequest, Errors, Isolation
 from isrcheck.conformance.replay.driver import Driver
-from isrcheck.conformance.wire.driving.backend import be_silent
+from isrcheck.conformance.wire.driving.events import be_silent
 from isrcheck.conformance.wire.script import consuming, stage
 from isrcheck.conformance.wire.script.played import Played
 

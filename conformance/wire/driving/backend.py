@@ -29,21 +29,8 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.format.batches import Batch
-
-PARTITION = "topic-0"
-"""The cluster's only partition, for the transaction coordinator."""
-
-Tell = Callable[[str], None]
-"""Takes one line for each event."""
-
-LOOPBACK = "127.0.0.1"
-"""Where a server listens if nothing else is said."""
-
-
-def be_silent(line: str) -> None:
-    """Take a line, and tell nobody."""
-
 
 At = tuple[str, str, int]
 """A group, a topic and a partition."""

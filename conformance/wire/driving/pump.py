@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.scheduler import INTERVALS
-from isrcheck.conformance.wire.driving.backend import PARTITION, Tell
+from isrcheck.conformance.wire.driving.events import PARTITION, Tell
 
 AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
 """The timers whose deadlines the cluster keeps itself."""

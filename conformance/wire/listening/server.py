@@ -16,7 +16,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from isrcheck.conformance.wire.driving.backend import LOOPBACK, Backend, Disconnected, Groups, Membership
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
+from isrcheck.conformance.wire.driving.events import LOOPBACK
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
 from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions

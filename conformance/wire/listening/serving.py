@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.wire.driving.backend import Backend, Tell
+from isrcheck.conformance.wire.driving.backend import Backend
+from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.listening.server import Server
 from isrcheck.conformance.wire.listening.standard_input import commands

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from isrcheck.conformance.wire.driving.backend import LOOPBACK
+from isrcheck.conformance.wire.driving.events import LOOPBACK
 from isrcheck.conformance.wire.listening.standard_input import commands
 from isrcheck.conformance.wire.recording.frames import Broker, Conversation, Message, Piece, Room, Splitter
 from isrcheck.conformance.wire.recording.rules import Holding, Rule, Typed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from isrcheck.commands.declarations import Option, path, seconds
 from isrcheck.commands.exit_codes import DONE, USAGE
 from isrcheck.commands.program import say
-from isrcheck.conformance.wire.driving.backend import LOOPBACK, be_silent
+from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
 

@@ -12,7 +12,8 @@ from kio.schema.errors import ErrorCode
 
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.wire.driving.backend import PARTITION, Backend, Groups
+from isrcheck.conformance.wire.driving.backend import Backend, Groups
+from isrcheck.conformance.wire.driving.events import PARTITION
 from isrcheck.conformance.wire.format.protocol import Request, code_of
 
 OFFSETS = "offsets of "

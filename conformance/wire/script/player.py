@@ -19,7 +19,7 @@ from isrcheck.conformance.cluster.network.messages import Errors, Isolation
 from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError
-from isrcheck.conformance.wire.driving.backend import be_silent
+from isrcheck.conformance.wire.driving.events import be_silent
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.listening.server import Server
 from isrcheck.conformance.wire.script.consuming import READS, Consuming, read_all

@@ -29,7 +29,8 @@ from isrcheck.conformance.cluster.network.messages import (
 )
 from isrcheck.conformance.cluster.network.network import Clock, Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
-from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Tell
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
+from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.format.batches import Batch
 
 SECONDS = 10.0

@@ -192,6 +192,8 @@ def test_it_stops_after_the_given_time(tmp_path):
 
 
 def test_a_missing_package_is_one_line_with_the_cure(monkeypatch, capfd):
+    for name in [each for each in sys.modules if each.partition(".")[0] == "kio" or "conformance.wire" in each]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "kio", None)
     assert conform(["record", "--node", "1=0:h:6", "-o", "out"]) == USAGE
     line = "conform: record needs kio, which is not installed: pip install 'isrcheck[wire]'\n"
