@@ -351,8 +351,8 @@ class Answer:
     @property
     def tolerated(self) -> int | None:
         """How many brokers can be lost for good without a committed record, whichever they are, while the ISR is the
-        smallest one that acknowledges a record; None if that is not known. With one replica nothing has to be asked,
-        whatever acks is."""
+        smallest one that acknowledges a record; None if that is not known. With one replica the answer is known
+        without a question, whatever acks is."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, found in enumerate(about_brokers(self.findings, Topic.SURVIVES)):

@@ -70,13 +70,13 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions: by search, or from the record. It hears beforehand what will be asked."""
+    """Answers questions, by search or from the record. It learns beforehand which questions will come."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer what will be asked, in this order, if that can be done side by side.
+        """Begin to answer these questions, in this order, if that can be done side by side.
 
-        The questions have this `part` of the time that the command has left, and share it with what will be asked
-        later, of which the weight is the `reserve`.
+        The questions have this `part` of the time that the command has left, and share it with later questions,
+        whose weight is `reserve`.
         """
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
@@ -103,7 +103,7 @@ class Asking:
     is_interrupted: bool = False
 
     def expect(self, questions: Iterable[Expected], reserve: float) -> None:
-        """Say which questions will be asked, with their weights; `reserve` is the weight of what is asked later."""
+        """Announce the questions, with their weights; `reserve` is the weight of later questions."""
         wanted = [one for one in questions if one[:2] not in self.known]
         if wanted and not self.is_interrupted:
             self.answerer.expect(wanted, self.limits, reserve, self.part)
@@ -159,7 +159,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
     topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
     of_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
-    # What is asked after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
+    # The questions after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
     others = [(case, Question(topic), 1.0) for topic in topics if topic is not Topic.DISK]
     others += [(case, question, BROKERS_WEIGHT) for question in of_brokers]
     searched = [(one, Question(Topic.DEFECT, name=one.name)) for one in failures if one.history is not None]
@@ -256,7 +256,7 @@ def _smallest(changes: Iterable[Change]) -> Iterator[Change]:
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares) -> Exposure:
     """Try the single settings that avoid an exposure; all that do, the smallest first.
 
-    Of those that the library names only; if none of them helps in this case, all others.
+    Only those that the library names are tried; if none of them helps in this case, all others.
     """
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
@@ -335,7 +335,7 @@ class FromTheAtlas:
         self._is_told = False
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to search what will be asked and is not in the atlas."""
+        """Begin the searches for those questions that the atlas does not answer."""
         lacking = [one for one in questions if self._find(*one[:2], limits) is None]
         self.searches.expect(lacking, limits, reserve, part)
 
@@ -373,7 +373,7 @@ class Searches:
         self.several: SideBySide | None = None
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to search what will be asked."""
+        """Begin the searches for these questions."""
         count = min(limits.threads, MOST_PROCESSES)
         if self.searcher is None and (count == 1 or len(questions) <= 1):
             return
@@ -481,7 +481,7 @@ def _read(options: Options) -> Reading:
 
 
 def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
-    """Whether the histories are written as traces, for which the model has to be loaded: not for a quick answer."""
+    """Whether the histories are written as traces. This needs the model, so a quick answer omits it."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     return len(answers) == 1 and bool(is_asked)
 

@@ -2,10 +2,10 @@
 
 In:  the searches of a question (`Search`), and a function that returns the `Result` of each.
 Out: a `Finding`, from which texts, pages and advice are made without a further search; the trace of its history, taken
-     again in plain Python; and what is said of it.
+     again in plain Python; and its description.
 
-To load a model takes a second, so none is loaded before a history is replayed. What was said of a history is kept in
-the cache, under a digest of the history and of all that it was said with: the models, and the words for their traces.
+Loading a model takes a second, so no model is loaded before a history is replayed. The description of a history is
+kept in the cache, under a digest of the history and of all that describes it: the models, and the words for traces.
 """
 
 from __future__ import annotations
@@ -259,8 +259,8 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 
 @cache
 def trace_of(history: History) -> Trace:
-    """Take every step again, without a search. Raises UsageError if a step is not possible, or if the verdict is
-    another one."""
+    """Take every step again, without a search. Raises UsageError if a step is not possible, or if the verdict
+    differs."""
     from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 
@@ -286,7 +286,7 @@ TOLD_WITH = {"isrcheck.models": True, "isrcheck.traces": True}
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of a history: how the failure comes about, without a full stop, and the counted events."""
+    """The description of a history: how the failure comes about, without a full stop, and the counted events."""
 
     how: str
     counts: Mapping[str, int]
@@ -299,7 +299,7 @@ class Told:
 
 @cache
 def told(history: History) -> Told:
-    """Return what is said of a history, from the cache if it was told before. Raises UsageError as `trace_of`."""
+    """Return the description of a history, from the cache if it is there. Raises UsageError as `trace_of` does."""
     text = json.dumps(asdict(history), sort_keys=True)
     path = cache_folder() / KIND / hashlib.sha256(f"{_digest()}\0{text}".encode()).hexdigest()
     content = kept(path)

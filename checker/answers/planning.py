@@ -13,10 +13,10 @@ A known failure is searched alone, within its own bounds and with the settings o
 case, every other known mistake is repaired.
 
 What has to be reachable: a search without an acknowledged record, or without a fault after it, finds no loss whatever
-the protocol is. So each of its bounds has to reach the goals of the model `kafka_scenarios` that apply to it
+the protocol is. So within its bounds the goals of the model `kafka_scenarios` that apply to it must be reachable
 (models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is undecided (findings.py). A
-search with fewer replicas than the case only adds to another one, and a goal of its own (WRITES, READS, SURVIVES) needs
-no other.
+search with fewer replicas than the case only supplements another search. A search that is itself for a goal (WRITES,
+READS, SURVIVES) needs no other goal.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def with_switches(case: Case, protocol: str, values: Mapping[str, int]) -> Case:
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
     """The values of switches with which one failure of Kafka's replication is searched alone: its own mistake is as in
-    the case, every other known mistake is repaired, and what its history sets besides is set."""
+    the case, every other known mistake is repaired, and the other settings of its history are set."""
     history = failure.history
     assert history is not None
     own = {one.switch for one in mistakes(failure.name)}
@@ -470,7 +470,7 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
     A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, the broker has to come back before: it leaves the ISR, perhaps the ELR, and joins the ISR again.
+    replicas, the broker has to come back first: it leaves the ISR, perhaps the ELR, and joins the ISR again.
     """
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
@@ -600,8 +600,8 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """The bounds in which a generation shows a failure: the last ones of its family that are not of a later one. Empty
-    if there are none."""
+    """The bounds in which a generation shows a failure: the last bounds of its family that are not of a later
+    generation. Empty if there are none."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
@@ -643,7 +643,7 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
     spent = frozenset(rarity(trace_of(history)))
     used = spent | {name for name, count in (given | flushed).items() if count}
-    # Partition changes are not spent by what happens, but by what the controller writes down of it.
+    # Partition changes are spent by what the controller writes down, not by the events themselves.
     budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
     unused = tuple(name for name in budget_names if name not in used)
     found = []
@@ -684,7 +684,7 @@ GENERATION_OF = {"3.1": "2.8"}
 
 
 def planned(case: Case, question: Question) -> Sequence[Search] | str:
-    """The searches of a question, or the reason why no model has what is asked."""
+    """The searches of a question, or the reason why no model can answer it."""
     why = why_unasked(case, question)
     if why:
         return why

@@ -144,8 +144,8 @@ class Rule:
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does; without
-    eligible leader replicas both differ from 4.0 in no more; and neither act of an operator is in these searches."""
+    """4.3 differs from 4.1 in when a reassignment is complete, and in what a report of a directory does. Without
+    eligible leader replicas both differ from 4.0 only in these. Neither act of an operator is in these searches."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -168,7 +168,7 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _repaired_alike(case: Case, question: Question) -> Case:
-    """The answer is about the generation in which all known mistakes are repaired, and repaired they are the same."""
+    """The answer is about the generation in which all known mistakes are repaired: then these releases are the same."""
     if question.topic in NOT_REPAIRED:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
@@ -182,7 +182,7 @@ def _readers(case: Case, question: Question) -> Case:
 
 
 def _without_resends(case: Case, question: Question) -> Case:
-    """A producer that sends nothing again sends each record once, in order, however many requests are in flight."""
+    """A producer that resends nothing sends each record once, in order, however many requests are in flight."""
     if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
         return case
     return replace(case, retries=False, max_in_flight_requests=1)
@@ -256,9 +256,9 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
         # The rule BROKER_LESS.
         replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
         if question.topic is Topic.READS and down:
-            least = min(least, replicas - 1)  # what was committed is read, even where nobody can write any more
+            least = min(least, replicas - 1)  # committed records are read even where nobody can write
         if not down or least >= replicas:
-            # From 3.7 on min.insync.replicas above the replicas asks for all of them, so it has to become less as well.
+            # From 3.7 on min.insync.replicas above the replicas means all of them, so it must become less as well.
             least, down = max(1, least - 1), min(down, replicas - 2)
         else:
             down -= 1
@@ -269,7 +269,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """The rule BROKER_LESS where the ISR is at its smallest: a replica less outside it, or one less in it and lost."""
+    """The rule BROKER_LESS where the ISR is smallest: one replica fewer outside it, or one fewer in it and lost."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -279,7 +279,7 @@ def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
     """Why a search with so many replicas, of which `least` have to be in sync, answers for a case: the name of the
-    rule, and what is said behind the faults of the search. Both are empty if the search has the case's replicas."""
+    rule, and the remark after the faults of the search. Both are empty if the search has the case's replicas."""
     if replicas >= case.replication_factor:
         return "", ""
     says = f", with {replicas} of {case.replication_factor} replicas"
@@ -332,7 +332,7 @@ READ = {
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
 
-    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller another.
+    With a `case`, whether the release has it in this cluster, whose protocol may be older and whose controller differs.
     """
     if failure.since == NO_RELEASE:
         return False
@@ -391,19 +391,19 @@ def concerns(case: Case, failure: Failure) -> bool:
 
 
 def losses_to_survive(case: Case) -> range:
-    """The numbers of lost brokers to ask about: up to all that have to have an acknowledged record. Without acks=all
-    nothing is promised that could survive."""
+    """The numbers of lost brokers to ask about: up to all that must have an acknowledged record. Without acks=all
+    nothing is promised to survive."""
     copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
     return range(1, copies + 1)
 
 
 def why_unasked(case: Case, question: Question) -> str:
-    """Why a question is answered without a search: because no model has what is asked; empty if it takes one."""
+    """Why a question is answered without a search: because no model covers it; empty if it takes a search."""
     if question.topic is Topic.TRANSACTIONS and not case.transactions:
         return "no producer has transactions"
     if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
         return "an idempotent producer needs records in the format of 0.11"
-    # Whether a request that is sent again can come after a later one, and nobody notices.
+    # Whether a resent request can arrive after a later request unnoticed.
     is_overtaken = case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
     if question.topic is Topic.ORDER and case.replication_factor == 1 and is_overtaken:
         return "with one replica the model refuses no request, and so none is overtaken; in Kafka one can be"
@@ -447,8 +447,8 @@ def read_by(question: Question) -> tuple[str, ...]:
 def key_of(case: Case, question: Question) -> tuple[str, str]:
     """A question with the settings that it reads: cases with the same key have the same answer.
 
-    The first part is the question with what belongs to a release, the second one has the values of the other settings,
-    in the order of `settings_of_topic`.
+    The first part is the question with what belongs to a release; the second part holds the values of the other
+    settings, in the order of `settings_of_topic`.
     """
     case, question = asked_instead(case, question)
     read = read_by(question)

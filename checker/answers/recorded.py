@@ -2,11 +2,11 @@
 
 In:  a `Case` and a `Question`; record.jsonl, whose lines README.md beside it describes.
 Out: a `Finding` that says on which day it was searched. The header of the record, and its searches as plain objects;
-     lines are decoded when they are asked for.
+     lines are decoded on demand.
 
-A search is only used if it is the one that would be made now, of the models as they are now. If the files on which that
-depends are those of the record, byte by byte, it is; otherwise the searches are planned again, and compared one by one,
-with the digests of the models, which leave out comments, docstrings and layout.
+A recorded search is used only if the same search would be made now, of the models as they are now. This is so if the
+files on which it depends are those of the record, byte by byte. Otherwise the searches are planned again and compared
+one by one, with the digests of the models, which leave out comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Recorded:
         return self.record is not None and self.record.header["texts"] == texts_digest()
 
     def find(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer, None if there is none, or if it is of other searches or models."""
+        """The recorded answer; None if there is none, or if it is of other searches or models."""
         self.outdated = ""
         why = why_unasked(case, question)
         if why:
@@ -169,8 +169,8 @@ class Record:
         self._first_search = 1 + int(self.header["groups"])
 
     def searches(self, group: str, settings: str) -> Sequence[Mapping[str, Any]] | str | None:
-        """The searches that answer a question with these settings, in their order, or the reason why no model has what
-        is asked; None if it is not recorded.
+        """The searches that answer a question with these settings, in their order, or the reason why no model can
+        answer it; None if it is not recorded.
 
         `group` is the question with what belongs to a release, `settings` are the values of the other settings.
         """

@@ -80,7 +80,7 @@ def _have(partitions: Sequence[Partition], what: str) -> str:
 
 
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Which broker has to come back; of several partitions, only in general."""
+    """Which broker has to come back; for several partitions, only in general."""
     one = partitions[0]
     if len(partitions) > 1:
         return "a broker of their ISR or ELR is up"
@@ -226,7 +226,7 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def how_lost(answer: Answer) -> str | None:
-    """Return how an acknowledged record is lost; None if none is, or if there is no history of it."""
+    """Return how an acknowledged record is lost; None if no record is lost, or if there is no history of a loss."""
     loss = answer.loss
     if loss is not None and loss.fails:
         return None if loss.history is None else told(loss.history).how
@@ -280,8 +280,8 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of known defects that lose records, and are about the case only with a change: without acks=all no
-    promise is there to be broken."""
+    """The numbers of known defects that lose records, and concern the case only with a change: without acks=all there
+    is no promise to break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     more = [named(one.name) for one in defects_of(changed, release) if one not in before]
@@ -588,7 +588,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _why_another(answer: Answer) -> str:
-    """Why searches are in another generation than that of the cluster; empty if none is."""
+    """Why searches are in a generation other than the cluster's; empty if none is."""
     parts = [part for found in answer.main_findings.values() for part in found.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     if protocols <= {answer.case.protocol}:
@@ -638,7 +638,7 @@ class Row:
 
     @property
     def first(self) -> Answer:
-        """The answer that stands for all."""
+        """The answer that represents all of them."""
         return self.answers[0]
 
     @property

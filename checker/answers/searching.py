@@ -4,7 +4,7 @@ In:  a `Case`, a `Question`, and the limits of its searches; what makes a search
 Out: a `Finding`. Every history in it was certified in plain Python. A line on stderr says how far nothing was found.
 
 Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
-one search do: those have to wait for each other at the end of every level.
+one search: threads have to wait for each other at the end of every level.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Searcher:
         return finding
 
     def plan(self, case: Case, question: Question) -> Sequence[Search] | str:
-        """The searches of a question, or the reason why no model has what is asked."""
+        """The searches of a question, or the reason why no model can answer it."""
         searches = planned(case, question)
         if isinstance(searches, str) or question.topic in AS_THEY_ARE:
             return searches
@@ -107,7 +107,7 @@ class Searcher:
         return of_instance(search, instance.model.instance(instance.protocol.name, values | larger), says=says)
 
     def result(self, search: Search, limits: Limits) -> Result:
-        """The result of one search; by the rule ONE_ENTRY (questions.py), perhaps that of another one of this
+        """The result of one search; by the rule ONE_ENTRY (questions.py), perhaps that of another search of this
         session."""
         as_power = with_power(search)
         if as_power is None:
@@ -167,9 +167,9 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be long enough for a reduction, which needs a kernel of its own: with two followers, that
-    are then alike, and if the settings do not permit what is asked, which is soon found. What the release claims to
-    survive is not found soon, even if the settings permit it."""
+    """Whether a search may be long enough for a reduction, which needs a kernel of its own. It needs two followers,
+    which are then alike, and settings that do not permit the failure, which would soon be found. A failure that the
+    release claims to survive is not found soon, even if the settings permit it."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -191,7 +191,7 @@ def result_from(search: Search, exploration: Exploration) -> Result:
     """The result of a finished search. Raises NotCertifiedError if plain Python does not confirm a failure."""
     judged = list(_judged(exploration, search))
     verdict = min(judged, key=lambda one: (GRAVITY.index(one.word), one.depth or 0))
-    is_ended = exploration.is_complete or verdict.word is Word.REACHED  # nothing else is sought then
+    is_ended = exploration.is_complete or verdict.word is Word.REACHED  # then nothing else is sought
     result = Result(
         prop=verdict.prop.name,
         word=verdict.word,
@@ -329,8 +329,8 @@ class SideBySide:
         """Begin searches whose results will be needed, in their order, each with its weight. What was expected before
         and has not begun is forgotten.
 
-        All of them together, and what will be asked later, get this part of the time that is left. A search gets the
-        share that its weight is of all weights that wait, and of the `reserve`, the weight of what will be asked later.
+        They share this part of the remaining time with later questions, whose weight is `reserve`. The share of a
+        search is its weight, divided by the sum of all waiting weights and the `reserve`.
         """
         self._tasks = {key: one for key, one in self._tasks.items() if one not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
@@ -362,7 +362,7 @@ class SideBySide:
         if isinstance(task.outcome, Exception):
             raise task.outcome
         if task.outcome.stopped is not None:
-            del self._tasks[key]  # with more time, the answer may be another one
+            del self._tasks[key]  # with more time, the answer may differ
         return task.outcome
 
     def close(self) -> None:
@@ -397,7 +397,7 @@ class SideBySide:
         busy = [one for one in self.workers if one.task is not None]
         ready = wait([one.pipe for one in busy])
         for worker in busy:
-            # As a rule it is a system without memory that kills a process.
+            # As a rule, a process is killed because the system is out of memory.
             if worker.pipe in ready and not worker.end("memory"):
                 worker.kill()
                 self.workers[self.workers.index(worker)] = _Worker()

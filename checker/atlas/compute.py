@@ -1,4 +1,4 @@
-"""Computes the searches of the atlas, and writes its record; a later run goes on where an earlier one has ended.
+"""Computes the searches of the atlas, and writes its record; a later run continues an earlier one.
 
 In:  a file of results, a function that makes a search, and the time for all of them together.
 Out: the results, a line of JSON for each search, in the order of their importance; the file that
@@ -154,7 +154,7 @@ def compute_on_spark(
             missing = {one.identity: one for _, one in lacking}
             if not missing:
                 return
-            wanted = [cell for cell, _ in lacking]  # the others are answered, and are not planned again
+            wanted = [cell for cell, _ in lacking]  # the others are answered, and need no new plan
 
             def look(done: int, total: int = len(missing)) -> None:
                 progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)

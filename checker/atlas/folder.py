@@ -66,7 +66,7 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 def files_of(
     sheets: Sequence[Sheet], facts: Facts, tell: Callable[[str], None] = lambda what: None
 ) -> dict[str, bytes]:
-    """Return the content of every file by its name; `tell` is told what is made.
+    """Return the content of every file by its name; `tell` receives what is being made.
 
     Raises UsageError if a recorded history is not one of the model.
     """

@@ -2,7 +2,7 @@
 
 In:  a `View`: a sheet with its rows, settings and words.
 Out: the pages. They load nothing. The page with filters holds the rows as data, each text once, because a
-     table of all rows would be some megabytes; its script makes the rows that are asked for.
+     table of all rows would take some megabytes; its script makes rows on demand.
 """
 
 from __future__ import annotations
@@ -217,8 +217,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that are cases, each setting as in the masks of a row. Those that differ in their
-    releases alone are one."""
+    """The combinations of settings that are cases, each setting as in the masks of a row. Combinations that differ
+    only in their releases count as one."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}
@@ -270,7 +270,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _told() -> Iterator[Element]:
-    """What the script says above the rows: of a filter in the address that the table does not have, and of no rows."""
+    """What the script says above the rows: if the address has a filter that the table lacks, or if no row is left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(
@@ -279,12 +279,12 @@ def _told() -> Iterator[Element]:
 
 
 def _rest() -> Element:
-    """What stands below the rows while there are more: the script makes them as they come near."""
+    """The element below the rows while there are more of them: the script makes rows as the reader approaches."""
     return element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
 
 
 def _without_script(view: View) -> list[Content]:
-    """The row that stands in the table until the script has run."""
+    """The row that the table holds until the script has run."""
     link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
     return [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
 

@@ -4,8 +4,8 @@ In:  findings, and addresses of known failures (models/kafka/failures).
 Out: addresses for the cells, and then the pages: histories taken again in plain Python, and one page of searches for
      each release, with a legend of the words that occur there.
 
-A history that is the same, step by step, with several settings has one page. What was searched stands once on a page:
-other answers that rest on the same searches lead there.
+A history that is the same, step by step, with several settings has one page. Searches are listed once on a page:
+other answers that rest on the same searches link there.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Histories:
 
 
 def _about(one: _Shown) -> Iterator[Content]:
-    """What stands beside the steps: the question, and what else was searched."""
+    """The text beside the steps: the question, and what else was searched."""
     for asks in one.asks:
         yield element("h2", asks)
     leads = "One answer of the table leads here."
@@ -141,7 +141,7 @@ class Searches:
 
 @dataclass
 class _PageOfSearches:
-    """A page of searches: its sections, the findings in them, and where the searches of a finding stand."""
+    """A page of searches: its sections, the findings in them, and where the searches of a finding are listed."""
 
     sections: list[Element] = field(default_factory=list)
     findings: dict[Finding, None] = field(default_factory=dict)

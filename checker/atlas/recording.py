@@ -4,7 +4,7 @@ In:  the file of results, which a later run continues; options.
 Out: models/kafka/atlas/record.jsonl, with --write. Exit code 0; 2 for bad input; 130 after Ctrl-C.
 
 With --master the searches run on Spark. Without it, several processes can share the file, each with its own --part.
-What the record holds already is not searched again.
+Searches that the record already holds are not repeated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compute cells, and write the record if that is asked for."""
+    """Compute cells, and write the record on request."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.checker.atlas.recording", description=__doc__)
     parser.add_argument("file", type=Path, help="the results of the searches; it is created, or continued")
     parser.add_argument("--minutes", type=float, default=60.0, help="of computing (0: only write the record)")

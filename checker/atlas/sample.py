@@ -33,8 +33,8 @@ DIFFERS, NO_RECORD = 1, 2
 
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
-    """So many of the recorded searches with at most so many states, in the order that the seed decides. Those that a
-    limit has cut short are left out: how far they come depends on the machine."""
+    """So many of the recorded searches with at most so many states, in the order that the seed decides. Searches that
+    a limit cut short are left out: how far they get depends on the machine."""
     small = [one for one in record.every_search() if one["states"] <= most_states and "stopped" not in one]
     random.Random(seed).shuffle(small)  # noqa: S311 - no secret
     return small[:count]

@@ -3,10 +3,10 @@
 In:  the clusters of the known releases, and the record, as a function from a case and a question to a finding; the
      places where pages are kept (proofs.py).
 Out: a `Sheet` for topics, for producers and for transactions, with its lines; and its `Row`s: cases with the same
-     answers share a row, the worst stand first, and every case is in exactly one row.
+     answers share a row, the worst rows come first, and every case is in exactly one row.
 
-Each question is asked where the settings that it reads are varied: what a producer's retries do makes no difference to
-what an election loses, so the cases of one table do not multiply those of another.
+Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what
+an election loses, so the cases of one table do not multiply those of another.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _about(failure: Failure) -> Question:
 
 @cache
 def sheet_of(question: Question) -> Kind:
-    """The table in which the settings vary that a question about a known failure reads."""
+    """The table that varies the settings that a question about a known failure reads."""
     read = read_by(question)
     if "transactions" in read:
         return TRANSACTIONS
@@ -221,7 +221,7 @@ def _is_possible(kind: Kind, case: Case) -> bool:
 
 
 def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str, ReleasedCluster]]:
-    """Releases that do the same and have the same known defects, as one: its name, and the newest one of it.
+    """Releases with the same behaviour and the same known defects, as one: its name, and its newest release.
 
     The newest releases come first.
     """
@@ -243,7 +243,7 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
     """The releases of a group, from the oldest to the newest, for each mode. A range leaves out no release of its mode
-    between its ends, and a mode is named if releases of the range have another one as well."""
+    between its ends, and a mode is named if releases of the range have the other mode as well."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(one.mode for one in group):
@@ -357,7 +357,7 @@ NONE_KNOWN = Words(Grave.NOTHING, "none known")
 
 @dataclass(frozen=True)
 class _Phrases:
-    """How a question is answered: what happens if the property fails, what does not if it holds, and who permits it."""
+    """The words of an answer: what happens if the property fails, what does not if it holds, and who permits it."""
 
     happens: str
     never: str
@@ -598,7 +598,7 @@ def rows_of(sheet: Sheet, settings: Sequence[SettingColumn], cells_of: Callable[
 
 
 def _joined(rows: Iterable[Row], place: int) -> list[Row]:
-    """The rows, in which those that differ in one setting alone are one row."""
+    """The rows, with those that differ only in one setting joined into one row."""
     alike: dict[object, list[Row]] = defaultdict(list)
     for row in rows:
         alike[row.status, row.values[:place], row.values[place + 1 :], row.cells].append(row)
@@ -717,8 +717,7 @@ def _mark(name: str) -> Mark:
 
 
 def _remark(column: Column, finding: Finding) -> str:
-    """What a reader should know beside the answer: that it was derived, which of several promises it is about, or why
-    nothing is said."""
+    """A remark on the answer: that it was derived, which of several promises it is about, or why there is none."""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}"
     if column.topic is Topic.TRANSACTIONS and finding.fails:

@@ -143,7 +143,7 @@ class _Rules(RoleSettings):
         self.gives_way = self.release.has_patch("3.0.1") and not is_3_1_0
 
     def setting_for(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key; one that is not given becomes `becomes`, if the setting `wants` needs that."""
+        """Return the value of a key; an absent value becomes `becomes`, if the setting `wants` needs that."""
         usual = self.setting(key)
         if wants is not None and becomes is not None and becomes != usual.value and self.given(key) is None:
             return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")

@@ -331,8 +331,8 @@ _SHOWS_IT = "kafka-configs --describe --entity-type brokers --entity-default"
 
 @dataclass(frozen=True)
 class LeastIsr:
-    """The value and its line; the given setting that it is, None if it is a default; what is assumed about it (empty:
-    nothing); and, if it is a default, why the values of brokers do not count (empty: there are none)."""
+    """The value and its line; its given setting, None for a default; what is assumed about it (empty: nothing); and,
+    for a default, why the values of brokers do not count (empty: there are none)."""
 
     setting: Setting[int]
     line: UnderstoodSetting

@@ -5,8 +5,8 @@ In:  files that contain one or more outputs; - is standard input.
 Out: `Described`: the topics with their settings and partitions, the settings of the brokers, and what shows the
      release.
 
-Lines about users and clients, and warnings of the tools, are skipped; any other line is an error. A last line that ends
-in its middle, as in a file that was cut off, is left out, and named.
+Lines about users and clients, and warnings of the tools, are skipped; any other line is an error. An incomplete last
+line, as in a file that was cut off, is left out, and named.
 """
 
 from __future__ import annotations
@@ -521,7 +521,7 @@ def _described(found: Found, topic: str | None) -> Described:
 
 def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]) -> DescribedTopic:
     properties = list(found.topics[name])
-    # Of a topic that is being reassigned, some partitions have more replicas than the others, and leave some of them.
+    # In a topic under reassignment, some partitions have more replicas than the others, and will drop some of them.
     fewest = min(partitions, key=lambda one: (len(one.target), one.number), default=None)
     if fewest is not None:
         properties.append(_factor(len(fewest.target), fewest.place))
@@ -596,8 +596,8 @@ def listed(names: Sequence[str]) -> str:
 def _evidence(found: Found) -> Iterator[Evidence]:
     """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
 
-    Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is one of them; for others
-    the tool prints N/A. (It also does if topics are described by their ids.)
+    Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is a KRaft broker; for
+    others the tool prints N/A. (It also does so if topics are described by their ids.)
     """
     for version, place in found.supported:
         shown = f"supports metadata.version {version} ({place})"

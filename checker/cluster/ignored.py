@@ -198,9 +198,8 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one.
-
-    Also if the key has capitals, another separator, or the name of a client before it.
+    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if the key is a
+    setting. The key may also have capitals, another separator, or the name of a client before it.
     """
     known = sorted({one for role in Role for one in keys_of(role)})
     if key in known:

@@ -171,7 +171,7 @@ BY_DURATION = "by_duration:"
 
 
 def _one_of(values: Mapping[str, Any], otherwise: str, *, any_case: bool = False) -> Callable[[str], Any]:
-    """Return a reader of one of these words; `otherwise` says what is wrong with any other one, and the cure."""
+    """Return a reader of one of these words; `otherwise` says what is wrong with any other word, and the cure."""
 
     def read(text: str) -> Any:
         word = text.lower() if any_case else text
@@ -371,7 +371,7 @@ def file_section(role: Role | None, path: Path) -> Section:
 
 
 def without_prefix(key: str) -> str:
-    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; empty if none is."""
+    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; empty if none."""
     if roles_that_know(key):
         return ""
     words = key.replace("-", ".").split(".")
@@ -412,7 +412,7 @@ def _refuse_shape(path: Path, text: str) -> None:
 
 
 def _is_yaml(lines: Sequence[str]) -> bool:
-    """Whether a line has a key without a value, and the next one is a part of it; or the file begins as YAML does."""
+    """Whether a line has a key without a value, and the next line is a part of it; or the file begins as YAML does."""
     if lines and re.match(r"---\s*$", lines[0]):
         return True
     for line, following in pairwise(lines):
@@ -426,14 +426,15 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file by the first key that shows whose it is; of a container or a framework, by one that counts."""
+    """Refuse a file, naming the first key that shows whose file it is; for a container or a framework, a key that
+    counts."""
     of_dialect = [one for one in properties if one.key in _DIALECT_OF]
     if of_dialect:
         counts = next((one for one in properties if _of_java(one) in READERS), None)
         shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
         raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
     is_of_broker = any(roles_that_know(one.key) == {Role.BROKER} for one in properties)
-    # First those that stand for a key on which the answer depends.
+    # First the keys that represent a key on which the answer depends.
     meant = [without_prefix(one.key) or _of_variable(_variable(one)) for one in properties]
     for _, one in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
         if roles_that_know(one.key):
@@ -494,7 +495,7 @@ def _variable(one: Property) -> str:
 
 
 def _of_variable(name: str) -> str:
-    """The key of Kafka that a variable stands for; empty if there is none."""
+    """The key of Kafka that a variable sets; empty if there is none."""
     words = name.lower().split("_")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")

@@ -43,7 +43,7 @@ _NUMBERS = 3
 FIRST_METADATA_VERSION = "3.0-IV1"
 """The oldest metadata.version of a KRaft cluster."""
 
-# Confluent Platform has numbers of its own. Those up to 4.1 are numbers of Kafka as well, and cannot be told apart.
+# Confluent Platform has numbers of its own. Numbers up to 4.1 are also numbers of Kafka: the two are indistinguishable.
 _CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
     **{(5, minor): (2, minor) for minor in range(6)},
     **{(6, minor): (2, minor + 6) for minor in range(3)},
@@ -100,8 +100,8 @@ class Version:
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
-        """Whether this version has a repair, of which `repaired` are the first releases, one for each branch, oldest
-        first: it is in later patches of these branches, and in every release after the last of them."""
+        """Whether this version has a repair. `repaired` are the first releases with it, one for each branch, oldest
+        first: the repair is in later patches of these branches, and in every release after the last of them."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)

@@ -166,7 +166,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether a broker or client has a value of its own: it may differ from others in what no answer depends on."""
+        """Whether each broker or client has a value of its own: they may differ where no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -190,7 +190,7 @@ class Settings:
         """Return the setting in effect for a key, or None. If members have different values, the first one counts.
 
         In KRaft a broker's file does not decide what the controllers act on, nor a controller's file what brokers do.
-        Without a controller's file, its value counts only if it is the worse one.
+        Without a controller's file, a broker's value counts only if it is the worse value.
         """
         found = [each for each in self if each.role is role and each.key == key]
         if key in OF_CONTROLLERS and self.controllers:
@@ -214,7 +214,7 @@ class Settings:
         return [each for each in self if (each.role, each.key) == (role, key) and self.is_of_controllers(each)]
 
     def of_one_broker(self, role: Role, key: str) -> GivenSetting | None:
-        """Return a dynamic value of one broker alone, or None; eligible leader replicas go with none."""
+        """Return a dynamic value of one broker alone, or None; eligible leader replicas permit none."""
         return next((one for one in self if (one.role, one.key) == (role, key) and one.layer is Layer.BROKER), None)
 
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:

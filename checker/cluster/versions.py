@@ -5,8 +5,8 @@ Out: `Versions`, or a PropertiesError if two of the sources contradict each othe
 
 The version of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour. The version
 that the brokers have agreed on decides the rest: inter.broker.protocol.version with ZooKeeper, metadata.version with
-KRaft. If only one of the two is given, it is used for both. If none is given, the newest release is assumed that fits
-everything else that is given.
+KRaft. If only one of the two is given, it is used for both. If none is given, the release is assumed to be the newest
+that fits everything else that is given.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Evidence:
     """What the output of a tool shows, and the releases that show it; `until` is the tool's, so brokers may be newer.
 
     `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it.
-    `newest` is the release of the binaries, if the output shows that they are no newer. `needs_zookeeper_since` is the
-    release from which on only brokers with ZooKeeper answer so."""
+    `newest` is the release of the binaries, if the output shows that they are not newer. `needs_zookeeper_since` is
+    the release since which only brokers with ZooKeeper answer in this way."""
 
     shown: str
     since: str | None = None
@@ -102,7 +102,7 @@ class Versions:
 
     `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
     `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
-    which of the three the files do not tell, and what to give; empty if they tell all. `doubt` says what fits
+    which of the three the files do not show, and what to give; empty if they show all. `doubt` says what fits
     the release and the mode only by an assumption; empty if nothing does."""
 
     binaries: Setting[Version]
@@ -296,7 +296,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Say what a tool shows that brokers of this release and mode do not answer, except in a rare case."""
+    """Say which shown answers brokers of this release and mode do not give, except in a rare case."""
     for one in evidence:
         if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since) and mode.value is Mode.KRAFT:
             since = one.needs_zookeeper_since

@@ -1,7 +1,7 @@
 """The forms of `check`, each a declaration. This module imports no search.
 
 In:  `Options`, for what a form refuses.
-Out: `FORMS`; and what the options of a form say, where they say it together, such as a `GraphRequest`.
+Out: `FORMS`; and requests that combine several options of a form, such as a `GraphRequest`.
 """
 
 from __future__ import annotations

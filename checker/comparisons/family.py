@@ -4,8 +4,8 @@ In:  `Options`, and a session; a CSV file beside each model, in which `#` begins
 Out: a `CommandResult`: exit code 10 if something differs, 3 if a search was cut short.
 
 The columns of a file are `case` (in words), `protocol` (empty if the model has only one), `entries` (as on the command
-line), the distinct `states`, and the properties, in which a cell is a verdict as `check` prints it. In a column
-`SETTING for PROPERTY` it is the least value of the setting with which the property holds; `none` if no value will do.
+line), the distinct `states`, and the properties, whose cells are verdicts as `check` prints them. A cell in a column
+`SETTING for PROPERTY` is the least value of the setting with which the property holds; `none` if no value will do.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CUT_SHORT, NONE = "?", "none"
 
 @dataclass(frozen=True)
 class Case:
-    """A row: what it is in words, the instance of the model, and the recorded `states` and verdicts as text by name."""
+    """A row: its case in words, the instance of the model, and the recorded `states` and verdicts as text by name."""
 
     says: str
     instance: Instance
@@ -102,7 +102,7 @@ class _Searching:
                 ours[column] = self._least(case, setting, prop, case.recorded[column])
             else:
                 ours[column] = judged.pop(column, ABSENT)
-        # A range that is left, or a deadlock, is no column.
+        # Neither `in_range` nor `deadlock` has a column.
         ours |= {name: text for name, text in judged.items() if name in ("in_range", "deadlock")}
         return Figures(ours, case.recorded)
 
@@ -110,11 +110,11 @@ class _Searching:
         """The least value of the setting with which the property holds, or NONE. The recorded one is tried first."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
-        low, high = entry.least, entry.most + 1  # that no value will do stands above the greatest one
+        low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do
         guess = high if recorded == NONE else int(recorded) if recorded.isdecimal() else (low + high) // 2
         guess = max(low, min(guess, high))
         while low < high:
-            # What is recorded takes two searches: one with it, and one with a value less.
+            # A recorded value takes two searches: one with it, and one with the next smaller value.
             tried = guess if low <= guess < high else guess - 1 if low <= guess - 1 < high else (low + high) // 2
             if self._holds(case, setting, prop, tried):
                 high = tried
@@ -181,7 +181,7 @@ def _names(options: Options) -> list[str]:
 
 
 def _cells(table: Table, figures: Figures | None) -> Iterator[str]:
-    """The printed cells of a case; one that differs says what is recorded."""
+    """The printed cells of a case; a cell that differs also says what is recorded."""
     for name in (STATES, *table.columns):
         ours, recorded = ("", "") if figures is None else (figures.ours[name], figures.recorded.get(name))
         text = f"{int(ours):,}" if name == STATES and ours else ours

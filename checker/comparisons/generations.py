@@ -3,8 +3,8 @@
 In:  the recorded runs, the finished runs with the recorded run that each repeats, and the typed command.
 Out: at most 40 lines of at most 100 characters.
 
-What breaks is told by the headline of its trace. What repaired it is the record's cause: a known failure, whose file
-names the releases, or an issue; then the first later generation that the record no longer shows it for.
+The headline of its trace describes what breaks. The repair comes from the record's cause: a known failure, whose file
+names the releases, or an issue and then the first later generation for which the record no longer shows the failure.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Row:
-    """What breaks in a generation: at which step, in words, and what repaired it. `first` is the property that is told
-    in words; `others` break for the same reason."""
+    """What breaks in a generation: at which step, in words, and what repaired it. `first` is the property whose failure
+    is described; `others` break for the same reason."""
 
     step: str
     what: str
@@ -100,7 +100,7 @@ def _name(column: str) -> str:
 
 
 def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Sequence[Row]]]:
-    """Join generations that follow each other and of which the same is said on a screen of this width."""
+    """Join consecutive generations with the same text on a screen of this width."""
     groups: list[tuple[list[str], Sequence[Row]]] = []
     for column, own in rows.items():
         if groups and _lines("", groups[-1][1], width) == _lines("", own, width):
@@ -160,7 +160,7 @@ def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) 
 
 
 def _open(own: Sequence[Pair]) -> Iterator[str]:
-    """Say how far a search came that a limit or Ctrl-C ended."""
+    """Say how far a search got before a limit or Ctrl-C ended it."""
     for _, run in own:
         if not run.explored.is_complete:
             why, far = WHY_STOPPED[run.explored.stopped or "interrupt"], run.explored.judged
@@ -184,7 +184,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Say what goes wrong, without how; the name of the property, if its failure has no words."""
+    """Say what goes wrong, but not how; the name of the property, if there are no words for its failure."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -223,7 +223,7 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
-    """Return the first later generation in whose record `name` is not violated for the same cause; empty if none is."""
+    """Return the first later generation whose record does not have `name` violated for the same cause; else empty."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))

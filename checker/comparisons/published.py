@@ -37,7 +37,7 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, TLC's figures for it, and those that isrcheck has to find, all as text by name."""
+    """A model of a certain size, TLC's figures for it, and those that isrcheck must find, all as text by name."""
 
     target: str
     """The name of the model on the command line."""
@@ -89,8 +89,8 @@ class TlcTable:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows in order. A figure of TLC is not published where its cell is empty; a figure of isrcheck that has
-        to differ from it stands in a column of its own. Raises OSError."""
+        """The rows in order. An empty cell means that TLC's figure is not published; a figure of isrcheck that must
+        differ from TLC's has a column of its own. Raises OSError."""
         with self.file.open(encoding="utf-8", newline="") as opened:
             return [self._row(line) for line in csv.DictReader(one for one in opened if not one.startswith("#"))]
 
@@ -119,7 +119,7 @@ def _cell(ours: str, tlc: str | None) -> str:
 
 
 def _sizes(line: Mapping[str, str]) -> dict[str, int]:
-    """Read sizes as they stand in a file: `replicas=3 records=2`, or in columns of their own."""
+    """Read sizes as a file gives them: `replicas=3 records=2`, or in columns of their own."""
     if "sizes" not in line:
         return {name: int(line[name]) for name in SIZES}
     return {name: int(value) for name, value in (pair.split("=") for pair in line["sizes"].split())}

@@ -37,9 +37,10 @@ class Row:
     """A scheme with so many replicas. `min_isr` is None for a majority; `lag` says whether followers may be slow.
 
     `waits_for` is the smallest number of replicas, the leader included, that hold a write when it is acknowledged, if
-    nobody fails: the acknowledgement waits for the fastest that many. The others are the most failures for good after
-    which, whichever brokers failed and whenever: a write can still be acknowledged (`writes`); an acknowledged record
-    has a leader that holds it, or can get one (`reads`); it is on a running broker, and none leads without it (`data`).
+    nobody fails: the acknowledgement waits for that many of the fastest replicas. The other figures are the greatest
+    numbers of permanent failures, of any brokers at any time, after which: a write can still be acknowledged
+    (`writes`); an acknowledged record has a leader that holds it, or can get one (`reads`); it is on a running broker,
+    and no broker without it leads (`data`).
     """
 
     replicas: int
@@ -87,7 +88,7 @@ class Scheme:
         """Search all figures. Raises CutShortError, KeyboardInterrupt."""
 
         def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
-            """Search until all is decided, at the most the whole state space; return the verdicts on properties."""
+            """Search until all properties are decided, or the state space is exhausted; return the verdicts."""
             chosen = {"replicas": self.replicas, "FOLLOWERS_LAG": int(self.lag)} | values
             chosen |= {} if self.min_isr is None else {"min_isr": self.min_isr}
             instance = schemes.MODEL.instance(self.scheme, chosen)
@@ -168,7 +169,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def lines(found: Sequence[Row]) -> list[tuple[str, ...]]:
-    """The table: a line for each two rows that differ only in whether followers may be slow."""
+    """The table: one line for two rows that differ only in whether followers may be slow."""
     slow = {(row.replicas, row.scheme, row.min_isr): row for row in found if row.lag}
     pairs = [
         (row, slow[key]) for row in found if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow

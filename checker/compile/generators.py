@@ -1,8 +1,8 @@
 """Compiles the generators of initial states: every combination of arguments, with guards as early as possible.
 
 In:  an `Instance` with generators, and its `Layout`.
-Out: one compiled function for each generator. It goes on from a combination of arguments, packs the states that it
-     makes, and returns their number when there is no room for more, or after much work.
+Out: one compiled function for each generator. It continues from a combination of arguments, packs the states that it
+     makes, and returns their number when there is no room for further states, or after much work.
 
 As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
 careful function evaluates every combination as a whole instead, and stops at the first that leaves a declared range.

@@ -5,10 +5,10 @@ Out: a `Kernel` with two compiled functions, `expand` and `check`, and their sta
      or the careful kernel for the same layout.
 
 The cache file of a kernel is named by all that its code depends on (`kernel_key`), and by the compiler
-(checker/compile/machine_code.py). So a changed helper function has another file; and a kernel that is there is not
-built: what builds kernels (checker/compile/kernel_code.py) is imported only where one is compiled.
+(checker/compile/machine_code.py). So a changed helper function leads to another file. A cached kernel is not built
+again: the code that builds kernels (checker/compile/kernel_code.py) is imported only where a kernel is compiled.
 
-What a kernel takes from an instance: its functions (a mutant has other functions than its model), the bounds, the
+What a kernel takes from an instance: its functions (those of a mutant differ from its model's), the bounds, the
 ranges of the fields and the sizes of domains, the places of settings, and the numbers of steps. A run-time setting is
 not in its key, unless a range of values or the size of a domain depends on it: then each of its values has a kernel of
 its own.
@@ -58,7 +58,7 @@ def generators_key(instance: Instance) -> str:
 
 
 def _common(instance: Instance, functions: Sequence[Sequence[Function | None]]) -> Any:
-    """What these functions do, and where the cells and settings are that they use."""
+    """What these functions do, and where the cells and settings that they use are stored."""
     values = dict(instance.configuration.items())
     domains = [str(digest.domain(one)) for one in instance.model.domains]
     is_ambiguous = len(set(domains)) < len(domains)  # in two modules, with sizes that are functions
@@ -121,8 +121,8 @@ class Kernel:
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
     replaced by the states that the search keeps in their place, and `reduce` does the same with other states. If it
-    `may_overreport`, it also finds a declared range left where only another permutation of the state leaves it, or none
-    (checker/compile/ranges.py).
+    `may_overreport`, it may also report that a state leaves a declared range when only another permutation of the
+    state, or no permutation, leaves it (checker/compile/ranges.py).
     """
 
     layout: Layout
@@ -169,8 +169,8 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`. The
-    `key` is `kernel_key`, if the caller has it.
+    If the cache has no optimized code for it, the code is compiled quickly, without optimization, unless
+    `is_optimized`. The `key` is `kernel_key`, if the caller has it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
@@ -178,7 +178,7 @@ def kernel_of(
         return kernel_of(instance, announce, is_optimized=is_optimized, is_careful=True, reduction=reduction, key=key)
 
     def build(module: Module) -> None:
-        # Here, because what builds kernels need not be imported where their code is in the cache.
+        # Imported here, because code that builds kernels is not needed where the cache has the kernel.
         from isrcheck.checker.compile.kernel_code import CarefulCode, KernelCode
 
         (CarefulCode if is_careful else KernelCode)(module, instance, layout, reduction).build()

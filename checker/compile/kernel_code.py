@@ -7,8 +7,8 @@ Out: the functions `expand`, `check` and `reduce`: they read states from the vis
      successors.
 
 Every routine of the model becomes one function of the kernel: a cell is the number at an address, a guard that is false
-returns 0, folds are loops. The kernel stops as soon as a value leaves its declared range; then a careful kernel goes
-on, which counts such errors.
+returns 0, folds are loops. The kernel stops as soon as a value leaves its declared range; then a careful kernel, which
+counts such errors, continues.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Lowering:
     # --------------------------------------------------------------------------------------------------- statements
 
     def statements(self, statements: Iterable[ir.Statement]) -> None:
-        """Build statements in order; nothing is built behind the end."""
+        """Build statements in order; nothing is built after a statement that ends the function."""
         for statement in statements:
             if not self.code.has_ended:
                 self.statement(statement)
@@ -364,7 +364,7 @@ def note(code: Code, result: Value, state: Value, step: Value) -> None:
 
 @Staged
 def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
-    """Write the judgement of one state into the bytes whose address stands in the result, if there is one."""
+    """Write the judgement of one state into the bytes whose address the result holds, if it holds one."""
     with code.when(load_word(result + STATE_OFFSET)):
         STORE[1](load_word(result + STATE_OFFSET) + state, judged)
 
@@ -428,7 +428,7 @@ class KernelCode:
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
-        """Return whether some fold goes on to its end (checker/compile/kernel.py). It is built last."""
+        """Return whether some fold is evaluated to its end (checker/compile/kernel.py). It is built last."""
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
@@ -552,7 +552,7 @@ class KernelCode:
     # ---------------------------------------------------------------------------------------------------- successors
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """The number of steps that were taken so far: it stays as it was in a state without a step."""
+        """The number of steps taken so far: it does not change in a state without a step."""
         if self.instance.model.constraints:
             return count + load_word(results + offset_of_outside(self._deadlock))
         return count.get()
@@ -597,7 +597,7 @@ class KernelCode:
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """Refuse a successor of which it is unknown whether it is within the constraint: this kernel stops."""
+        """Refuse a successor if the constraint cannot be evaluated in it: this kernel stops."""
 
     # --------------------------------------------------------------------------------------------------------- steps
 
@@ -630,7 +630,7 @@ class KernelCode:
                 if self.instance.alternatives[slot] is None:  # the protocol does not have this action
                     continue
                 chosen = READ[1](before, self.layout.first_choice + slot)
-                # Where an argument has no value there are no steps, so no guard is evaluated.
+                # If an argument has no value, there are no steps, so no guard is evaluated.
                 if all(choice.count for choice in self.instance.argument_ranges[slot]):
                     for number, alternative in enumerate(action.alternatives):
                         with code.when(chosen == number):
@@ -644,7 +644,7 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of an action's alternative. What follows the guards is a function of its own. The guards read
+        """Take all steps of an action's alternative. The part after the guards is a separate function. The guards read
         the state in `before`, which no action changes, so that the compiler need not read a cell again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
@@ -740,11 +740,11 @@ class Expansion:
 
 
 class CarefulCode(KernelCode):
-    """Builds the functions of a careful kernel, which goes on where the other one stops.
+    """Builds the functions of a careful kernel, which continues where the ordinary kernel stops.
 
     After every step and every property, it checks whether an index or a value left its declared range. If so, it only
     counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
-    kernel runs only after the other one has stopped.
+    kernel runs only after the ordinary kernel has stopped.
     """
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
@@ -766,7 +766,7 @@ class CarefulCode(KernelCode):
                     self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property, which may be permitted, or leave a declared range where that is asked."""
+        """Count a failure of a property, which may be permitted; count an error if `permitted` leaves a declared range."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return
@@ -791,7 +791,7 @@ class CarefulCode(KernelCode):
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """A step after which it is unknown whether the state is within the constraint leaves a declared range."""
+        """Count a step as leaving a declared range if the constraint cannot be evaluated in the state after it."""
         with code.when(failed(after)):
             self.undo(before, after, results, state, step)
             code.return_(count)

@@ -142,7 +142,7 @@ def compiled(build: Callable[[Module], None], *, is_quick: bool) -> bytes:
     if seconds == float("inf") or (is_quick and len(assembly) < SURELY * seconds):
         return machine_code(assembly, is_quick=is_quick)
     try:
-        child = subprocess.run(  # noqa: S603 - what it runs stands above
+        child = subprocess.run(  # noqa: S603 - it runs the command above
             [sys.executable, "-c", CHILD],
             input=pickle.dumps((sys.path, assembly, is_quick)),
             stdout=subprocess.PIPE,
@@ -195,7 +195,7 @@ def as_machine_code(function: Staged) -> Callable[..., int]:
 def _functions(module: str) -> dict[str, Callable[..., int]]:
     """The public functions of a module, compiled when the cache has no code for them.
 
-    Beside its own text, they depend only on modules in FOLDERS.
+    Apart from its own text, they depend only on modules in FOLDERS.
     """
     staged = [
         one

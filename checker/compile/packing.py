@@ -6,9 +6,9 @@ Out: instructions, inlined at that place of the function; and the functions that
 
 Each symmetric element gets a signature: numbers that depend on its own cells, and that another element would have in
 the state with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later
-number is computed only where the earlier ones are equal. Only among elements with equal signatures, which are rare, all
-orders are tried. So every state of an orbit leads to the same set of tried states, and thus to the same least one:
-words are compared from the first on, as signed numbers.
+number is computed only where the earlier ones are equal. All orders are tried only among elements with equal
+signatures, which are rare. So every state of an orbit leads to the same set of tried states, and thus to the same least
+state: words are compared from the first on, as signed numbers.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Canonical:
     # ------------------------------------------------------------------------------------------------------ signatures
 
     def _signature(self, block: Block, element: int) -> list[Term]:
-        """What builds the numbers that make up the signature of an element; the first ones tell most."""
+        """Functions that build the numbers of an element's signature, the most discriminating numbers first."""
         own, tests = [], []
         for cell in self.symmetry.cells:
             of_sort = [
@@ -257,7 +257,7 @@ class Canonical:
         return [partial(_joined, word) for word in words] or [lambda state: state.code.constant(0)]
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
-        """Numbers that make up a signature, each with its width in bits; those come first that tell most."""
+        """The numbers of a signature, each with its width in bits, the most discriminating numbers first."""
         runs: list[list[int]] = []
         for cell in own:
             bits = self.places[cell.position]

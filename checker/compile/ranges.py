@@ -24,7 +24,7 @@ Limits = Mapping[ir.Variable, int]
 
 
 class Ranges:
-    """What is known of the numbers in an instance's functions."""
+    """The known facts about the numbers in an instance's functions."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -49,9 +49,9 @@ class Ranges:
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
-        """The limits of the variables in nodes of a routine, given limits of its parameters. A variable has one if it
-        never changes but as the variable of one loop, outside of which no model reads it. Where several generators have
-        one variable, because a helper stands in several guards (`conjuncts`), it is that of all.
+        """The limits of the variables in nodes of a routine, given limits of its parameters. A variable has a limit if
+        it changes only as the variable of one loop, outside of which no model reads it. Where several generators share
+        a variable, because several guards call a helper (`conjuncts`), the limit is that of all.
         """
         known = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
         unknown: set[ir.Variable] = set()
@@ -150,7 +150,7 @@ def placed(
 
 def conjuncts(routine: ir.Routine) -> list[ir.Expression]:
     """The conditions that are joined by `and` in the guards of a routine, and in the helpers that they call. Of equal
-    ones the first is enough: a condition that was true stays true until the step is taken."""
+    conditions the first is enough: a condition that was true stays true until the step is taken."""
     different: list[ir.Expression] = []
     for guard in routine.guards:
         for condition in _conjuncts(guard.condition):

@@ -49,8 +49,8 @@ def _assignment(operation: str) -> Callable[[Variable, Number], Variable]:
 
 
 class Value:
-    """A number or a truth value of the function that is being built. `==` and the like are truth values too: Python
-    must not ask them, which an error reports."""
+    """A number or a truth value of the function that is being built. The results of `==` and other comparisons are
+    truth values too: Python must not evaluate them as conditions; it raises an error if it does."""
 
     __slots__ = ("_operand", "code")
 
@@ -110,8 +110,8 @@ class Buffer(Value):
 
 
 class Apart(Buffer):
-    """The address of a working buffer that no other parameter has: what is written through it is never read through
-    another one."""
+    """The address of a working buffer that no other parameter has: data written through it is never read through
+    another parameter."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ class Variable(Value):
         return self.code.builder.load(self._operand)
 
     def get(self) -> Value:
-        """Its value at this place, which stays the same where it changes."""
+        """Its value at this place, which does not change when the variable does."""
         return self.code.value(self.operand)
 
     def set(self, value: Number) -> None:
@@ -180,7 +180,7 @@ class Code:
         return bool(self._builder.block.is_terminated)
 
     def end(self) -> None:
-        """End the function, which returns 0 if it comes so far."""
+        """End the function, which returns 0 if it gets this far."""
         if not self.has_ended:
             self.return_()
         self._entry.branch(self._body)
@@ -225,7 +225,7 @@ class Code:
         return Value(self, getattr(self.builder, operation)(*operands))
 
     def compared(self, sign: str, left: Number, right: Any) -> Value:
-        """Whether two signed numbers compare so."""
+        """Whether this comparison of two signed numbers is true."""
         operands = self.number(left), self.number(right)
         return Value(self, self.builder.icmp_signed(sign, *operands))
 

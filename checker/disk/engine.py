@@ -4,8 +4,8 @@ memory, within a limit on the whole process.
 The states of a level are read from disk in pieces, judged, and expanded on the calling thread. A checkpoint is written
 at the end of a level, within a level after some minutes, and when the search is stopped. It is one small file with a
 digest: what identifies the search, and its state, which names every file that belongs to it, with size and checksum
-(checker/disk/files.py). A checkpoint of another model, configuration, layout or version is refused, and so is one that
-was changed.
+(checker/disk/files.py). A checkpoint of another model, configuration, layout or version is refused, and so is a
+modified checkpoint.
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """What a checkpoint says of its reduction: in words, and what it clears (`Reduction.clears`); None if that cannot
-    be read."""
+    """The reduction in a checkpoint: in words, and what it clears (`Reduction.clears`); None if that cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -323,7 +322,7 @@ class DiskCarrier(Carrier):
         return super().is_out_of_time()
 
     def progress(self, seconds: float) -> Progress:
-        """The report of the search after this time, with what lies on disk."""
+        """The report of the search after this time, with the data on disk."""
         known = super().progress(seconds)
         return replace(known, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 
@@ -380,7 +379,7 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(asked: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """What the search that is resumed clears (`Reduction.clears`), so that it goes on so; None if it is a new one, or
+    """What the resumed search clears (`Reduction.clears`), so that it continues to do so; None if the search is new, or
     if that cannot be read."""
     if not asked.is_resumed:
         return None
@@ -404,7 +403,7 @@ def explore_on_disk(
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result holds what was found until then.
     The folder is emptied when nothing is left to resume. If the search is repeated without its reduction
-    (checker/explicit/explore.py), it goes on so when it is resumed.
+    (checker/explicit/explore.py), it continues without it when it is resumed.
     """
     folder = Folder.of(asked)
     try:

@@ -177,7 +177,7 @@ class Folder:
             raise self.failed(CHECKPOINT, error) from None
 
     def delete_others(self) -> None:
-        """Delete the files of a search that are not in use: what an interrupted run left behind its checkpoint."""
+        """Delete the unused files of a search: those that an interrupted run wrote after its checkpoint."""
         for file in self.path.iterdir():
             if _is_of_search(file) and file.name not in self.columns:
                 file.unlink(missing_ok=True)
@@ -212,7 +212,7 @@ class Folder:
 
 
 class Column:
-    """Numbers of one kind in a file, in the order in which they were appended; `count` of them."""
+    """The `count` numbers of one kind in a file, in the order in which they were appended."""
 
     def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
         self.folder = folder
@@ -275,7 +275,7 @@ class Column:
         return int(found[0])
 
     def is_whole(self) -> bool:
-        """Whether the file has the size and checksum that are recorded; what lies behind that size is cut off."""
+        """Whether the file has the recorded size and checksum; bytes beyond that size are cut off."""
         crc, at, piece = 0, 0, np.empty(PIECE_BYTES, np.uint8)
         if os.fstat(self._number).st_size < self.size:
             return False

@@ -11,7 +11,7 @@ over the slots yields the states in the order of their hashes, once each cluster
 sorted; and states that come in this order, from disk, are looked up in neighbouring slots. `base` and `scale` spread
 the hashes of a range over the whole table.
 
-An array of slots ends with slots that stay free: `end` is the first of them, and no probe goes on behind it.
+An array of slots ends with slots that stay free: `end` is the first of them, and no probe goes beyond it.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ Out: levels: each state once, in the order of its discovery, with its predecesso
 
 A successor is looked up in memory first (`KnownStates`). If it is new there, it is a candidate, and written to the
 draft of the next level. When the level is complete, the sorted runs are read once, and the candidates that they hold
-are removed from the draft. So every state is compared in full, and none is mistaken for another.
+are removed from the draft. So every state is compared in full, and no state is mistaken for another.
 
 When the memory is full, the states that no file holds are written as a sorted run, and the older half is forgotten. If
 the candidates alone fill the memory, they are written as a sorted group with their positions in the draft. Then the
 groups are compared with each other and with the runs at the end of the level, one range of hashes after the other. Of
-equal candidates, the one found first stays.
+equal candidates, the first stays.
 
 A sorted run has states in the order of their hashes. It is read from its beginning to its end, once for each level. As
 the table of the known states has the same order, all lookups are in neighbouring slots. The first hash of each block is
@@ -167,7 +167,7 @@ class KnownStates:
     def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
         """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes.
 
-        Yields some of them at a time: states, numbers counted from `low`, hashes. The arrays are used again.
+        Yields batches: states, numbers counted from `low`, hashes. The arrays are reused.
         """
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
@@ -263,8 +263,8 @@ class SortedRun:
             yield int(first), int(last)
 
     def pieces(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states in the blocks first..last-1, some at a time, each with the position of its first state. The array
-        is used again."""
+        """The states in the blocks first..last-1, in batches, each with the position of its first state. The array is
+        reused."""
         end = min(self.count, last * BLOCK)
         most = max(BLOCK, PIECE_BYTES // (8 * self.words))
         buffer: NDArray[np.uint64] = np.empty(most * self.words, np.uint64)
@@ -325,8 +325,8 @@ class Level:
         self.parents.append(parents)
 
     def pieces(self, first: int = 0) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The states from position `first` on, some at a time, with the position of the first. The array is used
-        again."""
+        """The states from position `first` on, in batches, with the position of the first state. The array is
+        reused."""
         assert self.states is not None
         buffer: NDArray[np.uint64] = np.empty(min(PIECE, self.count) * self.words, np.uint64)
         for at in range(first, self.count, PIECE):
@@ -357,7 +357,7 @@ class Level:
         return found
 
     def described(self) -> dict[str, Any]:
-        """What a checkpoint has to record."""
+        """What a checkpoint must record."""
         return {
             "states": None if self.states is None else self.states.described(),
             "parents": self.parents.described(),
@@ -387,7 +387,7 @@ ALL_HASHES = 1 << 64
 
 
 class StoredStates:
-    """The visited states in a folder, `count` of them in `levels` that are complete; at most `room` are in memory.
+    """The visited states in a folder, of which `count` are in complete `levels`; at most `room` are in memory.
 
     The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its positions from
     `group_start` on are in memory, and earlier ones in `groups`.
@@ -565,7 +565,7 @@ class StoredStates:
     def _distinct_among_groups(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
         """The draft without duplicates, if there are groups; None if the search is stopped.
 
-        The distinct states become a run. Of the memory, nothing remains known.
+        The distinct states become a run. No state remains known in memory.
         """
         self._write_group()
         ranges = max(1, round(draft.count / (SHARE_OF_RANGE**2 * self.known.room)))
@@ -642,7 +642,7 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def described(self) -> dict[str, Any]:
-        """Everything about the stored states that a checkpoint has to record. All candidates must be in the draft."""
+        """Everything about the stored states that a checkpoint must record. All candidates must be in the draft."""
         return {
             "levels": [level.described() for level in self.levels],
             "draft": None if self.draft is None else self.draft.described(),

@@ -1,4 +1,4 @@
-"""Explicit-state search: breadth first, on one thread or several; and what is asked about all states of a search.
+"""Explicit-state search: breadth first, on one thread or several; and questions about all states of a search.
 
 In:  an instance of a model, its kernel, and limits.
 Out: an `Exploration`: counts, and for each property a shortest path that violates or reaches it; verdicts on what stays

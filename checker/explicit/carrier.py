@@ -235,8 +235,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search keeps in place of these: of those for which it keeps the same one, only the first has
-    its number there."""
+    """The states that a search keeps in place of these. If it keeps the same state for several, only the number of the
+    first is there."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -262,7 +262,7 @@ class Carrier(ABC):
 
     @property
     def stores(self) -> Sequence[VisitedSet] | None:
-        """The visited sets of this machine that hold all states; None if there are none such."""
+        """The visited sets of this machine, if they hold all states; otherwise None."""
         return None
 
     def numbers_of(self, shard: int) -> NDArray[np.int64]:

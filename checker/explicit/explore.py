@@ -9,7 +9,7 @@ Out: an `Exploration`, the same for any number of threads unless a limit stops t
 A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
 judged in that state. Both violate the implicit property `in_range`, and the search goes on. A state without a step
 violates the implicit property `deadlock` when it is expanded, unless the model declares that it may end there; a search
-that ends because every declared property is decided does not expand the states that are left.
+that ends because every declared property is decided does not expand the remaining states.
 
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
 path found for a state is, of its shortest paths, the first in the order of initial states and steps.

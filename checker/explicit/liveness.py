@@ -7,8 +7,8 @@ Out: the stuck states of an `always_possible` property: no path leads from them 
      initial state, and a loop.
 
 A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
-transitions. So the states that are not known to be possible are expanded again, the last ones first: then most of them
-have a successor that is known to be possible. The transitions of the others are kept, and followed backward. A property
+transitions. So the states that are not known to be possible are expanded again, the last states first: then most of
+them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward. A property
 that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
 
 A behaviour that goes on for ever repeats some states for ever; they lie in one strongly connected component of the
@@ -22,8 +22,8 @@ states in which the property may be false:
 A loop is fair to a group of steps if the group is disabled in one of its states, or if one of its steps belongs to the
 group. So a group is a requirement, that is one bit: a state meets it if no step of the group leads to another state
 from there, and a step of the group meets it. Further requirements are that a loop visits a state of some kind. A
-component can be repeated if it meets every requirement; a single state, if it meets them without a step. More states
-and steps never meet less, so the largest components are enough.
+component can be repeated if it meets every requirement; a single state, if it meets them without a step. Adding states
+and steps never unmeets a requirement, so the largest components are enough.
 
 A state without P in which a failure is permitted counts as a state with P when a violation is sought. A behaviour that
 repeats such a state for ever is a permitted failure. Where P or its premise cannot be evaluated, nothing is found.
@@ -62,7 +62,7 @@ class LimitError(Exception):
 
 
 class WholeSearch:
-    """Every reachable state, `count` of them, in the visited sets of a search that is complete; the steps between them.
+    """The `count` reachable states, in the visited sets of a complete search, and the steps between them.
 
     They belong to a carrier that has such sets (`stores`).
     """
@@ -125,7 +125,7 @@ class WholeSearch:
     def transitions(self, waiting: Numbers) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
         """The transitions from these states, in batches: states before, steps, and states after.
 
-        States come in the order of `waiting`, and all transitions of a state stand in one batch, in the order of the
+        States come in the order of `waiting`, and all transitions of a state are in one batch, in the order of the
         steps. Raises LimitError.
         """
         for low in range(0, len(waiting), CHUNK):
@@ -232,7 +232,7 @@ class Graph:
 
     `nodes` are the numbers of the states, ascending; a node is given by its place there. `met` has a row for each node,
     `given` for each step, both with a bit for each of `groups`, then one for each of `visits`, which are truth values
-    for each state: a loop has to visit such a state. Raises LimitError.
+    for each state: a loop must visit such a state. Raises LimitError.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class Graph:
         for before, step, after in self.reachable.transitions(self.nodes):
             moves = before != after
             source, step, target = index[before[moves]], step[moves], index[after[moves]]
-            # All transitions of a state stand together.
+            # All transitions of a state are adjacent.
             firsts = np.flatnonzero(np.diff(source, prepend=np.uint32(OUTSIDE)))
             inside = target != OUTSIDE
             if len(firsts):
@@ -279,7 +279,7 @@ class Graph:
             targets.append(target[inside])
             steps.append(step[inside].astype(np.uint32))
             edges += len(targets[-1])
-            # The lists and the arrays that are made of them exist at once.
+            # The lists and the arrays made from them exist at the same time.
             self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges)
         self.offsets: NDArray[np.int64] = np.cumsum(degrees)
         self.targets: NDArray[np.uint32] = _joined(targets)
@@ -331,8 +331,8 @@ def fair_loops(
     """Judge a liveness property, which has this number in its model. `path` gives the path to the state with a number.
 
     Returns, for violations and for permitted failures, the number of states that can be repeated for ever, and a lasso:
-    the path to the first of them and a loop, or the path to the first in which a behaviour can stay, whichever is
-    shorter. Raises LimitError.
+    the path to the first such state and a loop, or the path to the first state in which a behaviour can stay, whichever
+    is shorter. Raises LimitError.
     """
     marks = reachable.judged(number)
     judged = marks % PREMISE
@@ -360,8 +360,8 @@ def fair_loops(
 
 @dataclass(frozen=True)
 class Ways:
-    """How the nodes of a graph are reached: `reached` marks those that are, `depths` counts the steps from an initial
-    state. `parents` has the node before, or the node itself, to which the path of the search leads."""
+    """How the nodes of a graph are reached: `reached` marks the reached nodes, `depths` counts the steps from an initial
+    state. `parents` has the previous node, or, where the path of the search leads to the node, the node itself."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -416,8 +416,8 @@ class FairLoops:
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
     def finding(self) -> Finding:
-        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first of them, unless
-        the path to the first node in which a behaviour can stay is shorter than the whole lasso, or as short."""
+        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first such node, unless
+        the path to the first node in which a behaviour can stay is at most as long as the whole lasso."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
@@ -456,8 +456,8 @@ class FairLoops:
 class ClosedWalk:
     """A walk within the nodes of a component, from `first` back to it, that meets every requirement of a row.
 
-    It is a shortest one, as long as the search has room for all requirements at once: it distinguishes for each node
-    what is met already. Where there is no room, it meets some of the requirements first, and then the others.
+    It is a shortest walk if the search has room for all requirements at once: the search distinguishes for each node
+    which are met already. Otherwise the walk meets some of the requirements first, and then the others.
     """
 
     def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
@@ -476,7 +476,7 @@ class ClosedWalk:
             here, missing = visited[-1], self._without(taken, visited, later)
 
     def _without(self, taken: list[int], visited: list[int], bits: list[int]) -> list[int]:
-        """The requirements that neither these edges nor these nodes meet."""
+        """The requirements that these edges and nodes do not meet."""
         rows = [*self.graph.given[self.graph.steps[taken]], *self.graph.met[visited]]
         return [bit for bit in bits if not _masks(np.array(rows), [bit]).any()]
 

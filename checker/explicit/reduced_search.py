@@ -1,12 +1,12 @@
 """Searches with a reduction: the reduction that an earlier run has found; and the result, with nothing unsure in it.
 
-In:  what is asked for; later the result, its kernel, and what repeats the search without the reduction. A path is an
-     initial state, and steps, each taken in the state that the search kept.
+In:  the requested reduction; later the result, its kernel, and a function that repeats the search without the
+     reduction. A path is an initial state, and steps, each taken in the state that the search kept.
 Out: the reduction; the same result with paths as the model has them: real states, and steps with the real arguments.
 
-Such a path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
-permutation that maps the one to the other, but for dead cells; its inverse maps the next step of the search to a real
-step. A search that only clears dead cells takes real steps.
+Such a path is taken in plain Python. Each real state is paired with the state that the search kept in its place, and
+with the permutation that maps the first to the second, but for dead cells; its inverse maps the next step of the search
+to a real step. A search that only clears dead cells takes real steps.
 
 A path may end with a step that leaves a declared range, or in a state in which a property does. If the kernel may
 overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so in plain Python.
@@ -40,13 +40,13 @@ Found = tuple[Reduction | None, str]
 
 
 def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """What `find` returns, from the cache if an earlier run has asked for it: to read the whole text of a model takes
-    longer than a small search.
+    """The result of `find`, from the cache if an earlier run stored it: reading the whole text of a model takes longer
+    than a small search.
 
-    `asked` says in words what is asked for. What was found is kept only if it `is_whole`: not if the time has ended.
+    `asked` describes the question in words. The result is stored only if it `is_whole`: not if the time has ended.
     """
     content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
-    # The digest of a model leaves out which domains are symmetric, and where its text stands, which a symmetry names.
+    # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
     for file, name in sorted(instance.model.sources.items()):
         content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
     path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
@@ -88,7 +88,7 @@ def concluded(
 
 
 def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
-    """The result of the repetition without a reduction; or what has ended it before it began."""
+    """The result of the repetition without a reduction; or the limit that ended it before it began."""
     limits, began = first.limits.after(first.seconds), time.monotonic()
     try:
         with compiling_within(limits.seconds):
@@ -101,9 +101,9 @@ def _repeated(first: Exploration, again: Again, announce: Announce) -> Explorati
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """After the first range that is left, perhaps, steps may be missing: leave out what is found later than that.
+    """Leave out findings after the first point where a range may be left, because steps may be missing there.
 
-    Every state before was reached and judged, so no shorter path leads to what is kept.
+    Every earlier state was reached and judged, so no shorter path leads to the findings that are kept.
     """
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
@@ -235,7 +235,7 @@ class RealPaths:
         return self.known[beginning]
 
     def _after(self, before: _Reached, number: int) -> _Reached:
-        """What is reached by the step that the search took in the state that it had kept."""
+        """The state that the search reached by its step from the state that it had kept."""
         instance = self.instance
         step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
         after = run.take(instance, before.real, step)

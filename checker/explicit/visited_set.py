@@ -85,7 +85,7 @@ class BatchAddresses(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Successors that a kernel has written, to be inserted into the visited set, and those that are kept of them."""
+    """Successors that a kernel has written, to be inserted into the visited set, and the kept successors among them."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]

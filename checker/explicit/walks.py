@@ -35,7 +35,7 @@ def components(
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
     Takes at most `budget` steps; returns 1 if it is done, and otherwise goes on when it is called again with the same
-    arrays. All of them are 0 at first; `cursors` has a word for each node, the others 32 bits.
+    arrays. All arrays are 0 at first; `cursors` has a word for each node, the others 32 bits.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress
@@ -170,7 +170,7 @@ def shortest(
 
     `begin` is the pair with which the walk begins. The component has the `nodes` at the places 1, 2, ...; `places` has
     the place of each node of the graph, 0 outside of the component. `met` has a mask for each place, `given` for each
-    step, both of 32 bits; there are `masks` of them, and the last one is that of all requirements. Each visited pair,
+    step, both of 32 bits; there are `masks` masks, and the last one is that of all requirements. Each visited pair,
     except the first, gets in `edges` (64 bits, 0 elsewhere) the edge by which it was reached, plus 1, and in `parents`
     the pair before. Returns the last pair; 0 if there is no such walk.
     """

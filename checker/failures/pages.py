@@ -42,8 +42,8 @@ def _page(one: Searched) -> Page:
 def page_of(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str], index: str) -> Page:
     """Return the page of a failure with the trace of its shortest history, if it has one.
 
-    `told` says in words what is known of the history, `ends` what ends the failure; `index` is the address of a page
-    that leads here.
+    `told` describes the history in words, `ends` says what ends the failure; `index` is the address of a page that
+    links here.
     """
     about = list(_about(failure, trace, told, ends))
     return text_page(failure.title, about) if trace is None else page(trace, about, index)

@@ -104,7 +104,7 @@ def search(failure: Failure, session: SearchSession, limits: Limits, traces: Tra
     history = failure.history
     if history is None:
         return Searched(failure)
-    # That a state is stuck, or that a loop breaks a property, shows only in the whole state space.
+    # Only the whole state space shows that a state is stuck, or that a loop breaks a property.
     prop = next(one for one in history.instance.properties if one.name == history.property_name)
     depth = None if prop.kind in WHOLE else history.depth
     run, verdict = _run(session, history, "", depth, limits, traces)

@@ -339,7 +339,7 @@ class _GraphBuilder:
         return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
 
     def _stuck_states(self, prop: Property) -> dict[str, Numbers]:
-        """Return the stuck states by verdict; if some states are not expanded, it is unknown which states are stuck."""
+        """Return the stuck states by verdict; if some states are not expanded, no state is known to be stuck."""
         if self.expanded < self.visited.count:
             return {}
         states = WholeSearch(self.search.carrier)

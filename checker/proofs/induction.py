@@ -59,8 +59,8 @@ class Decision:
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that leaves a declared range has no successor; that there is no
-    such step is a separate property (`in_range`)."""
+    """The transition system within its bounds. A step that leaves a declared range has no successor; a separate
+    property (`in_range`) says that no step does so."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance

@@ -5,11 +5,11 @@ Out: for each property a `Proof`, or a failed `Attempt`: which claim a step viol
 
 A set of claims (properties and lemmas) is inductive if all of them are true initially, and no step from a state in
 which all are true violates one. The greatest inductive subset of the claims is found by dropping violated claims until
-none is left (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
+no claim is violated (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
 counterexample.
 
-Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: Z3 asks for one
-in which the claim is false, and plain Python evaluates it in the state that Z3 names.
+Plain Python evaluates a claim in the initial states that a model yields. Generators can make millions: then Z3 looks
+for a state in which the claim is false, and plain Python evaluates the claim in the state that Z3 finds.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _kept(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """Those of the proposed lemmas that are true in every initial state, of which the sample has SOME."""
+    """Those of the proposed lemmas that are true in every initial state; the sample has SOME of these states."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -193,8 +193,8 @@ def _true_together(
 ) -> list[Candidate]:
     """The greatest subset of the proposed lemmas none of which the solver finds false. Raises UndecidedError.
 
-    Each lemma comes with the literal that claims it. If they `are_assumed`, all that are left are true in the state
-    before. Every answer YES makes some claims false; all of these lemmas are dropped at once.
+    Each lemma comes with the literal that claims it. If they `are_assumed`, all remaining lemmas are true in the
+    previous state. Every answer YES makes some claims false; all of these lemmas are dropped at once.
     """
     left = list(claimed)
     while left:

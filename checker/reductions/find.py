@@ -2,13 +2,13 @@
 
 Two elements of a sort (checker/reductions/sorts.py) can be exchanged if no constant names one of them, and if that maps
 the set of initial states to itself. The first condition makes the reduced search right; the second one makes the count
-right: the sizes of the orbits of the states that it visits sum up to the number of states without reduction.
+right: the sizes of the orbits of the visited states add up to the number of states without reduction.
 
 Dead cells are those that are written again before anything reads them. A search may set them to one value, because what
 they hold decides nothing. Two kinds are found. A field is dead if nothing reads it: no guard, no property, no index, no
 value of another cell; but values may be copied from one dead field to another. Cells of a field are dead while a *guard
-cell* has some values: if each use of the field stands where the text excludes these values, and each step that gives
-the guard cell another value writes the dead cells anew. For instance, `offset[r]` is dead while `role[r]` is OFFLINE,
+cell* has some values: if the text excludes these values at each use of the field, and each step that gives the guard
+cell another value writes the dead cells anew. For instance, `offset[r]` is dead while `role[r]` is OFFLINE,
 if every action that reads `offset[r]` requires another role, and every action that ends this role sets `offset[r]`.
 
 Two states that differ only in dead cells have the same steps, which lead to such states again, and judge alike: the
@@ -52,8 +52,8 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(found: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """A cell that guards others is cleared before them, so that one pass clears everything. What would go round in a
-    circle is left out."""
+    """A cell that guards others is cleared before them, so that one pass clears everything. Circular clearings are left
+    out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for one in found:
@@ -83,7 +83,7 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
     """The cells of a field that are dead while another cell has some values."""
     uses = [use for uses in (*reads.actions, *reads.predicates) for use in uses if use.field == layout.name]
     read = [use for use in uses if not use.is_write and use.into not in dead]
-    # Something must be known of the guard cell wherever the field is read, so also at the first such place.
+    # Facts about the guard cell must be known wherever the field is read, so also at the first such place.
     for state, name, indices in read[0].facts if read else ():
         is_of_cell = all(read[0].indices.count(index) == 1 for index in indices)
         if state == read[0].state and name not in (layout.name, *dead) and is_of_cell:
@@ -147,7 +147,7 @@ class _Guard:
         loops = {axis: index for axis, index in enumerate(use.indices) if index is not None and axis not in self.axes}
         if any(self.reads.count(index) != self.layout.sizes[axis] for axis, index in loops.items()):
             return False
-        # Loops over whole domains stand inside everything else: an `if` in such a loop may leave cells out.
+        # Loops over whole domains must be innermost: an `if` in such a loop may leave cells out.
         is_whole = [any(block[-1] is index for index in loops.values()) for block in use.blocks]
         outer = is_whole.index(True) if True in is_whole else len(is_whole)
         return all(is_whole[outer:]) and set(use.blocks[:outer]) <= set(write.blocks)
@@ -163,11 +163,11 @@ def reduction_of(
     """The reduction of a search; and if the model declares symmetric domains that it cannot use, why, for a report.
 
     `symmetry` asks for all symmetric domains; without it, those count that the model declares. Dead cells are cleared
-    if `dead`. `whole` says why the search has to visit every state (empty: it need not). Raises LanguageError,
+    if `dead`. `whole` says why the search must visit every state (empty: it need not). Raises LanguageError,
     UsageError.
     """
     permuted, says = _symmetry(instance, symmetry, whole)
-    # Liveness tells apart whether a step changes anything; of what stays possible, the stuck states are counted.
+    # Liveness depends on whether a step changes anything; for `always_possible`, the stuck states are counted.
     is_graph = any(prop.kind in WHOLE for prop in instance.properties)
     clearings = dead_cells(instance) if dead and not whole and not is_graph else ()
     found = Reduction(permuted, tuple(one for one in clearings if not _is_moved(one, permuted)))
@@ -175,8 +175,8 @@ def reduction_of(
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
-    """Whether cells are cleared to an element that is then exchanged with others, so that this would make states more
-    that are alike."""
+    """Whether cells are cleared to an element that is then exchanged with others: then equivalent states would have
+    several forms."""
     if symmetry is None:
         return False
     moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}
@@ -185,7 +185,7 @@ def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
-    """The symmetry that a search uses; if it cannot use what there is, why not."""
+    """The symmetry that a search uses; if it cannot use the existing symmetries, why not."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
     found = symmetry_of(instance, declared=not is_asked)

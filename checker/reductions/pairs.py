@@ -126,7 +126,7 @@ class _Normalization:
         self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
     ) -> tuple[Any, ...]:
         """The normal form of a conjunction or disjunction; operands of the same operator are flattened, also where a
-        helper is put in place. Their order decides which of them is the value, but not whether it is true."""
+        helper is put in place. Their order decides which operand is the value, but not whether it is true."""
         found: list[Any] = []
         for part in parts:
             form = self.form(part, forms, as_truth=as_truth)

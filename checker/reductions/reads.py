@@ -2,8 +2,8 @@
 
 The configuration is known, so what its settings exclude is not read. Where a cell is used, some cells may be known to
 hold one of a few values, because a guard or another condition comes before: these are its *facts*. A fact is about the
-state before the step. Only what the text says is understood: comparisons of a cell with numbers, `and`, `or`, `not`,
-helpers that are one expression. Of everything else nothing is known, and all cells in it are read.
+state before the step. Only explicit conditions count: comparisons of a cell with numbers, `and`, `or`, `not`, helpers
+that are one expression. Everything else yields no facts, and all cells in it are read.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one after which nothing follows; whether there is such a one."""
+        """Read statements in order, up to one after which nothing follows; return whether there is such a statement."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -165,7 +165,7 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Read each option where its condition is true, and those before are false; whether nothing follows."""
+        """Read each option under its condition and the negation of earlier ones; return whether nothing follows."""
         known, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -180,7 +180,7 @@ class _Reading:
         else:
             ended_here = bool(otherwise())
             if ended and not ended_here:
-                return False  # only who came through the last branch goes on, and what is known there stays known
+                return False  # only the last branch continues, so its facts remain known
             ended = ended and ended_here
         self.facts = known
         return ended
@@ -274,7 +274,7 @@ class _Reading:
         return into
 
     def sign(self, total: ir.Sum) -> int:
-        """Whether a sum never is less than its first term (1), or never more (-1), as the text shows; else 0."""
+        """Whether a sum, as the text shows, is never less than its first term (1), or never greater (-1); else 0."""
         terms = total.terms[1:]
         signs = {-1 if term.is_subtracted else 1 for term in terms}
         numbers = [self.determined.number(term.value) for term in terms]
@@ -297,7 +297,7 @@ class _Reading:
                 return self.names.get(variable, variable)
         return None
 
-    # ---------------------------------------------------------------------------------------------- what is known
+    # ------------------------------------------------------------------------------------------------------ facts
 
     def also(self, facts: Iterable[tuple[Place, frozenset[int]]]) -> Facts:
         """The facts here, with others about cells that no statement has written yet."""
@@ -308,7 +308,7 @@ class _Reading:
         return joined
 
     def learnt(self, condition: ir.Expression, truth: bool) -> Facts:
-        """What is known if a condition has this truth value."""
+        """The facts that follow if a condition has this truth value."""
         return self.also(self.said(condition, truth).items())
 
     def said(self, condition: ir.Expression, truth: bool) -> Facts:
@@ -322,7 +322,7 @@ class _Reading:
                 parts = [self.said(one, truth) for one in operands if self.determined.truth(one) is None]
                 places = dict.fromkeys(place for part in parts for place in part)
                 join: Callable[..., frozenset[int]] = frozenset.intersection
-                if isinstance(condition, ir.And) != truth:  # what one part leaves open, the whole leaves open
+                if isinstance(condition, ir.And) != truth:  # a cell that one part leaves open is open for the whole
                     places = {one: None for one in places if all(one in part for part in parts)}
                     join = frozenset.union
                 return {one: join(*(part[one] for part in parts if one in part)) for one in places}

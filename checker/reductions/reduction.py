@@ -26,8 +26,8 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Clearing:
-    """Cells of a field, by their positions, with the value that each of them gets: always, or while the cell at the
-    position `guard` has one of `values`, which `where` says in words."""
+    """Cells of a field, by their positions, with the value that each cell gets: always, or while the cell at the
+    position `guard` has one of `values`, as `where` says in words."""
 
     field: str
     cells: tuple[tuple[int, int], ...]
@@ -47,8 +47,8 @@ def cleared(clearings: Sequence[Clearing], cells: Cells) -> Cells:
 
 
 def worthwhile(clearings: Sequence[Clearing], states: NDArray[np.int64]) -> tuple[Clearing, ...]:
-    """The clearings without which these states, one per row, would be more."""
-    # A state is told apart by one number: a sum of its cells with random weights.
+    """The clearings that reduce the number of these states, one per row."""
+    # One number identifies a state: a sum of its cells with random weights.
     weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
 
     def count(chosen: Sequence[Clearing]) -> int:
@@ -171,7 +171,7 @@ class Symmetry:
         values = np.empty(places.shape, np.int64)
         for cell, value in zip(self.cells, cells, strict=True):
             values[:, cell.position] = value if cell.value is None else tables[cell.value][:, value]
-        # The value that arrives at each place is compared with the one that has to be there.
+        # The value that arrives at each place is compared with the value that must be there.
         found = np.flatnonzero((values == np.array(others)[places]).all(axis=1))
         return self.all_permutations[int(found[0])] if len(found) else None
 
@@ -231,7 +231,7 @@ def place_in(sources: Mapping[str, str], node: ir.Node) -> Place:
 
 
 def inverse(images: Permutation) -> Permutation:
-    """The permutation that undoes another one."""
+    """The inverse of a permutation."""
     return tuple(tuple(map(one.index, range(len(one)))) for one in images)
 
 

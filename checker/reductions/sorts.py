@@ -1,25 +1,25 @@
 """Which values of a model are elements of which domain, and what an action or a property does with them.
 
 In:  an `Instance`.
-Out: `Sort`s: the domains whose elements the model never tells apart, except by ==, by indices and by named constants;
-     and for every other domain the first place that tells elements apart.
+Out: `Sort`s: the domains whose elements the model distinguishes only by ==, by indices and by named constants; and for
+     every other domain the first place that distinguishes elements.
 
 Every value gets a sort by unification: an index has the sort of the axis, the sides of == have one sort, a parameter
 has the sort of its arguments. Numbers that are computed have none. Domains whose elements meet this way share one sort.
 A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, if every operation on
 values of the sort is one of: ==, !=, use as an index, assignment, a call, a fold or a loop over the whole domain; and
-the order of a loop's iterations does not matter. By induction over the nodes, each expression then has in the permuted
-state the permuted value. Settings are known, so a branch that they exclude is not read. A comparison with a constant
+the order of a loop's iterations does not matter. By induction over the nodes, each expression then has the permuted
+value in the permuted state. Settings are known, so a branch that they exclude is not read. A comparison with a constant
 restricts the permutations to those that keep the constant; NONE is always kept.
 
 The order of a loop's iterations does not matter if, for each field that the body writes, one of these is true, and
 likewise for each local that outlives the loop: all uses have the loop's variable itself as the same index, so no two
 iterations share a cell; or the field is only written, always with one value that is the same in all iterations; or it
-is only added to, always with the same sign, so that neither its end nor whether it leaves its range depends on the
-order.
+is only added to, always with the same sign, so that the order decides neither its final value nor whether it leaves its
+range.
 
-A permutation maps a step that leaves a declared range to such a step, but for one exception: a fold stops at the first
-element that decides it, so the elements' order decides whether an index of a later one leaves its range. A reduced
+A permutation maps a step that leaves a declared range to such a step, with one exception: a fold stops at the first
+element that decides it, so the elements' order decides whether an index of a later element leaves its range. A reduced
 kernel evaluates such folds to the end (checker/compile/ranges.py), and a search that then finds a range left is
 repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
@@ -42,7 +42,7 @@ from isrcheck.models.language.model import Instance
 @dataclass(eq=False)
 class Node:
     """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` say why elements are told apart: the first reason first (most are never spelled);
+    named by a constant, `faults` say why elements are distinguished: the first reason first (most are never spelled);
     `ranges` are the loops over it."""
 
     domains: set[type[Domain]] = field(default_factory=set)
@@ -53,7 +53,7 @@ class Node:
     parent: Node | None = None
 
     def root(self) -> Node:
-        """The node that stands for all places that are unified with this one."""
+        """The node that represents all places that are unified with this one."""
         node = self
         while node.parent is not None:
             node = node.parent
@@ -140,7 +140,7 @@ def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
 
 @dataclass(frozen=True)
 class Sort:
-    """Domains whose elements are the same numbers: how many, and those that a permutation has to keep."""
+    """Domains whose elements are the same numbers: how many, and those that a permutation must keep."""
 
     domains: tuple[type[Domain], ...]
     size: int
@@ -155,7 +155,7 @@ class Sort:
 
 
 class Sorts:
-    """The sorts of an instance. `asymmetric` says for the other domains what tells their elements apart, and where."""
+    """The sorts of an instance. `asymmetric` says what distinguishes the elements of the other domains, and where."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -202,7 +202,7 @@ class Sorts:
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """What is known of a routine, which is read once."""
+        """The sorts in a routine, which is read once."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
@@ -265,7 +265,7 @@ class _Reading:
         self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
     def fault(self, value: Value, span: ir.Span, what: str) -> None:
-        """Note that elements of the value's sort are told apart; in `what`, {} is what is written there."""
+        """Note that elements of the value's sort are distinguished; {} in `what` is replaced by the text there."""
         if isinstance(value, Node):
             name = self.routine.name
             value.root().faults.append(lambda: f"{span.place}: in {name}: {what.replace('{}', f'`{span.shown}`')}")
@@ -284,7 +284,7 @@ class _Reading:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> bool:
-        """Read statements in order, up to one that always returns; whether there is such a one."""
+        """Read statements in order, up to one that always returns; return whether there is such a statement."""
         return any(map(self.statement, statements))
 
     def statement(self, statement: ir.Statement) -> bool:
@@ -371,7 +371,7 @@ class _Reading:
                 for part in parts:
                     self.fault(self.value(part), part.span, "{} is an element that is used as a truth value")
                     if self.determined.truth(part) is isinstance(expression, ir.Or):
-                        break  # what comes before is evaluated, what comes after is not
+                        break  # earlier parts are evaluated, later parts are not
             case ir.Compare(left, sign, right):
                 self.comparisons(expression, [left, right], [sign])
             case ir.Chain(first, links):
@@ -400,7 +400,7 @@ class _Reading:
         return None
 
     def computed(self, parts: Iterable[ir.Expression], what: str, span: ir.Span) -> None:
-        """Read numbers that are computed with, which elements must not be."""
+        """Read operands of arithmetic, which must not be elements."""
         for part in parts:
             self.fault(self.value(part), span, what)
 

@@ -90,7 +90,7 @@ class PropertyResult:
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
-        """The traces that show this verdict; `traces` can also show a permitted failure besides a violation."""
+        """The traces that show this verdict; `traces` can also show a permitted failure in addition to a violation."""
         return tuple(one for one in self.traces if one.trace.verdict == self.verdict.word.value)
 
 

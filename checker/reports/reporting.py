@@ -17,8 +17,8 @@ from isrcheck.checker.results.run import CommandResult
 
 
 def begin(options: Options) -> str:
-    """Put an unfinished report into its folder. Raises UsageError; but where the answer stands without a report, and
-    only room is missing, returns why there will be none. Otherwise returns an empty text."""
+    """Put an unfinished report into its folder. Raises UsageError; but if only disk space is missing, and the answer is
+    valid without a report, returns why there will be no report. Otherwise returns an empty text."""
     try:
         reports.begin(options.own["report"], shlex.join(options.words))
     except reports.NoRoomError as error:

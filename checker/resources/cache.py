@@ -4,11 +4,11 @@ In:  a path, `cache_folder() / KIND / NAME`, and content.
 Out: the content, if it is complete and was written under this name, otherwise None; the digest of the engines' source.
 
 Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
-nobody else can write to them. Each is opened before its owner is checked, so that what was checked is what is read.
+nobody else can write to them. Each is opened before its owner is checked, so that the checked file is the one read.
 
 The digest is SHA-256 over the source of every module that a result can depend on, and over the version SEMANTICS. All
 modules of the checker and of the modelling language are included, so that none can be forgotten. The models that come
-with isrcheck are not included, since each of them has a digest of its own.
+with isrcheck are not included, since each has a digest of its own.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file. If there is none, it is made, and kept if that is possible and it `is_whole`."""
+    """The content of a cache file. If there is no file, the content is made, and kept if possible and if it
+    `is_whole`."""
     content = kept(path)
     if content is None:
         content = make()

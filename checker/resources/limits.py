@@ -213,7 +213,7 @@ def _is_finalizing(frame: FrameType | None) -> bool:
 def _timer(look: Any) -> Iterator[None]:
     """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals.
 
-    Blocks may be nested: after the inner one, the timer of the outer one goes on.
+    Blocks may be nested: after the inner block, the timer of the outer block continues.
     """
     try:
         handler = signal.signal(signal.SIGALRM, look)
@@ -294,7 +294,7 @@ class Answer(Enum):
 
 
 class UndecidedError(Exception):
-    """A query was not answered, for the reason `why`, and the engine cannot go on without the answer."""
+    """A query was not answered, for the reason `why`, and the engine cannot continue without the answer."""
 
     def __init__(self, why: Answer) -> None:
         super().__init__(why.value)
@@ -325,7 +325,7 @@ class Memory:
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
         """Whether the limit is reached, or would be with `more` additional bytes."""
-        import z3  # here, because Memory is limited also where nothing is asked, and it takes long to import
+        import z3  # here, because Memory is also limited where there are no queries, and the import takes long
 
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
             return True

@@ -20,8 +20,8 @@ from isrcheck.models.run import Cells
 class StepPath:
     """A path: the position of its initial state, and the numbers of its steps.
 
-    If it shows an endless behaviour, its last state is the one that it has after `loop` steps; the steps between are
-    repeated for ever, and without such steps the behaviour stays where it is.
+    If it shows an endless behaviour, its last state equals its state after `loop` steps; the steps between are repeated
+    for ever, and without such steps the behaviour stays where it is.
     """
 
     initial: int
@@ -41,7 +41,7 @@ class StepPath:
 
 @dataclass
 class Finding:
-    """How many states or transitions a search found, and the path to the first of them."""
+    """How many states or transitions a search found, and the path to the first one."""
 
     count: int = 0
     path: StepPath | None = None
@@ -254,7 +254,7 @@ MOST_CHANGE = 1.5
 def forecast(levels: Sequence[int]) -> int | None:
     """The expected number of states in the next level; None if the levels so far are too few or too small.
 
-    A level is so many times as large as the one before. These ratios change slowly, and by nearly equal factors.
+    The ratio of a level's size to that of the previous level changes slowly, and by nearly equal factors.
     """
     if len(levels) < 3 or levels[-1] < LEAST or not levels[-2] or not levels[-3]:
         return None

@@ -28,7 +28,7 @@ def spaced(name: str) -> str:
 
 
 def label_of(prop: Property) -> str:
-    """Return the name of a property as a heading, which tells what is sought from what is promised."""
+    """Return the name of a property as a heading, which distinguishes goals from promises."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 

@@ -3,9 +3,9 @@
 In:  the number of properties that the model declares.
 Out: `KernelResults`, for running a kernel; byte offsets, for generating its text.
 
-The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`), and one more
-for each kind if the state is a successor outside the model's constraint, which is judged on the step that leads there
-and not kept. The implicit property `deadlock` follows the declared ones: its number is their number. Below are one row
+The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`), and a second
+row for each kind for successors outside the model's constraint, which are judged on the step that leads there and not
+kept. The implicit property `deadlock` follows the declared ones: its number is their count. After these come one row
 for steps that leave a declared range, one for steps that lead outside the constraint, and one for the status: the state
 at which the kernel stopped, the number of successors that it made, and whether the model left a declared range there.
 """
@@ -196,7 +196,7 @@ class KernelResults:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
-        """Set the count to 0 in each row whose first state is unknown."""
+        """Set the count to 0 in each row whose first state is not known."""
         for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0

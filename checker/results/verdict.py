@@ -97,7 +97,7 @@ class Verdict:
 
     @property
     def _repeated(self) -> str:
-        """Of a path that shows an endless behaviour: where its last step leads."""
+        """Where the last step of a path leads, if the path shows an endless behaviour."""
         path = self.path
         if path is None or path.loop is None:
             return ""
@@ -155,7 +155,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
     if verdict.prop.kind in WHOLE:
-        return verdict  # Z3 was not asked
+        return verdict  # Z3 did not run
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")

@@ -1,4 +1,4 @@
-"""Runs one search or proof: what prepares engines, calls them, and writes the traces of what they found.
+"""Runs one search or proof: prepares engines, calls them, and writes the traces of their findings.
 
 In:  an instance of a model, and an engine.
 Out: a `Run` (checker/results/run.py), and trace files.

@@ -1,4 +1,4 @@
-"""Searches the rows of a record one after another, and tells whether the answers are those of the record.
+"""Searches the rows of a record one after another, and says whether the answers are those of the record.
 
 In:  the rows of a record, and a function that searches one of them.
 Out: a `Comparison`: the rows with their answers, those that a limit or Ctrl-C left without one, and the exit code.
@@ -16,7 +16,7 @@ from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 
 class Answer(Protocol):
-    """What the searches of a row found. After an answer that Ctrl-C has interrupted, nothing more is searched."""
+    """The findings of the searches of a row. After an answer that Ctrl-C interrupted, no further row is searched."""
 
     @property
     def is_interrupted(self) -> bool:
@@ -84,8 +84,8 @@ class Comparison(Generic[RowKind, AnswerKind]):
 def search_rows(
     rows: Iterable[RowKind], search: Callable[[RowKind], AnswerKind], *, ends_when_cut: bool = False
 ) -> Comparison[RowKind, AnswerKind]:
-    """Search one row after another. A row whose search raises CutShortError has no answer, and with `ends_when_cut`
-    neither has any row after it; after Ctrl-C nothing more is searched."""
+    """Search one row after another. A row whose search raises CutShortError has no answer; with `ends_when_cut`, the rows
+    after it have no answer either. After Ctrl-C no further row is searched."""
     comparison: Comparison[RowKind, AnswerKind] = Comparison()
     has_ended = False
     for row in rows:

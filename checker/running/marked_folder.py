@@ -3,7 +3,7 @@
 In:  a folder, and the content of every file in it.
 Out: the files, and a marker file that names them.
 
-New files replace those that the marker of the folder names: all of them are first written to a temporary folder, then
+New files replace those that the marker of the folder names: all new files are first written to a temporary folder, then
 moved into place, and the remaining earlier files are deleted. Other files in the folder are not touched, and a folder
 that has other files but no marker is refused.
 """
@@ -51,7 +51,7 @@ class MarkedFolder:
         return f"move it away, or give another folder with {self.option}"
 
     def put(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Replace the files of a folder, which has to exist, by these; index.html comes last. Raises UsageError,
+        """Replace the files of a folder, which must exist, by these; index.html comes last. Raises UsageError,
         OSError."""
         earlier = self._named(folder)
         draft = draft_in(folder)

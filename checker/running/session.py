@@ -67,15 +67,15 @@ Compile = Callable[[Instance, Callable[[str], None]], Kernel]
 
 @dataclass(frozen=True)
 class Beginning:
-    """The kernel of an instance, and the time of enumerating the initial states, in seconds; `says` is what a report
-    says of a reduction that was not possible."""
+    """The kernel of an instance, and the time of enumerating the initial states, in seconds; `says` is the remark of a
+    report on a reduction that was not possible."""
 
     kernel: Kernel
     seconds: float
     says: str = ""
 
     def said(self, reduction: str) -> str:
-        """What a report says, given the reduction that the search has used."""
+        """The remark of a report, given the reduction that the search has used."""
         return "; ".join(filter(None, (reduction, self.says)))
 
 
@@ -129,7 +129,7 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
 @dataclass(frozen=True)
 class AskedReduction:
     """Whether a search may make its states fewer; whether it uses every symmetric domain, or those that the model
-    declares; why it has to visit every state (empty: it need not); the options that say so; and whether dead cells are
+    declares; why it must visit every state (empty: it need not); the options that say so; and whether dead cells are
     cleared."""
 
     is_sought: bool = False
@@ -140,7 +140,7 @@ class AskedReduction:
 
     @classmethod
     def by_default(cls, *, symmetry: bool = False, whole: str = "") -> AskedReduction:
-        """What `check MODEL` does: dead cells are cleared, and declared symmetries are used, or all of them."""
+        """What `check MODEL` does: dead cells are cleared, and declared symmetries, or all symmetries, are used."""
         return cls(True, symmetry, whole, " --symmetry" if symmetry else "")
 
     @classmethod
@@ -261,7 +261,7 @@ class SearchSession:
         asked: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
-        """Prepare the search of an instance; one that is resumed clears what it has `cleared_before`. Raises Spent,
+        """Prepare the search of an instance; a resumed search clears what it has `cleared_before`. Raises Spent,
         KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
         if asked.is_sought:
@@ -283,10 +283,10 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, asked: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, as far as it pays; and what a report says of one that is not possible."""
+        """The reduction of a search, as far as it pays; and the remark of a report on one that is not possible."""
         reduction, says = reduction_of(instance, symmetry=asked.symmetry, dead=asked.dead, whole=asked.whole)
         if reduction is not None and reduction.dead:
-            # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
+            # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
             before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
             reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
         return reduction, says
@@ -302,7 +302,7 @@ class SearchSession:
         command = _command(target, instance, limits, f" --counterexamples {asked}")
         of_failures = []
         # A value outside its declared range has no false expression, and so no cause that could be compared; and
-        # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models. Loops and
+        # plain Python can decide only in small models whether a path with fewer steps ends in a stuck state. Loops and
         # deadlocks have no cause.
         failing = [one for one in run.verdicts if one.prop not in (IN_RANGE, DEADLOCK) and one.prop.kind not in WHOLE]
         for prop, word in [(verdict.prop, word) for verdict in failing for _, _, word in verdict.failing_paths]:

@@ -100,8 +100,8 @@ def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
 
 
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the weights of actions that the command gives. Raises UsageError for an action that there is not, and for
-    one that is given two weights."""
+    """Return the weights of actions that the command gives. Raises UsageError for an unknown action, and for an action
+    with two weights."""
     names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:

@@ -4,15 +4,15 @@ In:  an instance with its kernel; the number of walks, their length, the seed; t
 Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
      property. That no walk violated a property never reads like a pass.
 
-A walk chooses an action first, each of those that have a step with a chance in proportion to its weight, and then one
-of its steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of
+A walk first chooses one of the actions that have a step, with a chance in proportion to its weight, and then one of its
+steps, all with equal chance. So an action with few arguments is taken as often as one with many. Properties of
 states and `in_range` are judged in every visited state, properties of transitions and `deadlock` whenever a state is
 expanded: also on the steps that the walk does not take. The first violation is the one with the fewest steps.
 
 Each walk has random numbers of its own: they depend only on the seed, the number of the walk and the position in it, so
 that a walk does not depend on the other walks, or on how they are divided. The groups, whose walks take their steps
-together, are always the same ones, and are put together in their order: once every property is decided, what later
-groups have done is dropped.
+together, are always the same, and their results are combined in order: once every property is decided, the results of
+later groups are dropped.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class ValuesSeen:
-    """How many values a field declares, how many of them it had in visited states, and those that it had not."""
+    """The number of declared values of a field, how many it had in visited states, and the values that it did not have."""
 
     declared: int
     seen: int
@@ -105,7 +105,7 @@ class ValuesSeen:
 
 @dataclass(kw_only=True)
 class Simulation(Tally):
-    """What a simulation did and found: `asked` walks of at most `depth` steps were asked for.
+    """What a simulation did and found: `asked` walks of at most `depth` steps were requested.
 
     `weights` are those of actions, by name, that are not 1. `stopped`: seconds, interrupt, decided, or None.
     """
@@ -218,7 +218,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Walks for one thread, group by group. `is_over` is asked before each step whether to end early."""
+    """Walks for one thread, group by group. Before each step, `is_over` decides whether to end early."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -303,15 +303,15 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """The position of one successor for each state that has any. Successors stand in the order of states and steps,
-        so that those of one action of a state stand together."""
+        """The position of one successor for each state that has any. Successors are in the order of states and steps, so
+        that those of one action of a state are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
         sizes = np.diff(np.append(firsts, len(kinds)))
         owners = parents[firsts]
         walks = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
-        # On a line on which each action is as long as its weight, a point in the part of the walk.
+        # A point on a line on which the length of each action is its weight; it lies in the walk's part of the line.
         ends = np.cumsum(self.weights[actions[firsts]])
         begins = np.concatenate([[0], ends])[walks]
         lengths = np.append(begins[1:], ends[-1]) - begins
@@ -326,7 +326,7 @@ class Walkers:
     # ------------------------------------------------------------------------------------------------------- findings
 
     def _note(self, path: _PathOf) -> None:
-        """Note what the kernel has found, and judge what is decided no more."""
+        """Note the kernel's findings, and stop judging decided properties."""
         if next(self.results.first_states(), None) is None:
             return
         deadlock = len(self.properties)
@@ -382,7 +382,7 @@ def simulate(
     threads: int = 1,
 ) -> Simulation:
     """Walk until all walks are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
-    is pressed; the steps of walks that were not ended are counted, too."""
+    is pressed; the steps of unfinished walks are counted, too."""
     simulation = Simulation.begun(instance, request.walks, request.depth, request.seed, dict(request.weights))
     walking = _Walking(instance, kernel, request, deadline, threads)
     try:

@@ -332,7 +332,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _question(self) -> dict[str, Any]:
-        """The data that identifies the search: a run can continue a checkpoint only if all of it is equal."""
+        """The data that identifies the search: a run can continue a checkpoint only if all the data is equal."""
         request = self.context.request
         return {
             "isrcheck": source_digest(),  # the packing of states and the numbering of steps

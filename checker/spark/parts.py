@@ -316,7 +316,7 @@ class Merge:
             permitted, erred = _until(permitted, found.path.depth), _until(erred, found.path.depth)
         if not before.unjudged:
             return Findings(found, permitted, erred)
-        # No part has the states before the parts, which may be stuck as well, or the steps between the parts.
+        # No part has the states before the parts, which may also be stuck, or the steps between the parts.
         prop = next(prop for prop in self.beginning.search.context.instance.properties if prop.name == name)
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 

@@ -118,7 +118,7 @@ def _candidates() -> Iterator[Path]:
 
 def ask(program: Path) -> Java | None:
     """The Java at this path, by its answer to `-version`; None if it is not a Java, or does not answer in time."""
-    # Usually one start is enough; an old Java, or one without the module, refuses and is asked again.
+    # Usually one start is enough; an old Java, or one without the module, refuses and is started again.
     for words in ([MODULE], []):
         version = _version(program, words)
         if version is not None:
