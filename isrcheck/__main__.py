@@ -26,7 +26,7 @@ FORMS = {
 
 
 def main() -> int:
-    """Run `isrcheck` and return its exit code. What names neither a command nor a form is for isrcheck/cli.py."""
+    """Run `isrcheck` and return its exit code. Words that name no command and no form go to isrcheck/cli.py."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in FORMS:
         name = FORMS[name][0]

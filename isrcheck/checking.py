@@ -79,13 +79,13 @@ def check(
     `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries whose names cannot be
     keywords, such as {"min.insync.replicas": 2}. `swaps` maps actions to the protocols whose versions replace them.
 
-    `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
+    `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which must agree); the last two
     need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. Without `deadlock`,
-    states without a step are not reported. `symmetry` visits one state of each group of alike ones, for every domain
-    whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears dead cells and
-    uses the symmetries that the model declares, unless `prove` or `count_all` needs every state. `seconds`, `memory`
-    (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are written.
-    `progress` prints the progress on stderr.
+    states without a step are not reported. `symmetry` visits one state of each group of equivalent states, for every
+    domain whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears dead
+    cells and uses the symmetries that the model declares, unless `prove` or `count_all` needs every state. `seconds`,
+    `memory` (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are
+    written. `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """
@@ -122,7 +122,7 @@ def simulate(
 
     `walks` is the number of walks, and `depth` the most steps of each; equal seeds give equal walks. `weights` maps
     actions to numbers: an action with weight 3 is chosen three times as often as one with weight 1, the default. The
-    other arguments are those of `check`. Walks show failures, and never that there is none.
+    other arguments are those of `check`. Walks can show failures, but not the absence of failures.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the simulation is interrupted.
     """

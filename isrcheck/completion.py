@@ -80,7 +80,7 @@ def _command_parser(name: str, form: str = "") -> Parser:
 
 
 def _first_words() -> list[str]:
-    """The words that can stand first after `check`: forms of the command, and models."""
+    """The words that can come first after `check`: forms of the command, and models."""
     from isrcheck.checker.cli import forms
     from isrcheck.models import registry
 

@@ -46,7 +46,7 @@ RunOf = TypeVar("RunOf", Run, report.SimulationRun)
 
 @dataclass(frozen=True)
 class Outcome(Generic[RunOf]):
-    """What a search and random walks have in common."""
+    """The common part of the results of a search and of random walks."""
 
     run: RunOf
     """The value that `isrcheck.checker` uses."""
@@ -87,7 +87,7 @@ class Result(Outcome[Run]):
     @property
     def exit_code(self) -> int:
         """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated,
-        11 if there is only a deadlock, 13 if only what must stay possible, or happen at last, is."""
+        11 if there is only a deadlock, 13 if only a possibility or liveness property is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
@@ -147,7 +147,7 @@ class Result(Outcome[Run]):
 
 
 class SimulationResult(Outcome[report.SimulationRun]):
-    """The result of random walks: VIOLATED or UNDECIDED, because walks do not show that nothing fails.
+    """The result of random walks: VIOLATED or UNDECIDED, because walks cannot show that nothing fails.
 
     The traces are shortened, but not known to be shortest, and `violating` counts the violating states on all walks.
     """

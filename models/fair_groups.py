@@ -1,7 +1,7 @@
-"""The steps to which a behaviour has to be fair before it can violate a liveness property.
+"""The steps to which a behaviour must be fair before it can violate a liveness property.
 
 In:  an instance, a liveness property.
-Out: groups of steps, of each of which one is eventually taken if one stays possible
+Out: groups of steps: if a step of a group stays possible, a step of the group is eventually taken
      (`Fairness` in models/language/declarations).
 """
 
@@ -20,7 +20,7 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True)
 class FairGroup:
-    """Steps, given by their numbers, of which one is taken at last if one of them stays possible.
+    """Steps, given by their numbers: if one of them stays possible, one of them is eventually taken.
 
     They are steps of the actions `what`, for the given `values` of the parameters `each`.
     """
@@ -37,10 +37,10 @@ class FairGroup:
 
 
 def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
-    """Return the groups of steps to which a behaviour has to be fair before it can violate a liveness property.
+    """Return the groups of steps to which a behaviour must be fair before it can violate a liveness property.
 
-    They are those of the property, if it declares any, and otherwise those of the actions of the protocol. Raises
-    UsageError if they are too many.
+    These are the groups of the property, if it declares any, and otherwise those of the actions of the protocol. Raises
+    UsageError if there are too many.
     """
     declared = of_actions(instance) if prop.fair is None else prop.fair
     found: list[FairGroup] = []

@@ -115,7 +115,7 @@ def load_file(path: Path) -> Model:
 
     if path.suffix != ".py" or not path.is_file():
         raise UsageError(f"{path}: there is no such Python file; give the path of a model, such as my_protocol.py")
-    # Files with the same name become different modules, and none of them hides an installed module.
+    # Files with the same name become different modules, and no file hides an installed module.
     unique = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
     assert specification is not None and specification.loader is not None

@@ -1,10 +1,10 @@
 """The reference semantics: plain CPython calls a model's functions on one state at a time.
 
 In:  an `Instance`, the cells of a state, a step.
-Out: successors and truth values. Every engine has to agree with this file, which certifies every trace.
+Out: successors and truth values. Every engine must agree with this file, which certifies every trace.
 
-It is slow and obviously right: a state is a list of whole numbers behind an object that checks every index and every
-written value, so that nothing wraps around and no value leaves its declared range.
+It is slow and obviously right: a state is a list of whole numbers, wrapped in an object that checks every index and
+every written value, so that nothing wraps around and no value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
     """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or the state is
     outside the model's constraint.
 
-    Raises ModelError, with the step and the state, if a value or an index leaves its declared range; also if that makes
-    it unknown whether the state after it is within the constraint.
+    Raises ModelError, with the step and the state, if a value or an index leaves its declared range, also in the
+    evaluation of the constraint in the state after the step.
     """
     function = instance.function(step.action_index)
     if function is None or not instance.is_within(cells):
@@ -70,7 +70,7 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 
 def has_step(instance: Instance, cells: Cells) -> bool:
-    """Whether a step leads from this state, be it to the same state or out of a declared range."""
+    """Whether a step leads from this state, even if it leads to the same state or leaves a declared range."""
     for step in instance.steps:
         try:
             if take(instance, cells, step) is not None:

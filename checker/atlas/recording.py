@@ -4,7 +4,7 @@ In:  the file of results, which a later run continues; options.
 Out: models/kafka/atlas/record.jsonl, with --write. Exit code 0; 2 for bad input; 130 after Ctrl-C.
 
 With --master the searches run on Spark. Without it, several processes can share the file, each with its own --part.
-Searches that the record already holds are not repeated.
+What the record holds already is not searched again.
 """
 
 from __future__ import annotations

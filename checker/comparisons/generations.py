@@ -3,8 +3,8 @@
 In:  the recorded runs, the finished runs with the recorded run that each repeats, and the typed command.
 Out: at most 40 lines of at most 100 characters.
 
-The headline of its trace describes what breaks. The repair comes from the record's cause: a known failure, whose file
-names the releases, or an issue and then the first later generation for which the record no longer shows the failure.
+The headline of the trace describes what breaks. The repair follows from the recorded cause: a known failure, whose
+file names the releases, or an issue; then the first later generation for which the record no longer shows the cause.
 """
 
 from __future__ import annotations

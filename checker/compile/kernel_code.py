@@ -766,7 +766,7 @@ class CarefulCode(KernelCode):
                     self.count(code, judged, number, EntryKind.ERRED)
 
     def judge_failure(self, code: Code, judged: Judged, number: int, prop: Property) -> None:
-        """Count a failure of a property, which may be permitted; count an error if `permitted` leaves a declared range."""
+        """Count a failure of a property, which may be permitted, or an error if `permitted` leaves a declared range."""
         if prop.permitted is None:
             self.count(code, judged, number, EntryKind.FOUND)
             return

@@ -8,8 +8,8 @@ Out: the stuck states of an `always_possible` property: no path leads from them 
 
 A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
 transitions. So the states that are not known to be possible are expanded again, the last states first: then most of
-them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward. A property
-that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
+them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward. A
+property that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
 
 A behaviour that goes on for ever repeats some states for ever; they lie in one strongly connected component of the
 states in which the property may be false:
@@ -360,8 +360,8 @@ def fair_loops(
 
 @dataclass(frozen=True)
 class Ways:
-    """How the nodes of a graph are reached: `reached` marks the reached nodes, `depths` counts the steps from an initial
-    state. `parents` has the previous node, or, where the path of the search leads to the node, the node itself."""
+    """How the nodes of a graph are reached: `reached` marks reached nodes, `depths` counts the steps from an initial
+    state. `parents` has the previous node, or the node itself if the path of the search leads to it."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -416,8 +416,8 @@ class FairLoops:
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
     def finding(self) -> Finding:
-        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first such node, unless
-        the path to the first node in which a behaviour can stay is at most as long as the whole lasso."""
+        """The number of nodes that can be repeated for ever, and a lasso: its loop begins in the first such node, if no
+        path to a node in which a behaviour can stay is as short as the whole lasso, or shorter."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()

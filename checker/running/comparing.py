@@ -84,8 +84,8 @@ class Comparison(Generic[RowKind, AnswerKind]):
 def search_rows(
     rows: Iterable[RowKind], search: Callable[[RowKind], AnswerKind], *, ends_when_cut: bool = False
 ) -> Comparison[RowKind, AnswerKind]:
-    """Search one row after another. A row whose search raises CutShortError has no answer; with `ends_when_cut`, the rows
-    after it have no answer either. After Ctrl-C no further row is searched."""
+    """Search one row after another. A row whose search raises CutShortError has no answer; with `ends_when_cut`, the
+    rows after it have no answer either. After Ctrl-C no further row is searched."""
     comparison: Comparison[RowKind, AnswerKind] = Comparison()
     has_ended = False
     for row in rows:

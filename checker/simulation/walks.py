@@ -96,7 +96,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class ValuesSeen:
-    """The number of declared values of a field, how many it had in visited states, and the values that it did not have."""
+    """How many values a field declares, how many it had in visited states, and the values that it did not have."""
 
     declared: int
     seen: int
@@ -303,8 +303,8 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """The position of one successor for each state that has any. Successors are in the order of states and steps, so
-        that those of one action of a state are adjacent."""
+        """The position of one successor for each state that has any. Successors are in the order of states and steps,
+        so that those of one action of a state are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))

@@ -1,6 +1,6 @@
 """`check sweep`: a safety table over configurations, and the smallest configuration that fails.
 
-In:  `Options`, and a session; the file of results, whose searches are not made again.
+In:  `Options`, and a session; the file of results, whose searches are not repeated.
 Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
 """
 
@@ -235,7 +235,7 @@ def search(
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
     """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
-    records does not belong to its case any more."""
+    records no longer belongs to its case."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]

@@ -169,7 +169,7 @@ class AndInverterGraph:
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
         """Clauses that are satisfiable exactly if all demanded literals can be true together.
 
-        A conjunction that is used in only one other conjunction gets no name; it is merged into that one.
+        A conjunction that is used in only one other conjunction gets no name; it is merged into the other.
         """
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
@@ -177,7 +177,7 @@ class AndInverterGraph:
         for node in nodes:
             for side in (left[node], right[node]):
                 if side:
-                    # Only the conjunction itself can be merged into another one, not its negation.
+                    # Only the conjunction itself can be merged into another conjunction, not its negation.
                     uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
         self.budget.look()
         found = [[1], *([literal] for literal in demanded)]

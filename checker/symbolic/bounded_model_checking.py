@@ -45,7 +45,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Goal:
-    """What the search looks for: a violation, a permitted failure, or a state that has to be reached."""
+    """What the search looks for: a violation, a permitted failure, or a state that must be reached."""
 
     prop: Property
     is_permitted: bool
@@ -54,7 +54,7 @@ class Goal:
         """The literal that the goal is met; `said` are the literals of its property (see PropertyLiterals)."""
         holds, permitted, error = said
         if self.prop.kind in WHOLE:
-            return FALSE  # no path of one length shows that there is no other path, or that it goes on for ever
+            return FALSE  # a path of one length cannot show that no other path exists, or that it continues for ever
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
         return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
@@ -330,7 +330,7 @@ class _BoundedModelChecker:
         """The lexicographically least path on which all these literals are true; `found` is the assignment for one."""
         assert self.unrolling.initial is not None
         places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
-        # Usually this path is the least one already; one query confirms it.
+        # Usually this path is already the least one; one query confirms it.
         less = FALSE
         for options in reversed(places):
             chosen = next(i for i, option in enumerate(options) if found.holds(option))
@@ -353,7 +353,7 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Which adjacent steps are independent: neither writes what the other one reads or writes.
+    """Which adjacent steps are independent: neither writes what the other reads or writes.
 
     With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
     """

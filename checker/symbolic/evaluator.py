@@ -110,7 +110,7 @@ class Evaluator:
             return no
         if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
             return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
-        if yes is None or no is None:  # one side has no value, and is never read
+        if yes is None or no is None:  # the side without a value is never read
             return no if yes is None else yes
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
@@ -440,7 +440,7 @@ class Evaluator:
         return found
 
     def _links(self, chain: ir.Chain) -> Iterator[Value]:
-        """The comparisons of a chain, each evaluated when it is asked for."""
+        """The comparisons of a chain, each evaluated on demand."""
         left = self.value(chain.first)
         for link in chain.links:
             right = self.value(link.right)
@@ -530,9 +530,9 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Give the variables of generators each combination of their numbers that can be, and yield its condition.
+        """Give the variables of generators each possible combination of their numbers, and yield its condition.
 
-        `around` is the path condition of the fold, which each value of it may narrow.
+        `around` is the path condition of the fold, which each value of the fold may narrow.
         """
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()

@@ -4,10 +4,10 @@ In:  integers, `OneHotInteger` and `BinaryInteger`.
 Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values, or over the bits.
 
 A one-hot integer is a map from each possible value to the literal that selects it. Exactly one literal of a number is
-true, wherever the number has a value. It is quick for a replica or an offset, and impossible for a range of 70,000
-numbers, which are the bits of their two's complement instead. `FiniteArithmetic` uses one-hot integers for narrow
-ranges and binary integers for wide ones; an operation on both has a binary result. A number becomes one-hot again where
-it is written to a narrow range.
+true, wherever the number has a value. This is quick for a replica or an offset, and impossible for a range of 70,000
+numbers, which are represented by the bits of their two's complement instead. `FiniteArithmetic` uses one-hot integers
+for narrow ranges and binary integers for wide ones; an operation on both has a binary result. A number becomes one-hot
+again where it is written to a narrow range.
 
 Unbounded numbers are in checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
 """

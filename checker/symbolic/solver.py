@@ -1,8 +1,8 @@
 """Z3 as a satisfiability solver for literals of an and-inverter graph.
 
-There are two ways to ask, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as clauses,
-which Z3 simplifies first; this pays for the hard queries of bounded model checking. `Solver` is incremental and keeps
-what it has learned; this pays for many easy queries about one step.
+There are two kinds of queries, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as
+clauses, which Z3 simplifies first; this pays for the hard queries of bounded model checking. `Solver` is incremental
+and keeps what it has learned; this pays for many easy queries about one step.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def once(
     names = {node: number for number, node in enumerate(nodes, 1)}
     names |= {-node: -number for node, number in names.items()}
     try:
-        # A context of its own: Z3's tables grow with all that a context has ever held, and each question pays for that.
+        # A separate context: Z3's tables grow with all that a context has ever held, which slows down each query.
         context = z3.Context()
         solver = z3.Tactic("sat", ctx=context).solver()
         for name, value in STRATEGY.items():

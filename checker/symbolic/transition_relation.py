@@ -54,8 +54,8 @@ class PropertyLiterals:
 class TransitionRelation:
     """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
 
-    No step is enabled in a state outside the model's constraint, in which `within` is false. If it is `unknown` whether
-    a state is within the constraint, evaluating that leaves a declared range, and so do all its steps.
+    No step is enabled in a state outside the model's constraint, in which `within` is false. If the constraint cannot
+    be evaluated in a state (`unknown`), the evaluation leaves a declared range, and so do all steps of the state.
 
     `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
     enabled, `error` that some step leaves a declared range, `stays` that the taken step does not. A property of
@@ -167,8 +167,8 @@ class TransitionRelation:
         return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
 
     def _in_range(self) -> PropertyLiterals:
-        """The literals of `in_range`: no step from this state leaves a declared range, nor does the evaluation of a
-        property of the state or of the taken step.
+        """The literals of `in_range`: no step from this state leaves a declared range, and neither does the evaluation
+        of a property of the state or of the taken step.
 
         Sets `asking` to the properties whose evaluation can leave a declared range.
         """

@@ -280,7 +280,7 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
-    # All states of these levels were expanded; a step that leaves a declared range has no next state, so is no edge.
+    # All states of these levels were expanded; a step that leaves a declared range has no next state, so it is no edge.
     expanded = exploration.judged + exploration.exhausted
     levels = min(within, expanded)
     if levels <= 0:

@@ -322,8 +322,8 @@ class Command:
     def read(self, words: Sequence[str]) -> tuple[Callable[[argparse.Namespace], int], argparse.Namespace]:
         """Read the command line: the function that does the work, and its arguments. Raises UsageError.
 
-        The arguments have a value for each option, `rest`, the words that are left to a model, and `reserved`, the
-        options that this model cannot have.
+        The arguments have a value for each option, `rest`, the words for a model, and `reserved`, the options that this
+        model cannot have.
         """
         parser = self.parser(words)
         typed, rest = parser.parse_known_args(words)
@@ -378,7 +378,7 @@ MODEL = Option("[MODEL]", "one of: %(models)s; or FILE.py", field="target")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelArguments:
-    """What a command line says of a model and its configuration."""
+    """The model and the configuration that a command line gives."""
 
     command: str
     """The name of the command, for messages."""
@@ -437,7 +437,7 @@ class Parser(argparse.ArgumentParser):
         print_lines([message.removesuffix("\n")])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse a value that is none of the choices. Raises UsageError, with the choice that was meant, if any was."""
+        """Refuse a value that is not a choice. Raises UsageError, with the choice that was probably meant, if any."""
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:

@@ -36,4 +36,4 @@ INTERRUPTED = 130
 
 
 class UndecidedError(Exception):
-    """An engine was lost during its work: what was found counts, and nothing else is decided. Ends with UNDECIDED."""
+    """An engine was lost during its work: its findings count, and nothing else is decided. Ends with UNDECIDED."""

@@ -25,7 +25,8 @@ def read_expression(instance: Instance, text: str) -> Function:
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     """The names that an expression can use, with their values: helpers, whole numbers, enumerations and domains of the
-    model's files. Also the names that it cannot use: the functions of the instance's protocol disagree on their values.
+    model's files. Also the names that it cannot use, because the functions of the instance's protocol disagree on their
+    values.
     """
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]

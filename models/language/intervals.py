@@ -4,7 +4,7 @@ In:  functions of the modelling language, and the interval of every field, confi
 Out: nothing, or a LanguageError about the first expression whose value may leave LEAST..MOST.
 
 The compiled kernels compute with 64 bits, which silently wrap around; CPython and Z3 do not. A model whose numbers stay
-within LEAST..MOST has the same meaning in all of them. The intervals are coarse: conditions do not narrow them, and the
+within LEAST..MOST has the same meaning in all three. The intervals are coarse: conditions do not narrow them, and the
 intervals of different paths are joined. So a model with small numbers may be refused, but a model with numbers that are
 too large is never accepted.
 """
@@ -242,7 +242,7 @@ class Intervals:
 
 
 def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int]) -> Interval:
-    """The interval of an operation that is monotonic in each number, if the other one does not change its sign."""
+    """The interval of an operation that is monotonic in each number, if the other number does not change its sign."""
     found = [operation(a, b) for a in one for b in other]
     return min(found), max(found)
 
@@ -254,7 +254,7 @@ def hull(*several: Interval | None) -> Interval:
 
 
 def _met(*ends: Locals | None) -> Locals:
-    """The intervals of locals where paths meet that end with `ends`; None: the path returns. Locals that one leaves
+    """The intervals of locals where paths with the ends `ends` meet; None: the path returns. Locals that a path leaves
     unassigned stay unread."""
     met: Locals = {}
     for end in ends:

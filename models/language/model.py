@@ -210,7 +210,7 @@ class Property:
 
     @property
     def meaning(self) -> list[Any]:
-        """What of it counts in the digest of a model."""
+        """The part of it that counts in the digest of a model."""
         asked = [None if one is None else digest.of_routine(one.routine) for one in (self.permitted, self.premise)]
         fair = None if self.fair is None else [[one.actions, one.each] for one in self.fair]
         meaning = digest.of_routine(self.function.routine)
@@ -242,7 +242,7 @@ class Action:
 
     @property
     def meaning(self) -> list[Any]:
-        """What of it counts in the digest of a model: traces show the names of its parameters."""
+        """The part of it that counts in the digest of a model: traces show the names of its parameters."""
         fair = [False if one.mark is None else one.mark.fair for one in self.alternatives]
         each = [one if isinstance(one, bool) else list(map(str, names_of(one))) for one in fair]
         return [
@@ -374,14 +374,14 @@ class Model:
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return which protocol stands for this name, or for the release of this patch; empty if none does."""
+        """Return the protocol that this name, or the release of this patch, refers to; empty if there is none."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """A switch that shapes the state is fixed where protocols differ in it: their actions differ as well. Raises
-        UsageError.
+        """Refuse another value than the chosen protocol's for a switch that shapes the state, if protocols differ in
+        the switch: then their actions also differ. Raises UsageError.
         """
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
@@ -518,8 +518,8 @@ def assemble(
 
     The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
     initial states count in the order in which they stand. The modules of a variant (one, several, or None) may define
-    actions of the base anew, or add some. `stand_ins` says which protocol stands for a well-known name that is none:
-    {name: text of a message}. Raises LanguageError where a function leaves the language.
+    actions of the base anew, or add some. `stand_ins` says which protocol replaces a well-known name that is not a
+    protocol: {name: text of a message}. Raises LanguageError where a function leaves the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -720,7 +720,7 @@ def _shown_parameters(action: Action) -> None:
 
 
 def _question(reader: Reader, name: str, function: Function, what: str, asked: Any) -> Function | None:
-    """The predicate of states that a property is given as `what`; None if it is given none."""
+    """The predicate of states that is the argument `what` of a property; None without this argument."""
     if asked is None:
         return None
     read = reader.read(asked) if type(asked) is FunctionType else None
@@ -846,7 +846,7 @@ class Instance:
         return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
     def _repr_pretty_(self, printer: Any, _is_cycle: bool) -> None:
-        """What Hypothesis prints of it in a failing example."""
+        """The text that Hypothesis prints for it in a failing example."""
         printer.text(repr(self))
 
     @cached_property
@@ -860,7 +860,7 @@ class Instance:
             self.first_steps,
             [[prop.name for prop in properties] for properties in (self.properties, self.lemmas)],
         ]
-        # What generators make is determined by their text, and may be many millions of states.
+        # The states that generators make are determined by their text, and can be many millions.
         is_listed = not self.model.generators
         return digest.hashed(content, self.initial_states.packed if is_listed else b"")
 
@@ -888,7 +888,7 @@ class Instance:
     def _refuse_large_numbers(self, layouts: Mapping[str, FieldLayout]) -> None:
         """Raise LanguageError if a computed number may be too large for a kernel.
 
-        A kernel serves all values of settings and switches, and all choices of actions: all of them are checked.
+        A kernel serves all values of settings and switches, and all choices of actions, so all are checked.
         """
         model = self.model
         named: dict[str, Interval] = {name: (layout.low, layout.high) for name, layout in layouts.items()}
@@ -1122,7 +1122,7 @@ class Instance:
 
     def _generated(self, default: Cells) -> Iterator[Cells]:
         """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and
-        of the arguments; a state that several of them make is yielded several times. Raises ModelError."""
+        of the arguments; a state that several combinations make is yielded several times. Raises ModelError."""
         for generator, ranges in enumerate(self.generator_ranges):
             for ordinals in itertools.product(*(range(one.count) for one in ranges)):
                 cells = self.generated_by(default, generator, ordinals)

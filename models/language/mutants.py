@@ -2,7 +2,7 @@
 
 In:  a `Function` that is an action.
 Out: its mutants, each a Function that every engine reads like the action itself. A mutant has no text that CPython
-     could compile; where plain Python is asked, its routine is executed (models/language/interpreter.py).
+     could compile; in place of plain Python, its routine is interpreted (models/language/interpreter.py).
 
 A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
@@ -25,7 +25,7 @@ from isrcheck.models.language.reading.source import respelled
 class Mutant:
     """An action without a guard, or without one conjunct of a guard; `dropped` is the removed condition.
 
-    If the conjunct stands in a helper function, `within` names it, after the helpers through which the guard calls it.
+    If the conjunct is in a helper function, `within` names it, after the helpers through which the guard calls it.
     """
 
     function: Function

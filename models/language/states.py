@@ -1,5 +1,5 @@
-"""States: where the fields of a model lie in their cells, what the functions of a model see of them in CPython, and how
-a model yields its initial states.
+"""States: how the fields of a model are laid out in cells, how the functions of a model see them in CPython, and how a
+model yields its initial states.
 
 In:  the fields of a model, and the configuration of an instance (models/language/model.py).
 Out: a `FieldLayout` for each field; `State`s; `InitialStates`, packed.
@@ -50,8 +50,8 @@ class FieldLayout:
         return itertools.product(*(range(size) for size in self.sizes))
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
-        """The position in a state of the cell with this index. Raises ModelError if there is none; given the cells of
-        the state, the message says how long a queue is."""
+        """The position in a state of the cell with this index. Raises ModelError if there is no such cell; given the
+        cells of the state, the message says how long a queue is."""
         offset = 0
         for depth, (size, one) in enumerate(zip(self.sizes, index, strict=True)):
             if one == size and cells and depth + 1 == len(self.sizes):
@@ -61,7 +61,7 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if this row is a queue: the core looks behind its last place for what a queue lacks."""
+        """Raise ModelError if this row is a queue: the core reads a missing element beyond the last place."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -82,7 +82,7 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """What a cell holds to which this value is written. Raises ModelError if it is outside the field's range."""
+        """The content of a cell after this value is written. Raises ModelError if it is outside the field's range."""
         if not self.low <= value <= self.high:
             raise ModelError(
                 f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high};"
@@ -91,7 +91,7 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
+        """Return a cell's value as text; for a queue, the element at its place, or - for none."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -218,14 +218,14 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for a dictionary that has to be read cell by cell."""
+    """Raised for a dictionary that must be read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
 
 
 def _list_reader(sizes: Sequence[int], code: str) -> Reader:
-    """Return a function that packs a nested list of numbers into bytes. Its lists have to have exactly these sizes."""
+    """Return a function that packs a nested list of numbers into bytes. Its lists must have exactly these sizes."""
     if len(sizes) == 1:
         pack = struct.Struct(f"{sizes[0]}{code}").pack
 
@@ -414,12 +414,12 @@ class Enumeration:
 
 
 def _bytes_outside(low: int, high: int) -> bytes:
-    """Return all bytes that are no signed number in low..high."""
+    """Return all bytes that are not signed numbers in low..high."""
     return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})
 
 
 class Meanings(Protocol):
-    """What names mean in an instance: fields, records, entries of the configuration, and domains."""
+    """The meanings of names in an instance: fields, records, entries of the configuration, and domains."""
 
     @property
     def layouts(self) -> Mapping[str, FieldLayout]:
@@ -504,7 +504,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """A field with its first `depth` indices applied: a value, a set, or a row of them."""
+    """A field with its first `depth` indices applied: a value, a set, or a row of values or sets."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -525,8 +525,8 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 #
 # A `SetView` behaves like Python's own set, and a `QueueView` like a deque. Both have a row of cells: `row[i]` reads
 # one, `row[i] = value` writes one, with all checks of ranges. A `Members` is a subset that is a parameter. The
-# operations are those of models/language/ir/lowering.py, in the same order: an iteration reads each cell when it comes
-# to it.
+# operations are those of models/language/ir/lowering.py, in the same order: an iteration reads each cell when it
+# reaches it.
 
 
 class SetView:
@@ -582,7 +582,7 @@ class SetView:
         self.become(())
 
     def become(self, given: Iterable[int]) -> None:
-        """Take over the elements of another set."""
+        """Replace the elements by those of another set."""
         if isinstance(given, SetView):
             for element in range(self.size):
                 self.row[element] = given[element]
@@ -594,7 +594,7 @@ class SetView:
 
 
 class QueueView:
-    """A queue of at most `size` numbers; the cells behind its last element hold the filler, which is below them all."""
+    """A queue of at most `size` numbers; the cells after its last element hold the filler, which is below them all."""
 
     __slots__ = ("filler", "name", "row", "size")
 
@@ -619,7 +619,7 @@ class QueueView:
         return element != self.filler and any(self.row[place] == element for place in range(self.size))
 
     def append(self, element: int) -> None:
-        """Put an element behind the last one."""
+        """Append an element."""
         length = len(self)
         if length == self.size:
             raise ModelError(
@@ -703,13 +703,13 @@ class RecordView:
             place = place[index]
         place[self._indices[-1]] = value
 
-    # ------------------------------------------------------------------------------------------------ a queue of them
+    # ---------------------------------------------------------------------------------------------- queues of records
 
     def __len__(self) -> int:
         return len(getattr(self, self._parts[0]))
 
     def append(self, record: Any) -> None:
-        """Put a record behind the last one."""
+        """Append a record."""
         for part in self._parts:
             getattr(self, part).append(getattr(record, part))
 

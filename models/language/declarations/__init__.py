@@ -21,7 +21,7 @@ from isrcheck.models.messages import LanguageError, escaped
 
 # ---------------------------------------------------------------------------------------------- plain numbers and words
 #
-# A number of a model's file is made a plain one, because a subclass of int can redefine every operator.
+# A number of a model's file is converted to a plain number, because a subclass of int can redefine every operator.
 
 
 CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
@@ -41,12 +41,12 @@ VALUES = "a domain, an IntEnum, Flag, between(low, high), optional(...)"
 
 
 class DeclarationError(Exception):
-    """A declaration is given what it does not take: the message says what is wrong, and the cure. Who loads the model's
-    file makes it a LanguageError, with FILE:LINE."""
+    """A declaration has invalid arguments: the message says what is wrong, and the cure. The loader of the model's file
+    turns it into a LanguageError, with FILE:LINE."""
 
 
 def plain(value: object) -> int | bool | None:
-    """Return a whole number or a truth value as a plain one; None for any other object."""
+    """Return a whole number or a truth value as a plain number; None for any other object."""
     if isinstance(value, bool):
         return value
     return int.__int__(value) if issubclass(type(value), int) else None  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ def members_of(kind: type[IntEnum]) -> dict[str, int]:
 
 def ends_of(values: type[IntEnum]) -> tuple[int, int]:
     """The least and the greatest number of an enumeration. Raises DeclarationError if a number between them has no
-    member, or if there is none."""
+    member, or if the enumeration is empty."""
     numbers = set(members_of(values).values())
     if not numbers:
         raise DeclarationError(f"{values.__name__} has no members; give it at least one")
@@ -99,14 +99,14 @@ def shortened(text: str) -> str:
 
 
 def shown(given: object) -> str:
-    """What is given, as text of one line."""
+    """The given argument, as text of one line."""
     text = given.__name__ if isinstance(given, type) else repr(given)
     text = text if text.isprintable() else ascii(text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def not_taken(where: str, given: object, takes: str) -> DeclarationError:
-    """The error that a declaration is given what it does not take; `where` is its text, such as `Set(of={})`."""
+    """The error for an invalid argument of a declaration; `where` is the declaration's text, such as `Set(of={})`."""
     what, cure = " is not possible", f"give {takes}"
     example = getattr(given, "example", None)  # of a set or queue, or of the class
     if isinstance(example, str) and isinstance(given, type):
@@ -132,7 +132,7 @@ def all_named(kind: Any, given: Sequence[object], **named: object) -> None:
 
 
 def refuse_as_optional(values: Any) -> None:
-    """Raise DeclarationError if the values of a cell cannot be none as well."""
+    """Raise DeclarationError if the values of a cell cannot include none."""
     what, cure = "", "use an IntEnum with a member that means 'none'"
     if values.names is not None:
         what, cure = "takes no IntEnum", f"give {values.names.__name__} a member that means 'none'"
@@ -158,7 +158,7 @@ def filler_below(element: Any) -> int:
 
 
 def declared_in(holder: type) -> dict[str, Any]:
-    """What a class declares, by name: first what its base classes declare, unless it is declared anew."""
+    """The declarations of a class, by name: first those of its base classes, unless the class redeclares them."""
     return {name: one for kind in reversed(holder.__mro__) for name, one in vars(kind).items()}
 
 
@@ -272,7 +272,7 @@ def budget(default: int, says: str, *, most: int | None = None, shapes: bool = F
     """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
 
     A budget is a run-time value like a setting, from 0 to `most` (None: 127); if `shapes` is true, it determines the
-    layout of states like a bound, and None is any size.
+    layout of states like a bound, and None permits any size.
     """
     most = MOST_BY_DEFAULT if most is None and not shapes else most
     return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
@@ -486,7 +486,7 @@ class Queue:
     """What a field holds: a queue of at most `most` elements, each one of the values `of`.
 
     A queue has one cell for each place, the first element in the first one; a number below all elements, the filler, is
-    in the places behind the last element, so equal queues are equal cells.
+    in the places after the last element, so equal queues have equal cells.
     """
 
     word: ClassVar[str] = "queue"
@@ -593,7 +593,7 @@ class Field:
 
 def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any:
     """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
-    `initially` the given value (0 if none is given), or a set, queue or record.
+    `initially` the given value (default: 0), or a set, queue or record.
 
     A set is empty `initially`, or contains the given numbers, as in `{0, 1}`, or the whole domain, given by its name.
     """
@@ -701,8 +701,8 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
     parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
-    liveness properties assume that a step of the action is taken at last if one stays possible (weak fairness); `fair`
-    may also name parameters, for each of whose values this is assumed (`Fairness`).
+    liveness properties assume that a step of the action is eventually taken if one stays possible (weak fairness);
+    `fair` may also name parameters, for each of whose values this is assumed (`Fairness`).
     """
     mark = _marking(Mark(Kind.ACTION, shows=shows, fair=fair))
     return mark if function is None else mark(function)
@@ -806,8 +806,8 @@ def initial(function: Any) -> Any:
 
     A function of `s` is in the modelling language and follows the rules of an action: each combination of values of its
     parameters with which it is enabled makes one initial state of the default state, in which every field has its
-    declared initial value. Their order is that of the arguments; a state that was made before does not count again. A
-    model may have several such functions, one after the other.
+    declared initial value. Their order is that of the arguments; a repeated state does not count again. A model may
+    have several such functions, one after the other.
 
     A function of the configuration is plain Python outside the language, and yields dictionaries {field: value}: it is
     evaluated once. Arrays are nested lists; a missing field keeps its declared initial value.
@@ -820,7 +820,8 @@ def initial(function: Any) -> Any:
 def terminal(function: Any) -> Any:
     """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock.
 
-    A model may declare several; one that is true is enough. It is evaluated only in states without a step.
+    A model may declare several predicates; one true predicate is enough. They are evaluated only in states without a
+    step.
     """
     return _marking(Mark(Kind.TERMINAL))(function)
 
@@ -828,7 +829,7 @@ def terminal(function: Any) -> Any:
 def constraint(function: Any) -> Any:
     """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT).
 
-    A model may declare several; all of them must be true. Initial states outside are dropped.
+    A model may declare several predicates; all must be true. Initial states outside the constraint are dropped.
     """
     return _marking(Mark(Kind.CONSTRAINT))(function)
 
@@ -846,9 +847,9 @@ def contradiction(function: Any) -> Any:
 # Weak fairness says which steps are taken eventually, if they stay possible (models/fair_groups.py finds them).
 #
 # A behaviour is an endless sequence of states, in which each state follows from the one before by a step or is the same
-# (it *stutters*). A step that leaves the state as it is counts as no step. A behaviour is weakly fair to a group of
-# steps unless from some moment on a step of the group is possible in every state, and none is ever taken. In TLA+, this
-# is WF_vars(A) for the action A that is the disjunction of the steps.
+# (it *stutters*). A step that leaves the state unchanged does not count as a step. A behaviour is weakly fair to a
+# group of steps unless from some moment on a step of the group is possible in every state, and none of its steps is
+# ever taken. In TLA+, this is WF_vars(A) for the action A that is the disjunction of the steps.
 
 
 Domains = Mapping[str, Any]
@@ -865,9 +866,9 @@ class WeakFairness:
 
 
 def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness:
-    """Declare that a step of these actions is taken at last, if one of them stays possible: WF_vars(A \\/ B).
+    """Declare that a step of these actions is eventually taken, if one of them stays possible: WF_vars(A \\/ B).
 
-    `each` names parameters of the actions: the same is then declared for each of their values by itself, as in
+    `each` names parameters of the actions: fairness is then declared for each of their values separately, as in
     \\A p : WF_vars(A(p)). An action is given as its function or by its name.
     """
     if not actions:
@@ -890,7 +891,7 @@ def names_of(each: Any) -> tuple[Any, ...]:
 class Fairness:
     """Weak fairness to a disjunction of actions, given by their names, for each value of the parameters `each`.
 
-    Without names it is about the steps of all actions.
+    Without names, the steps of all actions are meant.
     """
 
     actions: tuple[str, ...]

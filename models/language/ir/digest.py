@@ -1,8 +1,8 @@
 """Digests: the keys of everything that is cached or stored between runs.
 
 In:  functions, and the declarations of a model.
-Out: SHA-256 over what they mean, as 64 hexadecimal digits; models/language/model.py has what a model and an instance
-     mean.
+Out: SHA-256 over their meaning, as 64 hexadecimal digits; models/language/model.py defines the meaning of a model and
+     of an instance.
 
 A function is represented by its routine and by the routines that it calls. So comments, docstrings, layout, the names
 of locals and helpers, and the names of constants do not count; the values of constants do, wherever they are defined.
@@ -70,7 +70,7 @@ def _words(routine: Routine) -> list[str]:
 
 @cache
 def _fields_of(kind: type) -> tuple[str, ...]:
-    """The names of the fields in which the parts of such a node stand, the last one first; none if it is no node."""
+    """The names of the fields that hold the parts of such a node, the last one first; empty if it is not a node."""
     return tuple(one.name for one in fields(kind) if one.name not in NOTATION)[::-1] if issubclass(kind, Node) else ()
 
 
@@ -92,7 +92,7 @@ def _word(part: object) -> str:
 
 
 def entry(declared: Entry) -> list[Any]:
-    """What an entry of the configuration means."""
+    """The meaning of an entry of the configuration."""
     values = declared.values
     kind = _members(values) if values is not None and issubclass(values, IntEnum) else values is bool
     flags = [declared.is_bound, declared.is_budget, declared.is_open]
@@ -100,7 +100,7 @@ def entry(declared: Entry) -> list[Any]:
 
 
 def field(declared: Field) -> list[Any]:
-    """What a field of the state means."""
+    """The meaning of a field of the state."""
     values = declared.values
     ends = [_size(values.low), _size(values.high)]
     kind = None if values.names is None else _members(values.names)
@@ -121,7 +121,7 @@ def _members(kind: type[IntEnum]) -> list[Any]:
 
 
 def domain(declared: type[Domain] | type[Subset] | None) -> list[Any] | None:
-    """What a domain, or the subsets of a domain, mean."""
+    """The meaning of a domain, or of the subsets of a domain."""
     if declared is None:
         return None
     if issubclass(declared, Subset):

@@ -1,13 +1,13 @@
 """Writes the operations of sets and queues in the core of the representation, as reads and writes of cells.
 
 In:  statements or expressions as they are written (the collective nodes of nodes.py).
-Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, which an element outside the domain makes an index
-     out of range; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and asks of each
-     element, when it comes to it, whether the set contains it. The length of a queue is the number of cells without the
-     filler. What a queue does not allow is an index outside the array: an element is read at
+Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose index is out of range for an element outside
+     the domain; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and checks for each
+     element, when it reaches it, whether the set contains it. The length of a queue is the number of cells without the
+     filler. An operation that a queue does not allow is an index outside the array: an element is read at
      `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
 
-What stands for something else is where that is written. models/language/views has the same operations for
+A replacement has the place in the text of the node that it replaces. models/language/views has the same operations for
 CPython; the tests of the fuzzer compare both.
 """
 
@@ -31,12 +31,12 @@ def lowered(parameters: Iterable[ir.Variable], written: tuple[ir.Statement, ...]
 
 
 def size_of_core(written: Iterable[ir.Statement]) -> int:
-    """At least the number of nodes of these statements in the core, where the operand of a queue or a set may stand
+    """At least the number of nodes of these statements in the core, where the operand of a queue or a set may occur
     twice."""
 
     def size(node: ir.Node, sizes: Sequence[int]) -> int:
         match node:
-            case ir.InDomain() | ir.IsIn(collection=ir.Collection(filler=None)):  # its operands stand once
+            case ir.InDomain() | ir.IsIn(collection=ir.Collection(filler=None)):  # its operands occur once
                 return 1 + sum(sizes)
             case ir.CollectiveExpression():
                 return 10 + 2 * sum(sizes)
@@ -95,7 +95,7 @@ class _Lowering:
                 place = self.fresh("place")
                 same = ir.Compare(_cell(collection, place, span), ir.Sign.EQUAL, copied(element), span=span)
                 is_element = ir.Compare(element, ir.Sign.NOT_EQUAL, _filler(collection, span), span=span)
-                # The queue is read first: its indices are checked whatever is looked for, as in CPython.
+                # The queue is read first: its indices are checked whatever the element is, as in CPython.
                 return ir.And((_fold(ir.Gathering.ANY, place, collection, same, span), is_element), span=span)
             case ir.Length(collection) if collection.filler is None:
                 number = self.fresh("element")
@@ -168,7 +168,7 @@ class _Lowering:
         return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
-        """What a change of sets or queues writes. What it needs to know first is put into `before`."""
+        """What a change of sets or queues writes. Statements that must run first are put into `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):

@@ -122,7 +122,7 @@ class Function:
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether CPython has to know the sizes of domains: it, or a function that it calls, names one."""
+        """Whether CPython must know the sizes of domains: the function, or one that it calls, names a domain."""
         return any(function.domains for function in with_callees([self]))
 
 
@@ -220,7 +220,7 @@ PASSED_ON = {
 
 @dataclass(frozen=True)
 class Place:
-    """What stands after the name of a state: `s.field[i][j]`. The part of a record is a field, `record.part`."""
+    """The text after the name of a state: `s.field[i][j]`. The part of a record is a field, `record.part`."""
 
     state: str
     name: str
@@ -313,7 +313,7 @@ class FunctionReader:
         self.mark = mark_of(python)
         self.kind = self.mark.kind if self.mark else None
         if self.kind is Kind.INITIAL:
-            self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
+            self.kind = Kind.ACTION  # a generator of initial states follows the rules of an action
         self.own: Mapping[str, ir.Variable] = {}
         """What the function's own names mean here: parameters, locals, variables of generators. As in Python, a name
         that is assigned anywhere in a function is local everywhere in it."""
@@ -456,7 +456,7 @@ class FunctionReader:
         return parameters
 
     def _parameter(self, argument: ast.arg) -> ir.Variable:
-        """The variable of a parameter. Refuses one of an action that has no domain."""
+        """The variable of a parameter. Refuses an action's parameter without a domain."""
         name, annotation = argument.arg, argument.annotation
         if name in STATE_NAMES:
             return ir.Variable(name, ir.Role.STATE)
@@ -476,7 +476,7 @@ class FunctionReader:
         raise self.error(argument, f"{shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """What says that something is not in the language."""
+        """The error for a construct that is not in the language."""
         line = getattr(node, "lineno", self.definition.lineno)
         return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
@@ -616,7 +616,7 @@ class FunctionReader:
         return callee
 
     def span(self, node: ast.stmt | ast.expr, end: ast.expr | None = None) -> ir.Span:
-        """Where a node is written; perhaps up to the end of another one."""
+        """The place of a node in the text; perhaps up to the end of another node."""
         last = end or node
         assert last.end_lineno is not None and last.end_col_offset is not None
         return ir.Span(self.source, node.lineno, node.col_offset, last.end_lineno, last.end_col_offset)
@@ -681,7 +681,7 @@ class FunctionReader:
         raise self.error(node, f"`{shown(node)}` is not in the language", EXPRESSIONS_ARE)
 
     def _negated(self, operand: ast.expr) -> ir.Expression:
-        """What stands behind a minus sign: the least number is written as one that is too large by itself."""
+        """The operand of a minus sign: the digits of the least number are too large without the sign."""
         if isinstance(operand, ast.Constant) and type(operand.value) is int:
             return ir.Constant(-self._constant(operand, -operand.value), span=self.span(operand))
         return self.expression(operand)
@@ -759,7 +759,7 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """What stands after the name of a state; None if this is no such expression."""
+        """The text after the name of a state; None if the expression does not begin with one."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -930,7 +930,7 @@ class FunctionReader:
         return ir.Fold(ir.Gathering(name), generators, body, default, span=self.span(call))
 
     def generator(self, part: ast.comprehension) -> ir.Generator:
-        """One `for` of a generator; one over a set goes through the domain, and asks the set for each element."""
+        """One `for` of a generator; one over a set goes through the domain, and tests each element."""
         if part.is_async:
             raise self.error(part.target, "`async for`", "write a plain `for`")
         collection, target = self.set_of(part.iter), self.span(part.target)
@@ -1014,8 +1014,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------ collections
 
     def collections(self, node: ast.expr) -> tuple[ir.Collection, ...]:
-        """The set or the queue that an expression is; of a queue of records, the queues of all parts; none if it is
-        something else. Refuses a part of a set, and a row of sets."""
+        """The set or the queue that an expression denotes; for a queue of records, the queues of all parts; otherwise
+        none. Refuses a part of a set, and a row of sets."""
         if isinstance(node, ast.Name):
             subset = self.subsets.get(node.id)
             if subset is None:
@@ -1043,8 +1043,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """The set or the queue at a place; perhaps with the indices of another one, so that nested indices are read
-        once, not once for each part of each record."""
+        """The set or the queue at a place; perhaps with the indices of another collection, so that nested indices are
+        read once, not once for each part of each record."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
@@ -1058,7 +1058,7 @@ class FunctionReader:
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 
     def _group(self, node: ast.expr) -> Group | None:
-        """What the records are that an expression means."""
+        """The records that an expression denotes."""
         place = self.place(node)
         return None if place is None else self.vocabulary.groups.get(place.name)
 
@@ -1160,7 +1160,7 @@ class FunctionReader:
         return None
 
     def _change(self, statement: ast.stmt, call: ast.Call, target: ast.expr | None) -> ir.CollectiveStatement | None:
-        """The call of a method that changes a set or a queue; `target` gets the element that it takes out."""
+        """The call of a method that changes a set or a queue; `target` gets the removed element."""
         assert isinstance(call.func, ast.Attribute)
         written, change = call.func.value, call.func.attr
         collections, group = self.collections(written), self._group(written)
@@ -1205,7 +1205,7 @@ class FunctionReader:
         return tuple(self.expression(values[part]) for part in group.parts)
 
     def _assigned(self, statement: ast.Assign | ast.AugAssign, target: ast.expr) -> ir.CollectiveStatement | None:
-        """The assignment of a set. Refuses one to a queue or to its elements."""
+        """The assignment of a set. Refuses an assignment to a queue or to its elements."""
         place = self.place(target)
         if place is None:
             return None

@@ -1,5 +1,4 @@
-"""What is written in a model's files: their text, which Python has to run exactly as it stands there, its syntax, and
-what a file imports.
+"""The text of a model's files, which Python must run exactly as it is written; its syntax; and the imports of a file.
 """
 
 from __future__ import annotations
@@ -240,7 +239,7 @@ class WrittenSource(Source):
 
 
 class MemberOf(Source):
-    """What a generator says of its variable: `x in s.isr`. The set may stand in brackets, which are no part of it."""
+    """The membership of a generator's variable: `x in s.isr`. Brackets around the set are not part of it."""
 
     def __init__(self, element: Span, collection: Span) -> None:
         self.path = element.source.path
@@ -271,7 +270,7 @@ class Text(WrittenSource):
 
     @property
     def definitions(self) -> list[tuple[str, int]]:
-        """The functions and classes that stand in no other statement: the name and the line of each."""
+        """The functions and classes that are in no other statement: the name and the line of each."""
         parts = (one for one in self.tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef))
         return [(one.name, one.lineno) for one in parts]
 
@@ -298,7 +297,7 @@ class Text(WrittenSource):
 
 
 def statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement in a module or a statement, at any depth; there are none in expressions."""
+    """Every statement in a module or a statement, at any depth; expressions contain no statements."""
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
@@ -307,7 +306,7 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def assigned_names(statement: ast.AST) -> list[str]:
-    """The names that a statement assigns, not those inside it; nor the variables of generators."""
+    """The names that a statement assigns, without those inside it and without the variables of generators."""
     match statement:
         case ast.Assign(targets=targets):
             return [name for target in targets for name in stored(target)]
@@ -368,7 +367,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
-    """Whether two codes are equal. Python's own comparison takes twice as long for each generator in another one."""
+    """Whether two codes are equal. With Python's own comparison, each level of nested generators doubles the time."""
     nested = [
         {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (one, other)
     ]

@@ -79,7 +79,7 @@ class _ExpressionReader(FunctionReader):
         super().__init__(reader, python, definition, python.__code__, source)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """What says that something is not in the language."""
+        """The error for a construct that is not in the language."""
         return LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
@@ -105,6 +105,6 @@ def column_of(text: str, node: ast.AST) -> int:
 
 
 def _proposed(name: str, known: list[str]) -> str:
-    """Return the cure for an unknown name: the most similar name in `known`, or all of them if they are few."""
+    """Return the cure for an unknown name: the most similar name in `known`, or all names if there are few."""
     proposal = nearest(name, known)
     return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"
