@@ -299,7 +299,7 @@ MOST_PROCESSES = 4
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
     """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
-    for an entry of --set that is no budget."""
+    for an entry of --set that is not a budget."""
     searches = Searches(opening, budgets_of(options.model.settings), left)
     return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 

@@ -12,7 +12,7 @@ them together to a depth. Within the same bounds, a search that goes to the end 
 A known failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the
 case, every other known mistake is repaired.
 
-What has to be reachable: a search without an acknowledged record, or without a fault after it, finds no loss whatever
+What must be reachable: a search without an acknowledged record, or without a fault after it, finds no loss whatever
 the protocol is. So within its bounds the goals of the model `kafka_scenarios` that apply to it must be reachable
 (models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is undecided (findings.py). A
 search with fewer replicas than the case only supplements another search. A search that is itself for a goal (WRITES,

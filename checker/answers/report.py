@@ -142,7 +142,7 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterator[Partition]:
-    """Yield the partitions of which the controller takes a smaller minimum than the leader does.
+    """Yield the partitions for which the controller takes a smaller minimum than the leader does.
 
     Kafka: ReplicationControlManager.getTopicEffectiveMinIsr takes the replicas of partition 0."""
     first = {one.topic: len(one.replicas) for one in partitions if one.number == 0}

@@ -550,7 +550,7 @@ class Status(Enum):
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
     """The answer as a whole: what the settings permit, known defects, what is open.
 
-    A promise that breaks is put down to the known defects of the release, if the case is exposed to one.
+    A broken promise is attributed to the known defects of the release, if the case is exposed to one.
     """
     deciding = [(one.topic, cell.words.grave) for one, cell in zip(columns, cells, strict=True) if one.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
@@ -566,7 +566,7 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 class Row:
     """Cases with the same answers: all combinations of `values`, which are a set of texts for each setting.
 
-    Combinations that are no case, such as a min.insync.replicas above the replicas, may be among them.
+    Combinations that are not cases, such as a min.insync.replicas above the replicas, may be among them.
     """
 
     status: Status

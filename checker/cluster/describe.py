@@ -46,7 +46,7 @@ class Partition:
     """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
 
     `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
-    a reassignment under way. `strangers` are brokers in the ELR that are no replicas: a reassignment has removed them.
+    a reassignment under way. `strangers` are brokers in the ELR that are not replicas: a reassignment removed them.
     """
 
     topic: str
@@ -283,7 +283,7 @@ class Reader:
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
 
-        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are no replicas.
+        Kafka never keeps a broker in both the ISR and the ELR; but both fields may name brokers that are not replicas.
         """
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
@@ -411,7 +411,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def is_described(lines: Sequence[str]) -> bool:
-    """Whether the first line that is no noise is one of a tool, and not a setting of a property file."""
+    """Whether the first line, apart from noise, is a tool's, and not a setting of a property file."""
     for line in lines:
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -484,7 +484,7 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether a file has the output of one of Kafka's tools, and is no property file. Raises PropertiesError."""
+    """Whether a file has the output of one of Kafka's tools, and is not a property file. Raises PropertiesError."""
     return is_described(LINE_END.split(read_text(path)))
 
 

@@ -390,7 +390,7 @@ _BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
 
 
 def _refuse_shape(path: Path, text: str) -> None:
-    """Refuse a file that is no property file: what is nested there would be read as other keys."""
+    """Refuse a file that is not a property file: nested entries would be read as other keys."""
     lines = [line for line in LINE_END.split(text) if line.strip() and line.lstrip()[0] not in "#!"]
     first = lines[0].strip() if lines else ""
     shape = ""

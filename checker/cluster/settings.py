@@ -189,7 +189,7 @@ class Settings:
     def get(self, role: Role, key: str) -> GivenSetting | None:
         """Return the setting in effect for a key, or None. If members have different values, the first one counts.
 
-        In KRaft a broker's file does not decide what the controllers act on, nor a controller's file what brokers do.
+        In KRaft a broker's file does not decide the controllers' actions, and a controller's file not the brokers'.
         Without a controller's file, a broker's value counts only if it is the worse value.
         """
         found = [each for each in self if each.role is role and each.key == key]

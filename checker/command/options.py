@@ -4,7 +4,7 @@ In:  the words of the command line, the declared options (table.py) and forms (f
 Out: `Options`, or a UsageError.
 
 A form is one way to use `check`: the matrix, one model, `check graph`, ... Each configuration entry of a model is an
-option, so the words that are no option of `check` are read a second time when the model is known.
+option, so the words that are not options of `check` are read a second time when the model is known.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | 
 
 
 def _refuse_misspelt_form(target: str | None, forms: Sequence[Form]) -> None:
-    """Raise UsageError for a target that is no model and no file, and resembles the word of a form."""
+    """Raise UsageError for a target that is neither a model nor a file, and resembles the word of a form."""
     close = alike(target, [form.word for form in forms if form.word]) if target is not None else None
     if target is None or close is None or target.endswith(".py") or Path(target).exists() or target in registry.names():
         return

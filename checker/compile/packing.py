@@ -275,7 +275,7 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort the elements of which the earlier parts of the signatures are equal, as `tied` says: this part decides.
+        """Sort the elements whose earlier parts of the signatures are equal, as `tied` says: this part decides.
         Then pack the state, and try all orders of the elements that are still tied.
 
         Bit k of `tied` says that elements k and k+1 are tied; None: all are.

@@ -368,7 +368,7 @@ class DiskCarrier(Carrier):
     def _restore(self, state: Mapping[str, Any]) -> None:
         context, result = self.context, self.context.result
         context.restore(state)
-        result.levels = result.levels[: len(self.visited.levels) - 1]  # the newest level is counted anew
+        result.levels = result.levels[: len(self.visited.levels) - 1]  # the newest level is counted again
         result.depth = len(result.levels)
         context.expanded = state["expanded"]
         context.started -= state["seconds"]

@@ -200,7 +200,7 @@ PATIENCE = 5.0
 
 @dataclass
 class _CauseSearch:
-    """How far the search for the causes of one property's failures has come."""
+    """The progress of the search for the causes of one property's failures."""
 
     instance: Instance
     prop: Property

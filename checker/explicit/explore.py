@@ -67,7 +67,7 @@ class Search:
         """Search, and return the result, also if a limit or Ctrl-C ends the search early."""
         context, result = self.context, self.result
         try:
-            # Where a declared range is left, the search compiles its kernel anew, more carefully.
+            # If the model leaves a declared range, the search compiles a careful kernel.
             with compiling_within(context.limits.seconds), self.carrier:
                 self._levels()
                 result.frontier = self.visited.count - context.expanded

@@ -191,7 +191,7 @@ def _inductive(
 def _true_together(
     circuit: AndInverterGraph, solver: Solver, claimed: Sequence[tuple[Candidate, int]], *, are_assumed: bool
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas none of which the solver finds false. Raises UndecidedError.
+    """The greatest subset of the proposed lemmas that the solver does not find false. Raises UndecidedError.
 
     Each lemma comes with the literal that claims it. If they `are_assumed`, all remaining lemmas are true in the
     previous state. Every answer YES makes some claims false; all of these lemmas are dropped at once.

@@ -147,7 +147,7 @@ class _Guard:
         loops = {axis: index for axis, index in enumerate(use.indices) if index is not None and axis not in self.axes}
         if any(self.reads.count(index) != self.layout.sizes[axis] for axis, index in loops.items()):
             return False
-        # Loops over whole domains must be outside all other blocks: an `if` in such a loop may leave cells out.
+        # Loops over whole domains must be innermost: an `if` in such a loop may leave cells out.
         is_whole = [any(block[-1] is index for index in loops.values()) for block in use.blocks]
         outer = is_whole.index(True) if True in is_whole else len(is_whole)
         return all(is_whole[outer:]) and set(use.blocks[:outer]) <= set(write.blocks)

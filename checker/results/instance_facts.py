@@ -1,4 +1,4 @@
-"""What reports say of an instance: its title, its configuration, its faults, its disabled actions, its command.
+"""Facts about an instance for reports: its title, configuration, faults, disabled actions and command.
 
 In:  instances of models.
 Out: lines of text, objects for `--json`, commands with only the options that differ from the defaults, and the

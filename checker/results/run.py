@@ -148,7 +148,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Z3Agreement(Part):
-    """The result of Z3 for the instance that the explorer has searched: the engines agree as far as both have come."""
+    """The result of Z3 for the instance that the explorer searched: the engines agree to the depth that both reached."""
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
@@ -179,7 +179,7 @@ class Z3Agreement(Part):
         return f"the engines agree on every property to depth {far}{unasked}"
 
     def undecided(self, _run: Run, /) -> str:
-        """Why Z3 was cut short, and how far it has come; empty if it was not."""
+        """Why Z3 was cut short, and how far it got; empty if it was not."""
         if self.result.is_complete:
             return ""
         judged = self.result.judged

@@ -465,7 +465,7 @@ class _Walking:
     def _walk(self, numbers: Numbers) -> Tally:
         walkers, left = self.walkers.get(), self.deadline - time.monotonic()
         try:
-            # Where a declared range is left, a walk compiles its kernel anew, more carefully.
+            # If the model leaves a declared range, a walk compiles a careful kernel.
             with compiling_within(None if left == float("inf") else left):
                 return walkers.walk(numbers, self.starts)
         finally:

@@ -295,7 +295,7 @@ class _Generated:
         return number, arithmetic.has_one_value(number), [options]
 
     def _together(self, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-        """The decisions of all generators as one sequence; a generator with fewer of them takes the first option."""
+        """The decisions of all generators as one sequence; a generator with fewer decisions takes the first option."""
         circuit = self.circuit
         for column in zip_longest(*places, fillvalue=(TRUE,)):
             yield [

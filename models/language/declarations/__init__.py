@@ -534,7 +534,7 @@ class Queue:
         return self.elements(cells)
 
     def elements(self, cells: Sequence[int]) -> list[int]:
-        """The elements of a queue with these cells: all before the last that is none."""
+        """The elements of a queue with these cells: all up to the last one that is not the filler."""
         found = list(cells)
         while found and found[-1] == self.filler:
             found.pop()

@@ -1081,7 +1081,7 @@ class FunctionReader:
         return None
 
     def _element(self, node: ast.expr) -> ir.Expression | None:
-        """An element of a queue; None for an expression that is no collection. Refuses a collection as a value."""
+        """An element of a queue; None for an expression that is not a collection. Refuses a collection as a value."""
         place = self.place(node)
         if place is None:
             return None

@@ -1,5 +1,4 @@
-"""The text of a model's files, which Python must run exactly as it is written; its syntax; and the imports of a file.
-"""
+"""The text of a model's files, which Python must run exactly as it is written, its syntax, and a file's imports."""
 
 from __future__ import annotations
 import __future__
