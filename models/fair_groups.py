@@ -15,7 +15,7 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages import UsageError
 
 MOST_GROUPS = 4096
-"""The most groups of steps to which one property may ask a behaviour to be fair."""
+"""The most groups of steps for which one property may require fairness."""
 
 
 @dataclass(frozen=True)

@@ -894,7 +894,7 @@ STAND_INS = {
     **dict.fromkeys(("3.7", "3.8", "4.0", "4.1", "4.2"), "3.9 stands for it"),
     "4.3": "3.9 stands for 4.3.0 and 4.3.1, and 4.4 for 4.3.2",
 }
-"""Which generation stands for a release that has none of its own."""
+"""The generation that represents a release without a generation of its own."""
 
 MODEL = assemble(
     "tier",

@@ -70,7 +70,7 @@ WITH_ZOOKEEPER = (*WRITTEN_BY_LEADERS, "2.8")
 """The generations without KRaft."""
 
 OWNERS = (Role.PRODUCER, Role.TOPIC, Role.BROKER)
-"""Whose settings are changed rather than those of the next one."""
+"""The owners of settings, in the order in which their settings are preferably changed."""
 
 HOW = {
     (Role.PRODUCER, False): "producers, with a restart",
@@ -79,7 +79,7 @@ HOW = {
     (Role.BROKER, False): "brokers, with a restart",
 }
 HOW_WHILE_IN_SYNC = "topic, at once, while all replicas are in sync"
-"""With eligible leader replicas a change of the minimum forgets who else may lead."""
+"""With eligible leader replicas, a change of the minimum discards the replicas that may also lead."""
 
 HOW_OF_CONTROLLERS = "controllers, with a restart"
 """With KRaft the controllers act on some settings of brokers' files, and not the brokers."""
@@ -103,7 +103,7 @@ class ChangedSetting:
     is_of_controllers: bool = False
     """Whether KRaft controllers act on a broker's setting."""
     needs_replicas: bool = False
-    """Whether all replicas have to be in sync."""
+    """Whether all replicas must be in sync."""
 
     @property
     def spelled(self) -> str:
@@ -228,7 +228,7 @@ OF_BROKERS = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 """Questions about brokers that are down or lost."""
 
 CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
-"""Questions beside the loss of records: if they fail, the known defects of the release have to explain it."""
+"""Questions other than the loss of records: if they fail, the known defects of the release must explain the failure."""
 
 
 def why_open(found: Finding) -> str:
@@ -253,9 +253,9 @@ class Tried:
     change: Change
     finding: Finding
     availability: Mapping[Question, Finding] | None = None
-    """Whether writes and reads work with brokers down; None if that was not asked."""
+    """Whether writes and reads work with brokers down; None if there was no such question."""
     survives_one: Finding | None = None
-    """Whether the loss of one broker was survived; None if that was not asked."""
+    """Whether the loss of one broker was survived; None if there was no such question."""
 
     @property
     def is_gone(self) -> bool:
@@ -319,14 +319,14 @@ class Answer:
     cluster: Cluster
     case: Case
     findings: Mapping[Question, Finding] = field(default_factory=dict)
-    """All but those about known failures. Without acks=all nothing is asked about the loss of brokers."""
+    """All but those about known failures. Without acks=all there are no questions about the loss of brokers."""
     exposures: Sequence[Exposure] = ()
     unsearched: Sequence[tuple[Failure, str]] = ()
     """Known failures of the release that cannot be searched, each with the reason."""
     changes: Sequence[Tried] = ()
     """Equally small changes with which no acknowledged record is lost; empty, if nothing was found."""
     why_no_change: str = ""
-    """The reason why there is none."""
+    """The reason why there is no such change."""
     is_interrupted: bool = False
     """Whether Ctrl-C ended the questions early."""
 

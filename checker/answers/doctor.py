@@ -95,7 +95,7 @@ class Asking:
     left: Callable[[], float | None] = lambda: None
     """Returns the seconds of the command that are left (None: no limit), of which this case gets the `part`."""
     tell: Callable[[str], None] = lambda what: None
-    """Says on stderr what is asked."""
+    """Writes the current question to stderr."""
     part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
     refused: set[tuple[Case, Question]] = field(default_factory=set)
@@ -294,7 +294,7 @@ SIZES = ("records", "log_size", "partition_changes")
 
 
 MOST_PROCESSES = 4
-"""Searches that are made at a time: with more, the last ones run alone for most of the time."""
+"""The number of simultaneous searches: with more, the last searches run alone for most of the time."""
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
@@ -421,7 +421,7 @@ SHOWN = {
     Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
     Topic.DISK: "how a lost disk loses a record",
 }
-"""What the traces of an answer show, beside those of known failures."""
+"""What the traces of an answer show, apart from those of known failures."""
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:

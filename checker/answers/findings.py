@@ -44,7 +44,7 @@ GRAVITY = (
     Word.REACHED,
     Word.NOT_APPLICABLE,
 )
-"""The words of searches, the one that decides the answer first: what was found counts, whatever else is open."""
+"""The words of searches, the decisive word first: a found failure counts, whatever else is open."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Search:
     configuration: str
     """The entries of the model that differ from its generation, as on the command line."""
     prop: str
-    """The property that is asked; empty: all that apply."""
+    """The property in question; empty: all that apply."""
     depth: int | None = None
     """The depth to which it goes; None: to the end."""
     initial: int | None = None
@@ -66,7 +66,7 @@ class Search:
     is_permitted: bool = False
     """Whether the settings may permit a failure; the search then ends at the first such failure."""
     choices: int = 1
-    """The number of initial states for which `initial` stands: of sets of brokers that are down (WRITES, READS)."""
+    """The number of initial states that `initial` represents: of sets of brokers that are down (WRITES, READS)."""
     rule: str = ""
     """The name of the rule by which it answers for the case, if it is a search of other settings (questions.py)."""
     is_witness: bool = False
@@ -157,7 +157,7 @@ class Finding:
     recorded: str = ""
     """The day of the search in the atlas (YYYY-MM-DD), empty for a fresh one."""
     witnesses: tuple[Searched, ...] = ()
-    """The searches which show that what the `parts` have searched can happen."""
+    """The searches which show that the behaviour that the `parts` search can happen."""
 
     @property
     def fails(self) -> bool:

@@ -242,7 +242,7 @@ WRITTEN, READ = "a_write_is_acknowledged", "a_committed_record_is_still_read"
 ACKS = {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}
 ONE_RECORD = {"records": 1, "log_size": 1}
 DEPTH_OF_MANY = {4: 10, 5: 8}
-"""The depth to which a search with more replicas goes; with more than these, that of the most."""
+"""The depth of a search by its number of replicas; above the greatest number, the depth of the greatest number."""
 
 TOGETHER = 10
 """The depth to which several mechanisms are searched together from 2.8 on."""
@@ -680,7 +680,7 @@ def budgets(instance: Instance) -> str:
 # --- Plans ---
 
 GENERATION_OF = {"3.1": "2.8"}
-"""The generation of `kafka_scenarios` that stands for one which only `kafka_liveness` has: both elect alike."""
+"""The generation of `kafka_scenarios` that replaces one that only `kafka_liveness` has: both elect alike."""
 
 
 def planned(case: Case, question: Question) -> Sequence[Search] | str:

@@ -119,10 +119,10 @@ LAST_WITHOUT_ELR = "4.0"
 """The last generation without eligible leader replicas."""
 
 LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
-"""The last of them repairs how the earlier ones truncate."""
+"""The last of these generations repairs how the earlier ones truncate."""
 
 KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK", "ELR")
-"""The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
+"""The switches of known releases that are not mistakes of Kafka; every other switch has its repaired value."""
 
 VARYING_MISTAKES = ("DIVERGING_RESP_UPDATES_STATE", "HW_FROM_DIVERGING_RESP", "RESPONSE_EPOCH_MATCHED")
 """The mistakes in which releases of the same generation differ."""
@@ -131,7 +131,7 @@ NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
 """The questions about a generation as it is."""
 
 SEARCHED_WHOLE = 3
-"""So many replicas are searched to the end; more of them to a depth, because each one multiplies the states."""
+"""Up to so many replicas are searched to the end; more replicas to a depth, because each one multiplies the states."""
 
 
 @dataclass(frozen=True)
@@ -211,33 +211,33 @@ RULES = (
 `asked_instead`, FEWER_IN_SYNC, ALL_LOSE_POWER and ONE_ENTRY in planning.py."""
 
 OUTSIDE = "a replica that stays outside the ISR"
-"""A history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start and
-take no step; so a failure found with them is one of the case."""
+"""A history with fewer replicas is also a history of the case, in which the other replicas are outside the ISR from the
+start and take no step; so a failure found with fewer replicas is a failure of the case."""
 
 FEWER_IN_SYNC = "fewer replicas have to be in sync"
 """An unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer
-have to be in sync, is one of the case, in which the other replicas are in sync until the record is acknowledged, and
+must be in sync, is also one of the case, in which the other replicas are in sync until the record is acknowledged, and
 then fail for good."""
 
 LEAST = 2
-"""So many replicas have to be in sync in the search of the rule FEWER_IN_SYNC, and in a model that is told nothing."""
+"""So many replicas must be in sync in the search of the rule FEWER_IN_SYNC, and in a model by default."""
 
 BROKER_LESS = "one broker less"
 """A broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a write
-needs every replica, a replica less that has to be in sync is as good as one less that min.insync.replicas asks for."""
+needs every replica, one replica fewer in sync is equivalent to a min.insync.replicas that is less by one."""
 
 ALL_LOSE_POWER = "all brokers lose power"
-"""A history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further replica
-is in sync until the record is acknowledged, and then loses power as well, before it has flushed it."""
+"""A history with fewer replicas, of which fewer must be in sync, is also one of the case, in which every further
+replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed the record."""
 
 ONE_ENTRY = "a log of one entry"
-"""A broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on
-disk, this is nothing, as after the loss of its disk; so both searches have the same states, and if nothing is found
-after the one loss, nothing is found after the other."""
+"""A broker that loses power keeps a part of its log that is shorter than the log. If the log has one entry, which need
+not be on disk, this part is empty, as after the loss of its disk. So both searches have the same states, and if nothing
+is found after one loss, nothing is found after the other."""
 
 READ_WITH_LOSSES = ("flush_interval_messages", "late_fetches", "delete_records")
-"""The entries with which a loss of power and one of a disk are not alike: what is flushed is kept, late fetches need
-the loss of a disk, and a log that starts later keeps its start."""
+"""The entries with which a loss of power differs from the loss of a disk: flushed data is kept, late fetches need the
+loss of a disk, and a log that starts later keeps its start."""
 
 
 def simplified(case: Case, question: Question) -> Case:
@@ -301,15 +301,15 @@ TRANSACTIONS, EXACTLY_ONCE = "transactions", "exactly_once"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
-"""Promises about acknowledged records: there are none without acks=all."""
+"""Promises about acknowledged records: without acks=all there are no such promises."""
 
 LOSSES = ("power_losses", "disk_losses")
-"""The budgets of faults that lose data: what they break is said beside the answer."""
+"""The budgets of faults that lose data: failures that need them are reported beside the answer."""
 
 BESIDE_THE_CLUSTER = ("DELETION_IS_ANSWERED", "DIVERGING_ANSWER_IS_SPLIT", "FETCH_IS_SPLIT", "dropped_metadata")
 """The entries of steps that no generation has by itself: the answer to DeleteRecords, a truncation or a fetch in two
 steps, metadata that a broker fails to apply. No setting of a cluster decides whether they happen, so a failure that
-needs one of them is no question about a cluster; `check failures` searches it."""
+needs such a step is not a question about a cluster; `check failures` searches it."""
 
 GENERATION = ("protocol", "switches")
 TOPIC = (*GENERATION, "acks", "replication_factor", "min_insync_replicas")

@@ -175,7 +175,7 @@ def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple
 # --- Text ---
 
 MOST_LINES = 15
-"""The most lines after the first one, without --details, and beside those that say what is assumed."""
+"""The most lines after the first, without --details, not counting those that say what is assumed."""
 
 MOST_CHANGES = 3
 """The most equally small changes that are shown."""

@@ -47,7 +47,7 @@ Searching = Callable[[Search, Limits], Result]
 """Makes a search within limits. After Ctrl-C it returns what it has found; from then on it raises KeyboardInterrupt."""
 
 AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
-"""Questions whose searches have no faults but the brokers that are down: `--set` raises nothing in them."""
+"""Questions whose searches have no faults except brokers that are down: `--set` raises no budget in them."""
 
 
 class Searcher:

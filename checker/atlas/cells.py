@@ -33,7 +33,7 @@ from isrcheck.checker.cluster.settings import Settings
 from isrcheck.checker.cluster.versions import read_versions
 
 PATCHES = ("2.0.1", "2.8.1", "3.9.1", "4.0.1")
-"""The patch releases that replicate otherwise than the first one of their release."""
+"""The patch releases whose replication differs from that of the first patch of their release."""
 
 MODES = {"ZooKeeper": ("zookeeper.connect", "localhost:2181"), "KRaft": ("process.roles", "broker")}
 """A setting of brokers that shows who keeps the metadata."""
@@ -98,7 +98,7 @@ def _settings(*given: tuple[str, str]) -> Settings:
 
 MOST_REPLICAS = 5
 RECENT = ("4.1", "4.3", "4.0", "3.7", "3.5", "3.3", "2.8")
-"""The generations that are searched first; what no operator's act decides is the same in 4.1 and 4.3."""
+"""The generations that are searched first; 4.1 and 4.3 differ only in acts of operators."""
 
 USUAL_REPLICAS = 3
 FIRST = {Topic.LOSS: 0, Topic.DEFECT: 1}

@@ -21,10 +21,10 @@ from isrcheck.traces.pages.shell import Page, theme_button
 TITLE = "The atlas of Kafka's settings"
 PACKAGE = "isrcheck.checker.atlas"
 WHOLE = "all_"
-"""What the name of the page that needs no script begins with."""
+"""The beginning of the name of the page that needs no script."""
 
 SCRIPTS = ("table.js", "asked.js", "atlas.js")
-"""The script of a page, in parts: makes rows, understands an address, shows what is asked for."""
+"""The script of a page, in parts: makes rows, understands an address, shows the requested rows."""
 
 CLASSES = {
     Grave.BROKEN: "bad",

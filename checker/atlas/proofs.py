@@ -36,7 +36,7 @@ LEGEND = "words"
 """The name by which a link leads to the legend."""
 
 WITNESSES = "Witnesses, which reach what has to be able to happen in these searches:"
-"""What is said above the witnesses of a finding."""
+"""The text above the witnesses of a finding."""
 
 ABOUT_SEARCHES = (
     "Answers of the table lead to their searches here. The command under a search repeats it; where it says which"

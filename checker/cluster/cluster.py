@@ -82,7 +82,7 @@ class Cluster:
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
     replication_factor: Setting[int]
     is_replication_given: bool
-    """False if the number of replicas is only Kafka's default, which says nothing of a topic created with another."""
+    """False if the number of replicas is only Kafka's default: a topic may have been created with another number."""
     unclean_election: Setting[bool]
     leader_rebalance: Setting[bool]
     flushes_every_message: bool
@@ -96,7 +96,7 @@ class Cluster:
     understood: tuple[UnderstoodSetting, ...]
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
-    """What the files do not tell, and what is assumed instead."""
+    """What the files do not say, and what is assumed instead."""
 
     @property
     def release(self) -> Version:
@@ -300,7 +300,7 @@ _REBALANCE: _Rule[bool] = _Rule(
 )
 _FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
 EVERY_MESSAGE = "1"
-"""The value of _FLUSH with which a record is on disk before it counts; larger values promise nothing."""
+"""The value of _FLUSH with which a record is on disk before it counts; greater values promise nothing."""
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,

@@ -103,13 +103,13 @@ class Found:
     supported: list[tuple[Version, str]] = field(default_factory=list)
     """The newest versions of metadata that brokers can read, with their places."""
     elr_fields: list[str] = field(default_factory=list)
-    """The places of lines with a field of eligible leader replicas; then of those where it is known, and names any."""
+    """The places of lines with a field of eligible leader replicas; of those where it is known; where it names brokers."""
     known_elrs: list[str] = field(default_factory=list)
     eligible_replicas: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
-    """The places of lines that end in their middle."""
+    """The places of incomplete lines."""
     doubtful: list[str] = field(default_factory=list)
-    """The places of last lines that may end in their middle."""
+    """The places of last lines that may be incomplete."""
 
 
 _LABELS = """

@@ -30,7 +30,7 @@ FIRST_ELR, FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
 --release-version), and leaves them off if it raises metadata.version alone (--metadata)."""
 
 FIRST_TV2_BY_DEFAULT = "4.0-IV2"
-"""The metadata version that enables transaction.version=2 in new clusters; none is needed to allow it
+"""The metadata version that enables transaction.version=2 in new clusters; no metadata version is needed to allow it
 (TransactionVersion)."""
 
 RESPONSE_EPOCH_MATCHED_SINCE = ("3.9.1", "4.0.1", "4.1")

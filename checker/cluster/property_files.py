@@ -346,7 +346,7 @@ _DEFAULTS = {
     _STREAMS: "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all",
     _MIRROR_MAKER: "those of Kafka Connect",
 }
-"""The defaults of a dialect that differ from those of Java clients, or what a setting of it entails."""
+"""The defaults of a dialect that differ from those of Java clients, or the consequences of its settings."""
 
 _SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})

@@ -31,8 +31,8 @@ _LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
 }  # fmt: skip
 _OLDEST_RELEASE, _NEWEST_RELEASE = min(_LAST_INTERNAL_VERSION), max(_LAST_INTERNAL_VERSION)
 NEWEST_RELEASE, UNRELEASED = "4.4", "4.5"
-"""The newest release, and the next one, known as its source was in August 2026. Its metadata.version, 4.5-IV0, was not
-yet for production then: its tools show 4.4-IV2 as the newest one."""
+"""The newest release, and the next one, according to its source in August 2026. Its metadata.version, 4.5-IV0, was not
+yet for production then: its tools show 4.4-IV2 as the newest version."""
 
 LAST_WITH_ZOOKEEPER = "3.9"
 """The last release whose brokers can use ZooKeeper; it has the last version of the inter-broker protocol."""

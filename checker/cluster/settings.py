@@ -62,7 +62,7 @@ READ_AS_TEXT = frozenset(
         "zookeeper.metadata.migration.enable",
     }
 )
-"""Keys that affect the answer as well, by one value of theirs or because they are given."""
+"""Keys that also affect the answer, by one of their values or because they are given."""
 
 
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")

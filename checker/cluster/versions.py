@@ -53,7 +53,7 @@ ASSUMED = "assumed: "
 """How the source of an assumed mode begins."""
 
 _ONLY_MODE = "the only mode"
-"""How the source of a mode begins that a release does not leave open."""
+"""The beginning of the source of a mode that the release determines."""
 
 _FIRST_WHERE_METADATA_MATTERS = "3.5"
 """The first release whose replication depends on metadata.version."""

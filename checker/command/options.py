@@ -93,7 +93,7 @@ class Form(Subcommand):
     """The help text of the arguments, if they are files and not a model."""
 
     answer_stands: bool = False
-    """Whether the exit code is that of the answer, also if a trace or a report could not be written."""
+    """Whether the exit code is that of the answer even if a trace or a report could not be written."""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -137,13 +137,13 @@ class SearchOptions:
     """`local`, `z3`, `all` or `spark`."""
 
     count_all: bool
-    """Whether all violating states are counted, and the search goes on after the first."""
+    """Whether all violating states are counted, so that the search continues after the first."""
 
     prove: bool
     """Whether proofs for any depth are looked for."""
 
     symmetry: bool
-    """Whether one of the states is visited that differ only in the names of elements."""
+    """Whether only one of several states that differ only in the names of elements is visited."""
 
     no_reduction: bool
     """Whether every state is visited."""
@@ -152,7 +152,7 @@ class SearchOptions:
     """How many counterexamples with different causes are looked for; None: one."""
 
     spark: SparkRequest
-    """What is said of a search on Spark, also if there is none."""
+    """The options of a search on Spark, even without such a search."""
 
     disk: DiskRequest | None
     """The search on disk; None: in memory."""
@@ -175,7 +175,7 @@ class OutputOptions:
     """Whether every table and count is printed."""
 
     strict: bool
-    """Whether what is PERMITTED counts as violated."""
+    """Whether PERMITTED failures count as violations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,7 @@ class ClusterOptions:
     """Files with the output of Kafka's tools."""
 
     topic_name: str | None
-    """The topic that is asked about."""
+    """The topic in question."""
 
     kafka_version: str | None
     """The release of the brokers."""

@@ -40,7 +40,7 @@ WIDEST = 100
 """The height and the greatest width of the screen."""
 
 GENERATION, STEP, REPAIRED = 11, 5, 25
-"""The widths of the columns but the third, which has the rest of the screen."""
+"""The widths of all columns except the third, which has the rest of the screen."""
 
 ISSUE = re.compile(r"(KIP|KAFKA)-\d+")
 """The name of an improvement proposal or of an issue of Kafka."""

@@ -31,7 +31,7 @@ from isrcheck.models.messages import UsageError
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
 WIDEST = 120
-"""The width of the printed table: more generations stand below."""
+"""The width of the printed table: further generations follow below."""
 
 ABSENT = Word.NOT_APPLICABLE.value
 """A row that has nothing else is not printed."""

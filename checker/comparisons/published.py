@@ -32,7 +32,7 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 from isrcheck.models.published import others
 
 ORBITS = AskedReduction(is_sought=True, dead=False)
-"""One state of each orbit is visited, as TLC does with SYMMETRY; and nothing else is left out."""
+"""Only one state of each orbit is visited, as TLC does with SYMMETRY; no other state is left out."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Row:
     """Without the figures that nobody has published."""
     expected: Mapping[str, str]
     source: str = ""
-    """Where the figures stand."""
+    """Where the figures were published."""
     why: str = ""
-    """The reason why TLC's figures are not those that isrcheck has to find; empty if they are."""
+    """The reason why isrcheck must find figures other than TLC's; empty if it must find TLC's."""
     symmetric: bool = False
     """Whether TLC visited one state of each orbit, and so counted orbits."""
 

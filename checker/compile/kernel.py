@@ -105,10 +105,10 @@ _SAID: set[str] = set()
 Announce = Callable[[str], None]
 
 MANY_STATES = 500_000
-"""After this many states a search goes on with optimized code: about so many it would expand while LLVM optimizes."""
+"""After this many states a search continues with optimized code: it would expand about as many while LLVM optimizes."""
 
 SHORT, LONG = 10.0, 600.0
-"""If fewer seconds are left than the first number, a search goes on as it is; LLVM gets at most the second."""
+"""If fewer seconds are left than the first number, the search is not optimized; LLVM gets at most the second number."""
 
 QUICK, OPTIMIZED = "quick", "optimized"
 """The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/machine_code.py)."""

@@ -104,11 +104,10 @@ def _machine(level: int) -> Any:
 
 
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=float("inf"))
-"""The value of time.monotonic at which compilations have to end."""
+"""The value of time.monotonic at which compilations must end."""
 
 SURELY = 400_000
-"""Characters of assembly a second that are compiled quickly even on a slow machine; usually it is twenty times as
-many."""
+"""Characters of assembly per second that even a slow machine compiles quickly; usually it is twenty times as many."""
 
 CHILD = """
 import pickle, sys

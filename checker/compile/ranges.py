@@ -20,7 +20,7 @@ from isrcheck.models.language.ir.nodes import is_same, rewrite, variables, visit
 from isrcheck.models.language.model import ArgumentRange, Instance
 
 Limits = Mapping[ir.Variable, int]
-"""Of some variables, a limit: the value is in 0..limit-1."""
+"""The limits of some variables: the value is in 0..limit-1."""
 
 
 class Ranges:
@@ -117,7 +117,7 @@ def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
 
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among
-"""What a helper returns if its condition is read like one of the guard itself."""
+"""The result of a helper whose condition is read like a condition of the guard itself."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:

@@ -140,10 +140,10 @@ class Variable(Value):
 
 
 Number = Value | int
-"""What can be calculated with: a value, or a number or truth value that is known while the code is built."""
+"""An operand: a value, or a number or truth value that is known while the code is built."""
 
 Operand = Number | Callable[[], Number]
-"""The same; or what builds it, if it is not always evaluated."""
+"""The same; or a function that builds it, if it is not always evaluated."""
 
 
 class Code:
@@ -159,7 +159,7 @@ class Code:
         self._entry, self._builder = ir.IRBuilder(entry), ir.IRBuilder(self._body)
         self._ends_of_loops: list[Any] = []
         self._condition: tuple[Any, list[Any]] = None, []
-        """The block behind the last condition, and the jumps to it from where the condition was true."""
+        """The block after the last condition, and the jumps to it from the places where the condition was true."""
         self.parameters: list[Value] = []
         for kind, argument in zip(kinds, self.function.args, strict=True):
             if kind is Apart:

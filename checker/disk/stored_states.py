@@ -41,7 +41,7 @@ FULLNESS = 0.7
 FIRST_SLOTS = 1 << 14
 GROWTH = 4
 FREE_SLOTS = 64
-"""Slots behind the table that stay free (checker/disk/sorted_table.py)."""
+"""Slots after the table that stay free (checker/disk/sorted_table.py)."""
 
 SPARE_SLOTS = 1 << 13
 """Slots for the last cluster of the table."""

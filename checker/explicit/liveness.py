@@ -54,7 +54,7 @@ PathTo = Callable[[int], StepPath]
 """Gives the path to the state with this number."""
 
 CHUNK = 1 << 14
-"""The most states that are processed before the clock is looked at, and which of the others became possible."""
+"""The most states that are processed before looking at the clock, and at which of the others became possible."""
 
 
 class LimitError(Exception):
@@ -220,11 +220,11 @@ OUTSIDE = (1 << 32) - 1
 BYTES_OF_EDGE = 8
 BYTES_OF_NODE = 64
 BYTES_OF_STATE = 16
-"""Memory that a node needs besides its edges and requirements: its place, offset, marks, queues and component; and
-what each state needs, kept or not."""
+"""The memory for a node without its edges and requirements: its place, offset, marks, queues and component; and the
+memory for each state, kept or not."""
 
 BUDGET = 1 << 22
-"""The most edges that are followed before the clock is looked at."""
+"""The most edges that are followed before the next look at the clock."""
 
 
 class Graph:
@@ -321,7 +321,7 @@ def _joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 
 
 ROOM = 1 << 21
-"""The most pairs of a node and of what is met already that the search for a shortest loop distinguishes, unless the
+"""The most pairs of a node and a set of met requirements that the search for a shortest loop distinguishes, unless the
 component has more nodes; a pair takes 16 bytes."""
 
 
@@ -515,7 +515,7 @@ def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
 
 
 CUT = "a @constraint cuts behaviours off, so that it is unknown how they go on"
-"""Why what happens at last is not judged in a model with a constraint."""
+"""Why liveness properties are not judged in a model with a constraint."""
 
 
 def judge_whole(carrier: Carrier, path: PathTo) -> None:

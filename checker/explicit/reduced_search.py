@@ -132,7 +132,7 @@ def _make_real(result: Exploration, kernel: Kernel) -> None:
 
 
 Kept = Callable[[Cells], Cells]
-"""Returns the state that a search keeps in place of another one."""
+"""Returns the state that a search keeps in place of a given state."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
 SPARE = 8
-"""A table is made four times as large if that takes at most this part of the memory, and else twice as large."""
+"""A table becomes four times as large if that takes at most this part of the memory, and otherwise twice as large."""
 
 
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:

@@ -38,13 +38,13 @@ GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts that a history shows."""
 
 MOST_ABSENT = 3
-"""The most properties that are named although the configuration does not have what they are about."""
+"""The most properties that are named although the configuration lacks their subject."""
 
 NEEDED = 4
 """The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
 
 MOST_SHOWN = 2
-"""The most histories that are named; of more, only the first is, and the folder."""
+"""The most histories that are named; if there are more, only the first and the folder are named."""
 
 FURTHER = 2
 """How many steps further the proposed search goes."""

@@ -62,7 +62,7 @@ class Node:
     fields: dict[str, str]
     states: int = 0
     initial: int = 0
-    """How many of the states are initial; so for the next three."""
+    """How many of the states are initial; the next three fields are such counts, too."""
 
     dead_ends: int = 0
     unexpanded: int = 0

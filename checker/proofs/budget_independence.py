@@ -21,7 +21,7 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages import UsageError
 
 MOST_STARTS = 10_000
-"""With more initial states, it is not found out which of them a budget changes: no proof is independent of it."""
+"""With more initial states, the effect of a budget on them is not examined: then no proof is independent of it."""
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:

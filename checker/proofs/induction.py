@@ -270,7 +270,7 @@ MOST_VALUES = 5
 """Fields with more values than this are compared only by `<=`."""
 
 MOST_CANDIDATES = 6000
-"""With more candidates than this, none is proposed: such a large model needs declared lemmas."""
+"""With more candidates than this, no lemma is proposed: such a large model needs declared lemmas."""
 
 Truths = NDArray[np.bool_]
 """For each sampled state and each index, whether an atom (`_Atom`) is true."""

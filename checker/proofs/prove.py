@@ -81,7 +81,7 @@ class BaseCase:
 
 
 SOME = 1000
-"""The initial states that are sampled when lemmas are proposed; more of them are left to Z3."""
+"""The initial states that are sampled when lemmas are proposed; Z3 handles the rest."""
 
 MOST_STEPS = 3
 """The largest k of k-induction."""

@@ -19,7 +19,7 @@ from isrcheck.models.language.ir.nodes import assigned, increase, operands, visi
 from isrcheck.models.language.model import Instance
 
 MOST_VALUES = 64
-"""Of a field with more values, nothing is known."""
+"""A field with more values has no facts."""
 
 Index = ir.Variable | ir.Loop
 """What an index is: a parameter to which nothing assigns, the variable of a generator, or the number of a loop."""
@@ -34,7 +34,7 @@ Names = Mapping[Any, Any]
 """What variables of a function are: an index, a state of the caller, or something else (None)."""
 
 Facts = Mapping[Place, frozenset[int]]
-"""For some cells, values of which they hold one."""
+"""For some cells, a set of values that contains the value of the cell."""
 
 Block = tuple[ir.Node, ...]
 """A branch or a loop: the calls that lead to it, and the node: a `Case`, a `Branch` (for its `else`), or a `Loop`."""

@@ -73,8 +73,8 @@ class Node:
 
 
 Value = Node | int | None
-"""What is known of an expression: its sort, its value if the configuration determines it, or that it is a truth value
-or a computed number (None)."""
+"""The facts about an expression: its sort, its value if the configuration determines it, or that it is a truth value or
+a computed number (None)."""
 
 
 def order_faults(loop: ir.Loop, uses: Sequence[Use], before: Collection[ir.Variable]) -> Iterator[tuple[str, ir.Span]]:

@@ -150,7 +150,7 @@ COUNTS = {
 """The outcome of a cell of the matrix, by the comparison with its record."""
 
 AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
-"""The verdicts that pass if they are as recorded. A failure that is as recorded is skipped, as it is no pass."""
+"""The verdicts that pass if they are as recorded. A failure that is as recorded is skipped, as it is not a pass."""
 
 
 def _of_matrix(result: MatrixFound, *, strict: bool) -> ReportContent:

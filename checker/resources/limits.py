@@ -34,7 +34,7 @@ LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
 """For each kind of cgroup file system, the file with a group's limit."""
 
 STATM = Path("/proc/self/statm")
-"""The file whose second number is the resident memory of this process, in pages; the third, how many are of files."""
+"""The file whose second number is the resident memory of this process, in pages; the third counts pages of files."""
 
 
 def machine_memory(root: Path = Path("/")) -> int:
@@ -114,7 +114,7 @@ def resident() -> int:
 
 
 MOST_THREADS_FOR_A_CLUSTER = 8
-"""The most threads for a cluster if the command line does not say how many: one for each core, and at most so many."""
+"""The most threads for a cluster if the command line does not give a number: one for each core, but at most so many."""
 
 SECONDS_FOR_A_CLUSTER = 60.0
 """The time limit of a command for a cluster, if the command line gives none."""

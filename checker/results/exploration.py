@@ -102,7 +102,7 @@ class Exploration:
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
-    """The number of steps of each action, and (`new`) of the states that they reached first."""
+    """The number of steps of each action, and (`new`) the number of states that they reached first."""
     new: list[int] = field(default_factory=list)
     outside: int = 0
     """The number of successors that the model's constraint excludes."""
@@ -111,8 +111,8 @@ class Exploration:
     evaluations of properties, that leave a declared range."""
     reached: ReachedStates | None = None
     reduction: str = ""
-    """Which states stand for others in this search, so that all counts are counts of those; empty: every state was
-    visited."""
+    """Which states represent others in this search, so that all counts are counts of representatives; empty: every
+    state was visited."""
 
     @property
     def distinct(self) -> int:

@@ -40,7 +40,7 @@ class EntryKind(IntEnum):
 KINDS = len(EntryKind)
 
 PREMISE = 4
-"""What the mark of a state (`judgement`) has besides, for a `leads_to` property whose premise is true there."""
+"""A further bit in the mark of a state (`judgement`), for a `leads_to` property whose premise is true there."""
 
 
 def judgement(kind: EntryKind) -> int:

@@ -41,7 +41,7 @@ class Part:
     engine: ClassVar[str] = ""
     """The name of the engine of a run with this part; empty if the part does not determine it."""
     is_below_traces: ClassVar[bool] = False
-    """Whether its lines stand below the list of traces."""
+    """Whether its lines follow the list of traces."""
 
     @property
     def stopped(self) -> str | None:
@@ -148,7 +148,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Z3Agreement(Part):
-    """The result of Z3 for the instance that the explorer searched: the engines agree to the depth that both reached."""
+    """The result of Z3 for the instance that the explorer searched: the engines agree as far as both went."""
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
@@ -487,7 +487,7 @@ class CommandResult:
     found: object = None
     """The input of the report (checker/reports/gather.py); None if this form has no report."""
     details: str = ""
-    """The text with every table and count, which ends in the verdict; empty if `text` is that already."""
+    """The text with every table and count, which ends in the verdict; empty if `text` is already this text."""
 
     @classmethod
     def without_answer(cls, why: str) -> CommandResult:

@@ -52,7 +52,7 @@ class OneHotInteger:
 OneHotNumber = int | OneHotInteger
 
 Image = Callable[[int], int]
-"""What stands for a literal."""
+"""The image of a literal."""
 
 Holds = Callable[[int], bool]
 """Whether a literal is true in an assignment."""

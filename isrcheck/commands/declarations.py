@@ -170,7 +170,7 @@ class Option:
     """The name of a group of options of which only one may be typed."""
 
     group: str = ""
-    """The heading in the help under which the option stands."""
+    """The heading of the option in the help."""
 
     field: str = ""
     """The name of its value; by default that of the option."""
@@ -179,10 +179,10 @@ class Option:
     """The forms of `check` that accept the option; None: all forms that do not refuse it."""
 
     name: str = declared(init=False)
-    """The longest name, such as `--out`; of an argument, what the help calls it."""
+    """The longest name, such as `--out`; for an argument, its name in the help."""
 
     metavar: str | None = declared(init=False)
-    """What the help calls the value, such as DIR."""
+    """The name of the value in the help, such as DIR."""
 
     def __post_init__(self) -> None:
         *names, last = self.typed.replace("[", "").replace("]", "").removesuffix(" ...").split()
@@ -257,7 +257,7 @@ class Subcommand:
     """
 
     name: str
-    """The word that chooses it; of a form, how messages name it."""
+    """The word that selects it; for a form, its name in messages."""
 
     module: str = ""
     """The full name of the module; empty: the word is only listed here, and starts another command."""
@@ -269,10 +269,10 @@ class Subcommand:
     """Whole commands, for the help."""
 
     description: str = ""
-    """What its help says first."""
+    """The beginning of its help."""
 
     takes_rest: bool = False
-    """Whether words that are no option of it are left to the model, whose configuration entries are options."""
+    """Whether other words than its options are left to the model, whose configuration entries are options."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,10 +289,10 @@ class Command:
     """In the order of the help."""
 
     epilog: str = ""
-    """What its help says last."""
+    """The end of its help."""
 
     bad_input: tuple[type[Exception], ...] = ()
-    """Errors besides UsageError that are caused by what the user gave."""
+    """Errors, in addition to UsageError, that the user's input causes."""
 
     def parser(self, words: Sequence[str] | None = None) -> Parser:
         """The parser of the command, with the options of the subcommands named in `words` (None: all subcommands)."""

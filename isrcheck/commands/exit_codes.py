@@ -5,7 +5,7 @@ Out: numbers. Importing them imports nothing else.
 """
 
 SAFE = DONE = 0
-"""Nothing that was promised is broken; or the command has done what was asked."""
+"""No promise is broken; or the command has done its work."""
 
 DIFFERENT = 1
 """Two traces differ."""

@@ -199,7 +199,7 @@ class Property:
     applies: Callable[[Any], bool] | None
     every_length: bool = False
     premise: Function | None = None
-    """Of `leads_to`: the predicate of the states from which the property has to become true."""
+    """For `leads_to`: the predicate of the states from which the property must become true."""
     fair: tuple[Fairness, ...] | None = None
     """The fairness that a liveness property assumes; None: that of the actions."""
 
@@ -284,11 +284,11 @@ class Model:
     reader: Reader = field(repr=False)
     """The reader of the model's functions, which knows the meanings of the names in their modules."""
     stand_ins: Mapping[str, str]
-    """What to say of well-known names that are no protocols: which protocol stands for each."""
+    """The messages about well-known names that are not protocols: which protocol replaces each."""
     generators: tuple[Function, ...] = ()
     """The functions that make initial states of the default state; without any, `start` yields them."""
     terminals: tuple[Function, ...] = ()
-    """Predicates of a state: where one is true, a state without a step is no deadlock."""
+    """Predicates of a state: where one is true, a state without a step is not a deadlock."""
     constraints: tuple[Function, ...] = ()
     """Predicates of a state: steps are taken only from states in which all of them are true."""
     groups: Mapping[str, Group] = field(default_factory=dict)

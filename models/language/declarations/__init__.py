@@ -31,13 +31,13 @@ BYTES_OF_CELLS = (1, 2, 4)
 """The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
 
 LONGEST = 60
-"""The longest text of what is given, in characters."""
+"""The longest text of a given argument, in characters."""
 
 LONGEST_CODE = 80
 """The longest expression in a message, in characters."""
 
 VALUES = "a domain, an IntEnum, Flag, between(low, high), optional(...)"
-"""What gives the values of one cell."""
+"""The forms in which the values of one cell are declared."""
 
 
 class DeclarationError(Exception):
@@ -430,7 +430,7 @@ class Set:
 
     word: ClassVar[str] = "set"
     example: ClassVar[str] = "Set(of=Node)"
-    """How a model's file declares one."""
+    """An example of a declaration in a model's file."""
     text: ClassVar[str] = "{{{}}}"
     """The format of a set as text, given its elements."""
     filler: ClassVar[int | None] = None
@@ -542,7 +542,7 @@ class Queue:
 
 
 Contents = Set | Queue
-"""What a field can hold besides single values."""
+"""What a field can hold in place of single values."""
 
 
 class Record:
@@ -647,7 +647,7 @@ class Kind(Enum):
 
 
 LIVENESS = (Kind.EVENTUALLY, Kind.LEADS_TO, Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS)
-"""The kinds of properties of endless behaviours: what happens at last."""
+"""The kinds of properties of endless behaviours: what happens eventually."""
 
 WHOLE = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
 """The kinds of properties that only a search of every reachable state judges."""
@@ -742,7 +742,7 @@ always_possible = _property(Kind.ALWAYS_POSSIBLE)
 """A state that must stay reachable: from every reachable state, some path leads to a state in which it is true.
 
 In the notation of CTL this is AG EF p. It fails in each state from which no path leads to such a state; the path to the
-first of these stuck states is the counterexample. `permitted` is asked in the stuck state, as for `always`.
+first of these stuck states is the counterexample. `permitted` is evaluated in the stuck state, as for `always`.
 """
 
 
@@ -765,15 +765,15 @@ eventually = _liveness(Kind.EVENTUALLY)
 
 Behaviours are endless, may stutter, and are weakly fair to some steps (see below): `fair` lists them;
 without it, those of the actions declared with `@action(fair=...)` count. The counterexample is a path from which a
-behaviour never reaches the state: it ends in a loop, or in a state where it stays. `permitted` is asked in the states
-of the loop in which the property is false.
+behaviour never reaches the state: it ends in a loop, or in a state where it stays. `permitted` is evaluated in the
+states of the loop in which the property is false.
 """
 
 always_eventually = _liveness(Kind.ALWAYS_EVENTUALLY)
 """A state that every behaviour reaches again and again: []<>P. The rest is as for `eventually`."""
 
 eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
-"""A state that every behaviour reaches at last and never leaves again: <>[]P. The rest is as for `eventually`."""
+"""A state that every behaviour eventually reaches and never leaves again: <>[]P. The rest is as for `eventually`."""
 
 
 def leads_to(

@@ -76,7 +76,7 @@ class Function:
     functions: Mapping[str, Function]
     """The functions that it calls, by the names that it uses."""
     domains: Mapping[str, type[Domain]]
-    """The domains of which it asks the elements, by the names that it uses."""
+    """The domains whose elements it reads, by the names that it uses."""
     names: Mapping[str, Any]
     """The global names of the function's module and their values when the module's first function was read."""
     depth: int
@@ -215,7 +215,7 @@ PASSED_ON = {
     ir.Role.STATE: "pass a state to a parameter that is a state, and only there",
     ir.Role.SUBSET: "pass a subset to a parameter that is a subset, and only there",
 }
-"""What is passed on as a whole, without a value, and where it can be passed."""
+"""Things that are passed on as a whole, without a value, and where they can be passed."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ CHANGED = {
     "set": "a set is changed by {0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set",
     "queue": "a queue is changed by {0}.append(x), {0}.popleft(), x = {0}.popleft(), or {0}.clear()",
 }
-"""What to do instead of what is refused, given the text of the set or the queue."""
+"""The cure for a refused construct, given the text of the set or the queue."""
 
 CHANGES = {"set": {"add": 1, "discard": 1, "clear": 0}, "queue": {"append": 1, "popleft": 0, "clear": 0}}
 """The statements that change a set or a queue, with their numbers of arguments."""
@@ -322,7 +322,7 @@ class FunctionReader:
         self.pending: set[str] = set()
         """The variables of generators that have no value yet."""
         self.has_collections = False
-        """Whether something is said about sets, queues or domains, which the core lacks."""
+        """Whether there are constructs with sets, queues or domains, which the core lacks."""
         self.is_written = False
         """Whether the state may already be written here."""
         self.depth = 0

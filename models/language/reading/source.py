@@ -207,7 +207,7 @@ FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 """The flags of code compiled with `from __future__ import ...`."""
 
 NOTATION = ("kind", "type_comment", "ctx")
-"""The fields of nodes that describe only the notation, or say what the place of a node says as well."""
+"""The fields of nodes that describe only the notation, or repeat what the place of a node says."""
 
 HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """A statement, or a part of one that has statements in it."""
