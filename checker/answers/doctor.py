@@ -66,7 +66,7 @@ FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8
 
 
 Expected = tuple[Case, Question, float]
-"""A question that will be asked about a case, with its weight."""
+"""A later question about a case, with its weight."""
 
 
 class Answerer(Protocol):
@@ -88,7 +88,7 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """The questions that are asked and their answers, kept so that nothing is asked twice."""
+    """The questions and their answers, kept so that no question is answered twice."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
@@ -144,7 +144,7 @@ def in_words(question: Question) -> str:
 
 
 def unasked(why: str) -> Finding:
-    """Return the answer to a question that was not asked."""
+    """Return the answer to a question that was left out."""
     return Finding(Word.UNDECIDED, "", None, None, (), note=why)
 
 
@@ -290,7 +290,7 @@ def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Chan
 # --- Who answers ---
 
 SIZES = ("records", "log_size", "partition_changes")
-"""Bounds that --set can raise besides the budgets of faults."""
+"""Bounds that --set can raise in addition to the budgets of faults."""
 
 
 MOST_PROCESSES = 4
@@ -325,7 +325,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
 
 
 class FromTheAtlas:
-    """Answers from the atlas, and by search what is not in it; says once in a command if the record does not count."""
+    """Answers from the atlas, otherwise by search; says once in a command if the record does not count."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
         """Without a `record`, it is that of the package."""

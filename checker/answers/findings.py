@@ -177,7 +177,7 @@ class Finding:
 
 def is_exposed(failure: Failure, found: Finding) -> bool:
     """Whether a finding shows that the case is exposed to a failure. Where a failure breaks a promise, and the settings
-    make none, it adds nothing to what they permit."""
+    make none, it adds no failure to those that they permit."""
     history = failure.history
     is_promised = found.word is not Word.PERMITTED or (history is not None and history.verdict == Word.PERMITTED.value)
     return found.fails and is_promised
@@ -200,7 +200,7 @@ def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | No
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
     The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
-    is decided: what was to be searched cannot happen within the bounds.
+    is decided: the behaviour in question cannot happen within the bounds.
     """
     made: list[Searched] = []
     for position, search in enumerate(searches):

@@ -393,7 +393,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for what is on disk. A loss of power that loses nothing is a crash."""
+    """The entries for the data on disk. A loss of power that loses nothing is a crash."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -693,7 +693,7 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
-    """The searches for what has to be reachable in these searches, each once."""
+    """The searches for the goals that must be reachable in these searches, each once."""
     found: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):

@@ -559,7 +559,7 @@ def source_of(findings: Sequence[Finding]) -> str:
 
 
 def detail_lines(answer: Answer) -> list[str]:
-    """Return all that was understood, ignored and searched, and what was found."""
+    """Return everything that was understood, ignored, searched and found."""
     cluster = answer.cluster
     lines = ["", cluster.generation.taken, "", *understood_lines(cluster)]
     rows = [["question", "answer", "how far", "from"]]

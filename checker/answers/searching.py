@@ -326,8 +326,8 @@ class SideBySide:
     def expect(
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
-        """Begin searches whose results will be needed, in their order, each with its weight. What was expected before
-        and has not begun is forgotten.
+        """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
+        that have not begun are forgotten.
 
         They share this part of the remaining time with later questions, whose weight is `reserve`. The share of a
         search is its weight, divided by the sum of all waiting weights and the `reserve`.
@@ -403,7 +403,7 @@ class SideBySide:
                 self.workers[self.workers.index(worker)] = _Worker()
 
     def _interrupt(self) -> None:
-        """End the searches that run, and take what they have found."""
+        """End the running searches, and take their findings."""
         self.is_interrupted = True
         for one in self.workers:
             one.process.terminate()

@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class View:
-    """A sheet as it is shown: its rows, and its settings, of which each is a column."""
+    """A sheet as it is shown: its rows, and its settings, each of which is a column."""
 
     kind: Kind
     lines: Sequence[Line]

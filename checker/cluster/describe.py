@@ -103,7 +103,7 @@ class Found:
     supported: list[tuple[Version, str]] = field(default_factory=list)
     """The newest versions of metadata that brokers can read, with their places."""
     elr_fields: list[str] = field(default_factory=list)
-    """The places of lines with a field of eligible leader replicas; of those where it is known; where it names brokers."""
+    """The places of lines with a field of eligible leader replicas; then where it is known; then where it names any."""
     known_elrs: list[str] = field(default_factory=list)
     eligible_replicas: list[str] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)

@@ -196,7 +196,7 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return a row about what is recorded to break beyond the searched steps, for causes that are not shown yet."""
+    """Return a row about recorded failures beyond the searched steps, for causes that are not shown yet."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:

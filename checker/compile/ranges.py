@@ -1,4 +1,4 @@
-"""What is known of numbers while a kernel is built, and what follows for the order in which conditions are evaluated.
+"""Facts about numbers while a kernel is built, and their consequences for the order in which conditions are evaluated.
 
 In:  an `Instance`; nodes of its functions; the ranges of an action's arguments; a `Symmetry`, or none.
 Out: the values of numbers that are compiled in, limits of variables, and whether an index needs a check (`Ranges`); the
@@ -129,8 +129,8 @@ def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Li
 def placed(
     ranges: Ranges, conditions: Iterable[ir.Expression], unbound: set[ir.Variable], limits: Limits
 ) -> tuple[list[ir.Expression], list[ir.Expression]]:
-    """Of the conditions that must be true, those to be evaluated where some variables are `unbound`, and those that
-    wait.
+    """The conditions that must be true, divided into those to be evaluated where some variables are `unbound`, and
+    those that wait.
 
     A condition in which an index may leave its range is evaluated exactly if all those before it are true, as in the
     reference semantics. Others are evaluated as soon as the loops bind what they read.
@@ -190,7 +190,7 @@ class Elements:
 
     A fold stops at the first element that decides it. If an index of a later element may leave its range, the order of
     the elements would decide whether that is found; such a fold goes on to its end. Then the kernel finds every state
-    of which some permutation leaves a range, and perhaps more; and what it does not find, no permutation leaves.
+    of which some permutation leaves a range, and perhaps more; if it does not find a state, no permutation leaves one.
     Without such folds, all permutations of a state leave a range, or none. `sources` are the model's files.
     """
 

@@ -117,8 +117,8 @@ class Apart(Buffer):
 
 
 class Variable(Value):
-    """A value that can change: `variable.set(value)`, `variable += value`. What is calculated from it is calculated
-    from the value that it has at that place of the code."""
+    """A value that can change: `variable.set(value)`, `variable += value`. Calculations use the value that it has at
+    their place in the code."""
 
     __slots__ = ()
 
@@ -332,7 +332,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Number) -> Iterator[None]:
-        """What is built inside is executed if the condition is true."""
+        """The code inside is executed if the condition is true."""
         yes, no = self._block(), self._block()
         self.builder.cbranch(self.truth(condition), yes, no)
         self._builder.position_at_end(yes)
@@ -341,7 +341,7 @@ class Code:
 
     @contextmanager
     def otherwise(self, condition: Operand = True) -> Iterator[None]:
-        """Directly behind `when`: what is built inside is executed if no condition so far was true, and this one is."""
+        """Directly after `when`: the code inside is executed if no condition so far was true, and this one is."""
         no, jumps = self._condition
         assert no is self._builder.block and not no.instructions, "otherwise() stands directly behind when()"
         after = self._block()
@@ -365,8 +365,8 @@ class Code:
 
     @contextmanager
     def loop(self, first: Number, end: Number) -> Iterator[Value]:
-        """What is built inside is executed for the numbers from `first` to one below `end`, which are calculated once;
-        it gets the number."""
+        """The code inside is executed for the numbers from `first` to one below `end`, which are calculated once; it
+        gets the number."""
         limits = self.number(first), self.number(end)
         before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
         self.builder.branch(head)
@@ -385,7 +385,7 @@ class Code:
 
     @contextmanager
     def repeat(self, condition: Operand = True) -> Iterator[None]:
-        """What is built inside is executed again and again, as long as the condition is true."""
+        """The code inside is executed repeatedly, as long as the condition is true."""
         head, after = self._block(), self._block()
         self.builder.branch(head)
         self._builder.position_at_end(head)

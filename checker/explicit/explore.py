@@ -163,7 +163,7 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
 
     def found(self, number: int, prop: Property) -> Findings:
-        """What is known so far about the property with this number."""
+        """The findings so far about the property with this number."""
         found, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(found, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))

@@ -386,7 +386,7 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
     depths_of_entries = depths[entries].copy()
     spread = as_machine_code(walks.spread)
     first = last = depth = at = 0
-    # Level by level: what the level before reaches, and then the states of that depth from which a way begins.
+    # Level by level: the nodes that the previous level reaches, and then the states of that depth where a path begins.
     while at < len(entries) or first < last:
         graph.reachable.look_at_the_clock()
         if first == last:

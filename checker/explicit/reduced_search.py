@@ -66,7 +66,7 @@ def concluded(
     """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
 
     If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
-    If a limit or Ctrl-C ends either of both too early, what the first one is sure of is kept.
+    If a limit or Ctrl-C ends either search too early, the certain results of the first search are kept.
     """
     if kernel.reduction is None:
         return first

@@ -89,7 +89,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _simulated(options: Options, target: str, session: SearchSession) -> CommandResult:
-    """Walk, shorten what was found, and write traces."""
+    """Walk, shorten the failures found, and write traces."""
     from isrcheck.checker.running import simulation  # imported here because few commands simulate
     from isrcheck.checker.simulation.walks import SimulationRequest
 

@@ -451,7 +451,7 @@ class Transitions:
             yield size, targets
 
     def _append_outside(self) -> None:
-        """Append the unknown successors, except those of which a constraint cannot tell whether they are within."""
+        """Append the unknown successors, except those for which a constraint cannot be evaluated."""
         batch, words = self.carrier.batch, self.visited.words
         for size, targets in self._batches():
             rows = batch.states[: size * words].reshape(size, words)

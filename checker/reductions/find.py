@@ -35,7 +35,7 @@ from isrcheck.models.messages import LanguageError, UsageError
 
 
 def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
-    """What a search of this instance may clear: of the fields that some step writes."""
+    """The cells that a search of this instance may clear, among the fields that some step writes."""
     reads = Reads(instance)
     dead = set(_never_read(reads))
     written = {use.field for uses in reads.actions for use in uses if use.is_write}

@@ -1,4 +1,4 @@
-"""Which cells the functions of an instance read and write, and what is known of the state where they do.
+"""Which cells the functions of an instance read and write, and the facts about the state where they do.
 
 The configuration is known, so what its settings exclude is not read. Where a cell is used, some cells may be known to
 hold one of a few values, because a guard or another condition comes before: these are its *facts*. A fact is about the

@@ -150,7 +150,7 @@ class Sort:
 
     @property
     def name(self) -> str:
-        """The name of the domain, of which the others are parts."""
+        """The name of the domain that contains the others."""
         return self.domains[0].__name__
 
 

@@ -1,4 +1,4 @@
-"""The results of one search: its verdicts, what each engine adds to them, and all of it as text and as an object.
+"""The results of one search: its verdicts, what each engine adds to them, and everything as text and as an object.
 
 In:  an `Exploration` or a `BmcResult` with its verdicts and trace files; a `Part` from each further engine.
 Out: a `Run`; text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md); a

@@ -68,7 +68,7 @@ class SimulationRun:
 def simulated(
     instance: Instance, target: str, request: SimulationRequest, session: SearchSession, traces: TraceWriter
 ) -> SimulationRun:
-    """Walk through an instance of the model `target`, shorten what was found, and write traces. Raises Spent."""
+    """Walk through an instance of the model `target`, shorten the failures found, and write traces. Raises Spent."""
     limits = session.limits
     command = (
         f"{command_of(target, instance, None, deadlock=limits.deadlock)}"

@@ -759,7 +759,7 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 
 
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
-    """What is impossible about a field with these sizes and this range, and the cure; empty if it is possible."""
+    """Why a field with these sizes and this range is impossible, and the cure; empty if it is possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
         return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
     if any(size < 0 for size in sizes):
@@ -917,7 +917,7 @@ class Instance:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """The records by name, each of which is a field for each of its parts."""
+        """The records by name; each record has a field for each of its parts."""
         return self.model.groups
 
     def setting(self, name: str) -> int | bool:

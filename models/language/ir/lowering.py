@@ -78,7 +78,7 @@ class _Lowering:
         return rewrite(node, self._core)
 
     def _core(self, node: ir.Node) -> ir.Node:
-        """A node, the parts of which are in the core already, in the core."""
+        """A node whose parts are already in the core, in the core."""
         if not isinstance(node, ir.CollectiveExpression):
             return node
         span = node.span

@@ -102,12 +102,12 @@ class Function:
 
     @property
     def writes(self) -> frozenset[str]:
-        """The fields that it, or what it calls, writes."""
+        """The fields that it, or a function that it calls, writes."""
         return self.routine.writes
 
     @property
     def reads(self) -> frozenset[str]:
-        """The fields that it, or what it calls, reads."""
+        """The fields that it, or a function that it calls, reads."""
         return self.routine.reads
 
     @property
@@ -404,7 +404,7 @@ class FunctionReader:
     def _core(
         self, parameters: Iterable[ir.Variable], as_written: tuple[ir.Statement, ...]
     ) -> tuple[ir.Statement, ...]:
-        """The statements without sets and queues, each of which takes several nodes. Refuses too many of them."""
+        """The statements without sets and queues, each of which takes several nodes. Refuses too many nodes."""
         if size_of_core(as_written) > MOST_NODES:
             what = f"its sets and queues are nested too deep: they stand for more than {MOST_NODES} reads"
             raise self.error(self.definition, what, "assign a part of it to a local, or move it into a helper")
@@ -726,7 +726,7 @@ class FunctionReader:
         return ir.Constant(value, kind, span=self.span(node))
 
     def meaning(self, node: ast.Name) -> Any:
-        """What a global name means."""
+        """The meaning of a global name."""
         name = node.id
         if name in self.names and name not in self.own:
             return self.names[name]

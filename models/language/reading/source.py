@@ -217,7 +217,7 @@ Place = tuple[str, int]
 
 
 class WrittenSource(Source):
-    """What is written in a file, or what a user typed."""
+    """The text of a file, or text that a user typed."""
 
     def __init__(self, path: str, content: bytes) -> None:
         self.path = path

@@ -88,7 +88,7 @@ class _ExpressionReader(FunctionReader):
         raise self.error(node, f"the state has no field `{name}`", cure)
 
     def meaning(self, node: ast.Name) -> Any:
-        """What a global name means."""
+        """The meaning of a global name."""
         name = node.id
         if name in self.ambiguous:
             raise self.error(
