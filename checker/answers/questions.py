@@ -332,7 +332,7 @@ READ = {
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
 
-    With a `case`, whether the release has it in this cluster, whose protocol may be older and whose controller differs.
+    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller may differ.
     """
     if failure.since == NO_RELEASE:
         return False

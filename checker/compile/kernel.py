@@ -169,8 +169,8 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code for it, the code is compiled quickly, without optimization, unless
-    `is_optimized`. The `key` is `kernel_key`, if the caller has it.
+    If the cache has no optimized code for it, the code is of the kind that is compiled quickly, unless `is_optimized`.
+    The `key` is `kernel_key`, if the caller has it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 

@@ -235,8 +235,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search keeps in place of these. If it keeps the same state for several, only the number of the
-    first is there."""
+    """The states that a search keeps in place of these. If it keeps the same state for several, only the first of these
+    has its number there."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)

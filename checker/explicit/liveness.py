@@ -361,7 +361,7 @@ def fair_loops(
 @dataclass(frozen=True)
 class Ways:
     """How the nodes of a graph are reached: `reached` marks reached nodes, `depths` counts the steps from an initial
-    state. `parents` has the previous node, or the node itself if the path of the search leads to it."""
+    state. `parents` has the previous node, or the node itself if it is reached by the path of the search."""
 
     reached: Marks
     depths: NDArray[np.uint32]

@@ -77,7 +77,7 @@ MOST_BITS_OF_ARGUMENTS = 60
 """The combinations of arguments of a generator of initial states are numbered with at most so many bits."""
 
 RESERVED = ("cells", "items")
-"""Names that states and configurations themselves use, besides names that start with an underscore."""
+"""Names that states and configurations themselves use, in addition to names that start with an underscore."""
 
 CHANGES_OF_QUEUES = ("append", "popleft", "clear")
 """Names that a part of a record cannot have, because queues of records use them."""

@@ -137,7 +137,7 @@ STATES_AT_ONCE = 4096
 """The number of states whose cells are checked against their ranges at once."""
 
 BYTES_OF_KNOWN = 150
-"""The memory in bytes per state, besides its cells, for recognising duplicates: a bytes object and a set entry."""
+"""The memory in bytes per state, without its cells, for recognising duplicates: a bytes object and a set entry."""
 
 LISTS = (list, tuple)
 
