@@ -32,7 +32,7 @@ from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
 from isrcheck.models.published import others
 
 ORBITS = AskedReduction(is_sought=True, dead=False)
-"""Only one state of each orbit is visited, as TLC does with SYMMETRY; no other state is left out."""
+"""Only one state of each orbit is visited, as TLC does with SYMMETRY; there is no other reduction."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
     if verdict.prop.kind in WHOLE:
-        return verdict  # Z3 did not run
+        return verdict  # Z3 does not judge properties of this kind
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
