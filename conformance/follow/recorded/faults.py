@@ -74,5 +74,5 @@ def fault_in(text: str) -> tuple[FaultKind, int] | None:
 
 
 def may_be_fault(text: str) -> bool:
-    """Whether a note may be about a fault that no line records: then no line after it can be rejected with certainty."""
+    """Whether a note may be about a fault that no line records: then no rejection of a later line is certain."""
     return fault_in(text) is None and MAYBE.search(text) is not None

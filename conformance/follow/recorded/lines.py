@@ -48,7 +48,7 @@ class Passing(IntEnum):
     """When a path passes a line."""
 
     AT_ONCE = 0
-    """As soon as it is true: every step that is possible before the line is possible after it, so waiting gains nothing."""
+    """As soon as it is true: every step that is possible before is possible after the line, so waiting gains nothing."""
 
     AT_ANY_TIME = 1
     """A broker freezes, or a request is answered: fewer steps are possible after the line than before it."""
@@ -551,7 +551,7 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; a line about a settled record is compared with what is known of the record."""
+        """The line in terms of the window; a line about a settled record is compared with what is known of it."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -1150,7 +1150,7 @@ class Applied(Line):
 
 
 def _wish(replicas: frozenset[int] | None) -> str:
-    """The replicas that an operator asks for; None: the reassignment is cancelled."""
+    """What an operator requests, in words."""
     return "to cancel the reassignment" if replicas is None else f"for the replicas {_spelled(replicas)}"
 
 
@@ -1406,7 +1406,7 @@ class ElectRequest(Line):
     """An administrator asks for a preferred election, or for an unclean one."""
 
     is_unasked: bool = said(LineReader.flag, "unasked")
-    """Without a request, the controller may from here on elect the preferred leader (`auto.leader.rebalance.enable`)."""
+    """From here on the controller may elect the preferred leader without a request (auto.leader.rebalance.enable)."""
 
     is_unclean: bool = said(lambda reader, key: reader.keys[key] == ELECT_UNCLEAN, "what")
 

@@ -235,7 +235,7 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Raise UsageError: this metadata line lacks the epochs that other metadata lines have."""
+        """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
         if line is not None:
             what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, what)

@@ -4,8 +4,8 @@ In:  a `Plan`, a `Cluster`, a seed.
 Out: `Act`s, one at a time, each passed to the recorder when it is complete.
 
 An act is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that the model
-lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain, Sender.canRetry,
-ReplicaManager.findPreferredReadReplica (KIP-392).
+lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
+Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
 """
 
 from __future__ import annotations
