@@ -48,7 +48,7 @@ class Passing(IntEnum):
     """When a path passes a line."""
 
     AT_ONCE = 0
-    """As soon as it is true: every step that is possible before is possible after the line, so waiting gains nothing."""
+    """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
 
     AT_ANY_TIME = 1
     """A broker freezes, or a request is answered: fewer steps are possible after the line than before it."""

@@ -7,9 +7,9 @@ clocks, is reported only if a further search finds no other path.
 In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
 Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
 
-A search that a limit has ended says which kind of line is missing most. A line about a variable that differs leaves only
-the states in which it is true, so the search need not continue from the others. It costs some states itself, because it
-is an additional line.
+A search that a limit has ended says which kind of line is missing most. A line about a variable that differs leaves
+only the states in which it is true, so the search need not continue from the others. It costs some states itself,
+because it is an additional line.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def hint(search: ObservationSearch) -> str:
 
 
 def _bits(search: ObservationSearch, states: np.ndarray, one: Unknown) -> float:
-    """How much a line about this would say: the entropy of its values."""
+    """How much information a line about this would give: the entropy of its values."""
     _, counts = np.unique(search.cells.column(states, *one.variable), return_counts=True)
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
@@ -413,7 +413,7 @@ class _Following:
         return self.preferred(search)
 
     def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
-        """The path that was found, or a path that keeps all promises or is possible in time, if a short search finds it."""
+        """The path that was found, or, if a short search finds it, a path that keeps all promises or keeps to time."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
             manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)

@@ -74,7 +74,7 @@ ELECTIONS = (
 )
 REASSIGNMENTS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
 CANCELLATIONS = ("controller_cancels_reassignment", "controller_cancels_without_leader")
-"""Actions of the controller at the request of an operator; those in the second name elect another leader."""
+"""Actions of the controller at the request of an operator; the second of each pair elects another leader."""
 
 SHUTDOWNS = (
     "broker_asks_to_shut_down",

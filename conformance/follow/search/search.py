@@ -43,8 +43,8 @@ STEPS_OF_A_LINE = (1, 3)
 """How many more steps a path may have for each additional passed line, in each of the orders."""
 
 TOGETHER, SHARE = 512, 50
-"""Limits on the nodes that are expanded together once the search is no longer breadth first: a number, and a fraction of
-all nodes. Few nodes at a time follow a path quickly; many at a time cost less each."""
+"""Once the search is no longer breadth first, it expands at most TOGETHER nodes together, or one in SHARE of all nodes
+if these are more. Few nodes at a time follow a path quickly; many at a time cost less each."""
 
 MANY = 1 << 16
 """The number of nodes that change their order together."""

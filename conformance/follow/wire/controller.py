@@ -76,7 +76,7 @@ class Controller:
         return known is not None and view.says != known.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """Why this change contradicts the metadata log, which has another change at its offset; otherwise None."""
+        """The state if the metadata log had this change at an offset where it has another change; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]

@@ -17,8 +17,8 @@ Which observations the traffic gives:
 The last line counts the lines that give no observation: messages that are not decoded or say nothing about the
 partition, notes, and the lines after the shutdown at the end; and requests that were sent again.
 
-An observation says that something is true at its place among the others. So if a message shows a past moment, it is left
-out, unless nothing was observed between that moment and the message.
+An observation says that something is true at its place among the others. So a fact about a past moment is left out,
+unless nothing was observed between that moment and the message that shows it.
 """
 
 from __future__ import annotations
