@@ -291,7 +291,7 @@ class Observations:
                 self._could_read(broker, aborted)
 
     def note_proposals(self, messages: Iterable[Message]) -> None:
-        """Remember the requests to change the ISR that are on their way."""
+        """Remember the requests to change the ISR that are in flight."""
         sent = {one.number: one.payload for one in messages}
         self.proposals |= {number: told for number, told in sent.items() if isinstance(told, AlterIsrRequest)}
 
@@ -645,7 +645,7 @@ class _Projection:
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
-        """The same for a stamp; two records can have the same one, unless their payload is known."""
+        """The numbering of a stamp; two records can have the same stamp, unless their payload is known."""
         for other, stamps in self.producer.numbered if self.producer else ():
             for numbering, each in stamps:
                 if each == stamp and payload in (None, other):

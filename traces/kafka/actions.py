@@ -721,7 +721,7 @@ ACTIONS: Mapping[str, ActionView] = {
         removal="loses it with its disk",
     ),
 }
-"""Everything shown about each action. The states show whether `leader_shrinks_isr` writes the ISR or sends AlterPartition."""
+"""All that is shown of each action. `leader_shrinks_isr` writes the ISR or sends AlterPartition, as the states show."""
 
 
 # ---------------------------------------------------------------------------------------------------- effects of a step

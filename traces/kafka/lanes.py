@@ -440,7 +440,7 @@ def _progress(s: State, r: int) -> Iterator[Item]:
     known = s.partition_epoch[r]
     if (has_kraft(s) or s.leader[r] == r) and known != s.controller_partition_epoch:
         yield Item(f"p{known}", f"knows partition epoch {known}")
-    # An answer can tell a broker more of the partition than it has read in the metadata log.
+    # By an answer, a broker can know more of the partition than it has read in the metadata log.
     if has_kraft(s) and s.metadata_position[r] != known:
         yield Item(f"m{s.metadata_position[r]}", f"metadata read to {s.metadata_position[r]}")
 

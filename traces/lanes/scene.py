@@ -1,6 +1,6 @@
 """A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
 
-In:  built from a trace (kafka/scene.py, drawing/generic_scene.py) or a file of another tool (drawing/generic_scene.py);
+In:  built from a trace (kafka/scene.py, drawing/scene.py) or a file of another tool (drawing/scene.py);
      the table of a model, which says for each action its words and its messages.
 Out: plain values, which drawing.py, page.py and sequence.py only read; steps in plain words. All text in them is plain
      text, never markup.

@@ -179,7 +179,7 @@ class FetcherThread:
         """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
 
         If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
-        and truncates after that, when the thread goes on.
+        and truncates after that, when the thread continues.
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return

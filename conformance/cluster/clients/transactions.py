@@ -144,7 +144,7 @@ class Transactions:
         self._go_on()
 
     def send_markers(self, broker: int, partition: str) -> None:
-        """Send the marker of each decided transaction to the partition's leader, if none is on its way.
+        """Send the marker of each decided transaction to the partition's leader, if none is in flight.
 
         Other names, such as those of a group's offsets, stand for no partition of the cluster, and need no marker.
         """

@@ -65,7 +65,7 @@ class Controller:
 
     @property
     def leader(self) -> int:
-        """The current leader; it may be dead."""
+        """The current leader, which may be dead."""
         return self._leader
 
     @property

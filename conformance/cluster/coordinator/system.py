@@ -56,7 +56,7 @@ PROMPT = Settings(
 
 
 class CoordinatedCluster(Cluster):
-    """Brokers with group coordinators. That of broker 0, which leads an empty log, is loaded."""
+    """Brokers with group coordinators. The coordinator of broker 0, which leads an empty log, is loaded."""
 
     def __init__(self, switches: Switches, replicas: int = 2, bug: str | None = None) -> None:
         super().__init__(switches, Start(replicas=replicas), PROMPT)

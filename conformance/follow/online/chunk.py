@@ -71,7 +71,7 @@ class Outlook:
 
     lost: tuple[int, Line] | None = None
     """The first line that sends a record which no later line shows, with its position: perhaps the record has reached
-    nobody."""
+    no broker."""
 
     faults: set[FaultKind] = field(default_factory=set)
 

@@ -200,7 +200,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many of the first observed checkpoints are no longer in the list, which goes on with later ones."""
+    """How many of the first observed checkpoints are no longer in the list, which continues with later ones."""
     for gone in range(len(before)):
         rest = before[gone:]
         if now[: len(rest)] == rest[: len(now)]:
@@ -209,7 +209,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The same after a move of the window: high watermarks up to the guard become 0."""
+    """The monitors after a move of the window: high watermarks up to the guard become 0."""
     since = tuple(None if held is None else _shifted(held, guard) for held in before.since)
     return Kept(before.checkpoints, before.seen, since, before.elsewhere)
 

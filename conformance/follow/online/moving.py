@@ -2,8 +2,8 @@
 
 In:  the states after a line, as a table with one array for each variable (`Table`).
 Out: a `Move`: how far offsets, record numbers, leader epochs and partition epochs can be counted from later points; the
-     same states in terms of the new window, simplified: what is on its way and can have no effect is dropped, and news
-     without effect is heard.
+     same states in terms of the new window, simplified: messages in flight that can have no effect are dropped, and
+     news without effect is heard.
 
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it

@@ -213,7 +213,7 @@ class ChunkSearch(ObservationSearch):
     def after(self) -> tuple[int, Words, Words]:
         """A line of the chunk, mostly its end, and the states before it, with their monitors.
 
-        The states are none if each of them breaks the promise.
+        There are no states if each of them breaks the promise.
         """
         assert self._best is not None
         line, rows = self._best

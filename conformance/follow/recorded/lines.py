@@ -570,7 +570,7 @@ class Acked(Line):
         return None
 
     def leave(self, window: Window) -> None:
-        """A settled record that is acknowledged is not asked for again."""
+        """An acknowledged settled record is not looked for again."""
         window.settled.pop(self.value, None)
 
 
@@ -1067,7 +1067,7 @@ class Holds(Records):
 
 @dataclass(frozen=True)
 class AlterRequest(Line):
-    """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
+    """A leader's request to change the ISR is in flight to the controller, with the epochs that the leader knows."""
 
     leader: int = said(LineReader.replica)
     isr: frozenset[int] = said(LineReader.replicas, required=True)
@@ -1097,14 +1097,14 @@ class AlterRequest(Line):
         ]
 
     def cells(self, names: Names) -> dict[Variable, int]:
-        """The values of these variables while the request is on its way."""
+        """The values of these variables while the request is in flight."""
         variables = self.variables(names.replica(self.leader), len(names.brokers))
         isr = [int(broker in self.isr) for broker in names.brokers]
         epochs = self.leader_epoch - names.first_epoch, self.partition_epoch
         return dict(zip(variables, [AlterPartition.REQUESTED, *epochs, *isr], strict=True))
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The request is on its way, where leaders send requests."""
+        """The request is in flight, if leaders send requests."""
         if not place.alters_partitions:
             return
 

@@ -89,7 +89,7 @@ class Cells:
         return self._pattern({self.place(name, *index): value for (name, *index), value in values.items()})
 
     def pattern_of_fields(self, values: Mapping[str, int]) -> tuple[Words, Words]:
-        """The same for all variables of these fields, of which each has the value of its field."""
+        """The mask and bits for all variables of these fields, each of which has the value of its field."""
         places = {name: self.instance.layouts[name] for name in values}
         return self._pattern(
             {place.offset + at: values[name] for name, place in places.items() for at in range(place.count)}

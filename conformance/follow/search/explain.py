@@ -154,7 +154,7 @@ class Explained:
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
     def judged(self) -> Explained:
-        """The same, with the promises that the trace breaks."""
+        """This outcome, with the promises that the trace breaks."""
         return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property

@@ -38,7 +38,7 @@ MOST_RECORDS = 1_000_000
 """The most records in all logs of all observations."""
 
 REBALANCE_SECONDS = 300
-"""The default of leader.imbalance.check.interval.seconds: later, there can be elections that nobody requests."""
+"""The default of leader.imbalance.check.interval.seconds: later, there can be elections without a request."""
 
 
 @dataclass(frozen=True)

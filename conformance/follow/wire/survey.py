@@ -273,7 +273,7 @@ class Partition:
     """The followers, with the brokers that they fetch from; None: no follower fetches it."""
 
     acks: set[str] = field(default_factory=set)
-    """Those of its producers."""
+    """The acks of its producers."""
 
     elections: Elections = field(default_factory=Elections)
     assignments: Assignments = field(default_factory=Assignments)
@@ -328,7 +328,7 @@ class Survey:
     partition: int = 0
 
     acks: set[str] = field(default_factory=set)
-    """Those of its producers."""
+    """The acks of its producers."""
 
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None

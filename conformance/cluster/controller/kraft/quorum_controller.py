@@ -139,7 +139,7 @@ class QuorumController:
 
     @property
     def leader(self) -> int | None:
-        """The current leader, which may be dead; None if nobody can lead."""
+        """The current leader, which may be dead; None if no broker can lead."""
         return self.partition.leader
 
     @property

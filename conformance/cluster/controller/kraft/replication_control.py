@@ -81,8 +81,8 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """A change of the record to this target. `may_lead` tells the active brokers; `unclean` are brokers that have
-    registered anew after an unclean shutdown, which may have lost records. A fail-over is Kafka's Election.ONLINE.
+    """A change of the record to this target. `may_lead` recognises active brokers; `unclean` are brokers that have
+    registered again after an unclean shutdown, and may have lost records. A fail-over is Kafka's Election.ONLINE.
     `knows_elr` is Kafka's eligibleLeaderReplicasEnabled; without it, the ELR is forgotten. With
     `changes_directory`, there is always a new record.
     """
@@ -437,7 +437,7 @@ class ReplicationControl:
         ).build()
 
     def may_lead(self, broker: int) -> bool:
-        """Whether a broker is active. Errors: `ClusterError` for an active broker that is no replica before the change:
+        """Whether a broker is active. Errors: `ClusterError` for an active broker that was not a replica before:
         the controller asks for the directory of its replica. Kafka: LeaderAcceptor, PartitionRegistration.directory.
         """
         is_active = self._log.now.brokers[broker].is_active
