@@ -275,7 +275,7 @@ def follow_log(
     An empty log has one outcome, without a run.
 
     A rejected or undecided run is still read to its end, so that any damaged line is reported. With `model`,
-    `protocol` or `values` (names and numbers of the configuration), a log of another kind is refused. Raises UsageError
+    `protocol` or `values` (names and numbers of the configuration), a log with others is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """

@@ -120,8 +120,8 @@ class KraftPartition(Partition):
         self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
     ) -> None:
         """Handle a fetch that finds that the follower may join the ISR; before the leader names the follower's process
-        in its request, another fetch takes effect. Up to 3.6 the request names the process of that fetch; since 3.7 it
-        compares the processes (KAFKA-15221).
+        in its request, another fetch takes effect. Up to 3.6 the request names the process of that fetch; since 3.7 the
+        leader compares the processes (KAFKA-15221).
         """
         self._note_fetch(follower, *late)
         may_join = self._may_join_isr(follower)

@@ -126,7 +126,7 @@ class Write:
 class HighWatermarkListener:
     """Notes the last high watermark of the partition that was not handled yet; None if there is none.
 
-    Before KAFKA-20634 was fixed, it continues while its broker follows.
+    Up to KAFKA-20634 it continues while its broker follows.
     """
 
     def __init__(self, switches: Switches) -> None:

@@ -105,8 +105,8 @@ class Online:
 class Followed(Online):
     """There is a behaviour of the model in which all lines are true.
 
-    `keeps`: whether such a behaviour loses no acknowledged record without permission; None: undecided. If it is False,
-    `lost` is the first line that no behaviour passes without such a loss before it.
+    `keeps`: whether one of these behaviours loses no acknowledged record without permission; None: undecided. If it is
+    False, `lost` is the first line that no behaviour passes without such a loss before it.
     """
 
     keeps: bool | None

@@ -6,7 +6,7 @@ Out: the same states, in which unread cells have one value, so that states that 
      for each of them, whether a later line contradicts it (`Foreseen`).
 
 No line shows the messages in flight from a partitioned leader to brokers that meanwhile follow another leader, nor the
-high watermark of a broker from which no client will read. Each such cell has a handful of values, and a search goes
+high watermark of a broker that will not be read from again. Each such cell has a handful of values, and a search goes
 through all their combinations. With KRaft, this module knows three kinds of dead cells:
 
 1. *The fetch of a follower at a leader that it will never follow again*, with its response. To send a fetch, to serve

@@ -172,7 +172,7 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Kafka: isValidNewLeader. Only if a broker can be elected, its activity is checked."""
+        """Kafka: isValidNewLeader. Whether a broker is active is checked only if it can be elected."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
