@@ -49,7 +49,7 @@ def protocol_of(arguments: argparse.Namespace) -> str:
 
 
 def default_protocol(model: str) -> str:
-    """The generation of a model that is taken if --protocol names none."""
+    """The default generation of a model, used without --protocol."""
     return USUAL if model == "kafka" else list(registry.load(model)[0].protocols)[-1]
 
 
@@ -76,7 +76,7 @@ def _about_model(arguments: argparse.Namespace) -> ModelArguments:
 
 
 def words_of(arguments: argparse.Namespace) -> list[str]:
-    """The options that choose the model and its configuration, as a command line that chooses them again."""
+    """The options that choose the model and its configuration, as words of a command line that chooses the same."""
     words = ["--model", arguments.model] if arguments.model not in (None, "kafka") else []
     words += ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for text in arguments.switch for word in ("--switch", text)]

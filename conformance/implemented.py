@@ -29,10 +29,10 @@ BUGS = {"kafka": Bug, "transactions": TransactionBug, "coordinator": Coordinator
 """The seeded bugs, by the model of the system that has them."""
 
 OF_THE_OPERATOR = ("LEADER_CHOICE",)
-"""The switches that stand for what an operator decides: the order in which the replicas are assigned."""
+"""The switches that stand for a decision of an operator: the order in which the replicas are assigned."""
 
 AS_THE_CLUSTER_DOES = ("DELETION_IS_ANSWERED",)
-"""The switches that only say whether the model has a step for what the cluster does in any case."""
+"""The switches that only say whether the model has a step for something that the cluster always does."""
 
 IN_ONE_EVENT = {
     "FETCH_IS_SPLIT": "a leader of the cluster checks and counts a fetch in one event",
@@ -46,12 +46,12 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 
 
 def system_of(instance: Instance) -> str:
-    """The model of the system that replays this instance. A model of liveness has the actions of another one."""
+    """The model of the system that replays this instance. A model of liveness has the actions of another model."""
     return instance.model.name.removesuffix("_liveness")
 
 
 def require_bug_of(model: str, bug: str | None) -> None:
-    """Check that the system of this model has the bug that is to be seeded, if one is. Raises UsageError."""
+    """Check that the system of this model has the bug to be seeded, if any. Raises UsageError."""
     if bug is not None and bug.upper() not in BUGS[model].__members__:
         known = ", ".join(each.lower() for each in BUGS[model].__members__)
         raise UsageError(f"{bug} is no bug of a system that replays {model}; choose one of {known}")
@@ -70,7 +70,7 @@ def switches_of(instance: Instance) -> Switches:
     configuration, missing = instance.configuration, []
     found = Switches(
         IDEMPOTENT_CACHE=configuration.remembered_batches,
-        # A model without the rules of reassignments removes a replica at once, whoever is in sync.
+        # A model without the rules of reassignments removes a replica at once, whatever the ISR.
         REASSIGNED_WITHOUT_THE_OTHERS="REASSIGNED_ONCE_ADDED" not in instance.model.entries,
     )
     known = {switch.name for switch in fields(found)}

@@ -3,8 +3,8 @@
 In:  a configuration of `kafka`, `transactions` or `coordinator`, and the direction: replay, or recorded runs.
 Out: lines of text.
 
-A bug is a mistake at one place of the system. It cannot show if the configuration never leads there, or if this
-direction never does. A bug that is not named here can show, but need not: walks and runs are random.
+A bug is a mistake at one place of the system. It cannot show if the configuration, or this direction, never leads
+there. A bug that is not named here can show, but need not: walks and runs are random.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ NEEDS: Mapping[AnyBug, tuple[Need, ...]] = {
     CoordinatorBug.FOLLOWER_NOT_UNLOADED: (ELECTIONS,),
     CoordinatorBug.EPOCH_KEPT_BY_ACTIVE: (TWO_ELECTIONS,),
 }
-"""What a bug needs to show. A bug without an entry needs nothing that every configuration does not have."""
+"""What a bug needs to show. A bug without an entry can show in every configuration."""
 
 OF_ADMINISTRATORS: Mapping[AnyBug, str] = dict.fromkeys(
     (
@@ -156,7 +156,7 @@ OF_ADMINISTRATORS: Mapping[AnyBug, str] = dict.fromkeys(
     ),
     "a recorded run has neither reassignments nor changes of min.insync.replicas",
 )
-"""Bugs of what administrators ask for."""
+"""Bugs in the handling of administrators' requests."""
 
 NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
     **dict.fromkeys(
@@ -171,7 +171,7 @@ NEVER_IN_REPLAY: Mapping[AnyBug, str] = {
     ),
     Bug.ZOMBIE_NOT_FENCED: "each producer of the model has one instance",
 }
-"""What a driver that takes the model's steps, and nothing else, cannot bring about."""
+"""Bugs that a driver cannot bring about if it only takes the model's steps."""
 
 NEVER_IN_RUNS: Mapping[AnyBug, str] = {
     **OF_ADMINISTRATORS,
@@ -187,7 +187,7 @@ NEVER_IN_RUNS: Mapping[AnyBug, str] = {
     ),
     Bug.ABORT_NOT_INDEXED: "it is made for a reader of an aborted transaction, and a run has no transactions",
 }
-"""Bugs for which a recorded run has no occasion: its log is the same with them."""
+"""Bugs that never take effect in a recorded run: its log is the same with them."""
 
 ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
     Bug.ISR_KEEPS_DEAD_FOLLOWER: (
@@ -199,7 +199,7 @@ ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
         " following asks only whether what happened may happen"
     ),
 }
-"""Bugs that the model allows: the log of a run is another one, and follows."""
+"""Bugs that the model allows: the log of a run differs, and is followed."""
 
 
 def unmet(bug: AnyBug, configuration: Any) -> Need | None:
@@ -208,7 +208,7 @@ def unmet(bug: AnyBug, configuration: Any) -> Need | None:
 
 
 def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction: str) -> list[str]:
-    """The bugs of a model's system that cannot show, by what is missing, as lines. `never` are those that this
+    """The bugs of a model's system that cannot show, by the missing condition, as lines. `never` are those that this
     direction never shows.
     """
     bugs: list[AnyBug] = list(BUGS[model])

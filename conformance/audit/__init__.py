@@ -3,8 +3,8 @@
 In:  copies of the `log.dirs` of brokers; optionally, a list of acknowledged records.
 Out: for each partition, what the brokers have and which invariant is broken, as text or JSON.
 
-command.py is the command line. format/ reads files; folder.py finds the partitions; copy_log.py reads one copy of a
-partition. own_checks.py holds a copy against its own checkpoints, matching.py compares the copies offset by offset,
-committed.py and acked.py ask for committed and acknowledged records. findings.py is what they have in common; tell.py
-and as_json.py tell it.
+audit_command.py is the command line. copies.py finds the copies of a partition and reads their logs. own_checks.py
+holds a copy against its own checkpoints, comparison.py compares the copies offset by offset, acknowledged.py looks for
+acknowledged records. findings.py holds what the checks have in common; report.py audits a partition and prints the
+result.
 """

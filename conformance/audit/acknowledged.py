@@ -1,4 +1,4 @@
-"""Acknowledged records: reads the list of what producers were told with acks=all; does every copy hold them?
+"""Acknowledged records: reads the list of records acknowledged with acks=all; checks that every copy holds them.
 
 In:  a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of the wire.
      The batches of each copy, and after the last one the logs.
@@ -125,7 +125,7 @@ class There:
 
 @dataclass
 class Tally:
-    """How many acknowledged records were asked for, and how many every copy holds that has their offset."""
+    """How many acknowledged records were looked for, and how many of them are on every copy that has their offset."""
 
     asked: int = 0
     everywhere: int = 0

@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Tells on stderr, twice a second at most, how much was read."""
+    """Reports on stderr, at most twice a second, how much was read."""
 
     def __init__(self, of: int) -> None:
         self.of = of
@@ -158,7 +158,7 @@ def _acked(given: Sequence[str], found: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, found: Found) -> str:
-    """The only partition that is no internal topic's. Raises UsageError."""
+    """The only partition outside internal topics. Raises UsageError."""
     partitions = [partition for partition in found.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(f"--acked {text}: of {len(partitions)} partitions, say which: --acked TOPIC-N={text}")
@@ -166,7 +166,7 @@ def _only_partition(text: str, found: Found) -> str:
 
 
 def _for_partition(text: str, found: Found) -> tuple[str | None, str]:
-    """Split [TOPIC-N=]REST; what stands before `=` is a partition only if it can be the name of one."""
+    """Split [TOPIC-N=]REST; the text before `=` is a partition only if it can be the name of one."""
     partition, equals, rest = text.partition("=")
     if not equals or not PARTITION.fullmatch(partition):
         return None, text

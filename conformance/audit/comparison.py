@@ -4,11 +4,11 @@ In:  the logs of the copies, each of which is read once, all side by side.
 Out: `Region`: offsets in a row at which the same copies agree and differ; and, after the last one, findings.
 
 Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
-compaction rewrites the batches of each copy by itself. Compressed records that cannot be read are left undecided.
+compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
 A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-Who differs from it in an earlier leader epoch, or ends before it, may only have been stopped before the others: this is
-an error if that broker was in the ISR, which the folders do not say.
+A broker whose log differs there in an earlier leader epoch, or ends before it, may only have stopped before the others:
+this is an error if that broker was in the ISR, which the folders do not say.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_VALUE = 40
 
 @dataclass(frozen=True)
 class Group:
-    """Copies that hold the same at some offsets: their brokers, the leader epoch, the value of the first record."""
+    """Copies with the same content at some offsets: their brokers, the leader epoch, the value of the first record."""
 
     brokers: tuple[str, ...]
     epoch: int
@@ -141,7 +141,7 @@ def _differences(cursors: Sequence[_Cursor]) -> Iterator[Region]:
             continue
         closed = [unread(piece.batch) for piece in pieces if piece.batch and unread(piece.batch)]
         why = next(iter(closed), None) or next(filter(None, (cursor.open() for cursor in here)), None)
-        if why is not None:  # at least one stays a batch
+        if why is not None:  # at least one piece stays a batch
             yield from _unopened(cursors, at, last, why)
         elif all(piece.batch is None for piece in pieces):  # otherwise the records are compared in the next round
             yield from _different(cursors, here)
@@ -159,7 +159,7 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
 
 
 def _gap(cursors: Sequence[_Cursor], here: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
-    """The region of a piece on which all agree that hold it, if another copy has a hole there."""
+    """The region of a piece that is the same in all copies that hold it, if another copy has a hole there."""
     holes = _holes(cursors, here, piece.first)
     if holes:
         brokers = tuple(cursor.log.broker for cursor in here)
@@ -190,7 +190,8 @@ def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
     """The region of a batch that cannot be opened.
 
-    If all hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is not known.
+    If all copies hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is unknown
+    whether they do.
     """
     groups: dict[tuple[int, int, int, bytes], Group] = {}
     here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
@@ -300,7 +301,7 @@ class CommittedCheck:
             )
 
     def _later_leaders(self) -> Iterator[Finding]:
-        """Leaders that began before a record that was committed in an earlier epoch: they did not have it."""
+        """Leaders whose epoch begins below a record that was committed in an earlier epoch: they lacked the record."""
         for log in self.logs:
             committed = min(self._high_watermarks[log.broker], log.end)
             ends = [run.last for run in log.runs]
@@ -320,7 +321,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", what, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """A copy that ends before what is committed on another one."""
+        """A copy that ends before what is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)
@@ -351,7 +352,7 @@ class CommittedCheck:
         return lacking(self.isr, what, brokers, first, last)
 
     def _bound(self, group: Group) -> tuple[int, str]:
-        """The highest high watermark of a group, and whose it is."""
+        """The highest high watermark of a group, and its broker."""
         owner = max(group.brokers, key=lambda broker: self._high_watermarks[broker])
         return self._high_watermarks[owner], owner
 
@@ -371,7 +372,7 @@ def lacking(isr: Set[str] | None, what: str, brokers: tuple[str, ...], first: in
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
     """A later leader that began at or before this offset, hence without its record of this epoch: its leader epoch, its
-    start offset, and the broker whose log folder says so."""
+    start offset, and the broker whose log folder shows this."""
     found = [
         (later, start, log.broker)
         for log in logs
@@ -382,7 +383,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """The leader epochs and their start offsets as the other brokers know them, and who knows them."""
+    """The leader epochs and their start offsets as the other brokers know them, and which brokers know them."""
     found: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

@@ -4,8 +4,8 @@ In:  the paths of log folders of brokers, or of folders of single partitions.
 Out: `Copy`: one broker's copy of a partition, with what the checkpoints say; `CopyLog`: its batches in the order of
      their offsets, and what the checks need to know of them; lines about what cannot be read.
 
-Reading ends before the first batch that cannot be read. At the very end of the log, where nothing was flushed yet, this
-is what a loss of power leaves (`torn`); anywhere else it is damage.
+Reading ends before the first batch that cannot be read. At the very end of the log, where nothing was flushed yet, such
+a batch is left by a loss of power (`torn`); anywhere else it is damage.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ class EpochRun:
 class CopyLog:
     """The log of a copy. `batches` can be read once; `end` and what else it counts are final once it is exhausted.
 
-    `start` is the log start offset, `end` the log end offset, or the first offset that was not read if `is_whole` is
+    `start` is the log start offset; `end` is the log end offset, or the first offset that was not read if `is_whole` is
     false. `heard` is called with each batch before it is passed on.
     """
 
@@ -283,7 +283,7 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment; after an end that a loss of power leaves, there are no more. Raises FileError."""
+        """The batches of a segment, up to a torn end left by a loss of power. Raises FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):
@@ -314,7 +314,7 @@ class CopyLog:
             self.compressed[batch.header.codec] += 1
         epoch, begin = batch.header.leader_epoch, batch.header.base_offset
         if self.last_epoch is not None and epoch < self.last_epoch and not self._went_back:
-            self._went_back = True  # said once: in a log that is no log, every batch may do it
+            self._went_back = True  # reported once: in a file that is not a log, every batch may do it
             what = (
                 f"{self.broker}: leader epochs go back at offset {begin}, from {self.last_epoch} to {epoch}"
                 f" ({path}: byte {batch.byte})"

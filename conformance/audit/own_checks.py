@@ -2,7 +2,7 @@
 
 In:  a `CopyLog` that has been read; before that, for the snapshots, its batches. Out: findings.
 
-A checkpoint beyond the log end says that the log was longer once. What it held there may have been committed.
+A checkpoint beyond the log end shows that the log was once longer. The missing records may have been committed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOTHING_YET = Producer(-1, -1, -1, -1)
 
 
 def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
-    """Are high watermark, recovery point and log start offset within the log?"""
+    """Check that high watermark, recovery point and log start offset are within the log."""
     copy, broker = log.copy, log.broker
     if copy.high_watermark is None and log.end > log.start:
         is_elsewhere = copy.partition.startswith(METADATA_LOG)  # its quorum knows its high watermark
@@ -50,7 +50,7 @@ def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
 
 
 def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
-    """Does `leader-epoch-checkpoint` say of every batch in which leader epoch it was written?"""
+    """Check that `leader-epoch-checkpoint` gives every batch the leader epoch in which it was written."""
     broker, entries = log.broker, log.copy.leader_epochs
     if not log.runs and not entries:
         return
@@ -103,7 +103,7 @@ class SnapshotCheck:
     """Compares each snapshot of producer state with the batches below its offset.
 
     `hear` takes the batches in order. A producer that the log lacks may have been deleted with old segments, and one
-    that the snapshot lacks may have expired: only those in both are compared.
+    that the snapshot lacks may have expired: only the producers in both are compared.
     """
 
     def __init__(self, log: CopyLog) -> None:
@@ -158,7 +158,7 @@ class SnapshotCheck:
                 self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
 
     def _differences(self, said: Producer, seen: Producer) -> Iterator[str]:
-        """What a snapshot says of a producer, where the log says something else."""
+        """How a snapshot differs from the log about a producer."""
         for what, theirs, ours in (
             ("epoch", said.epoch, seen.epoch),
             ("last offset", said.last_offset, seen.last_offset),

@@ -1,6 +1,6 @@
 """Audits one partition: reads all its copies once, side by side, and makes every check. Spells the result.
 
-In:  the copies of a partition, what was acknowledged of it, and who was in its ISR.
+In:  the copies of a partition, its acknowledged records, and the brokers in its ISR.
 Out: `PartitionReport`. As text: for each partition a table of its copies, then the findings, worst first; last the
      verdict. As values for `json.dumps`, whose keys docs/audit.md describes.
 """
@@ -117,7 +117,7 @@ MOST_WITHOUT_FINDINGS = 10
 
 
 def spell_partition(report: PartitionReport) -> Iterator[str]:
-    """The table of a partition and its findings; damaged files are told on stderr instead."""
+    """The table of a partition and its findings; damaged files are reported on stderr instead."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
     rows = [COLUMNS, *map(_row, report.logs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]

@@ -158,7 +158,7 @@ def deliver_requests(cluster: Cluster) -> None:
 
 
 def deliver_answers(cluster: Cluster, held: tuple[type, ...] = ()) -> None:
-    """Deliver every response in flight to a client, but for those of the types `held`."""
+    """Deliver every response in flight to a client, except those of the types `held`."""
     for message in cluster.messages():
         if isinstance(message.destination, str) and not isinstance(message.payload, (AlterIsrRequest, *held)):
             cluster.deliver(message.number)

@@ -264,8 +264,8 @@ class Cluster:
         return self._clients.outside
 
     def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
-        """A producer learns from a broker, which presumes to lead, that it does. Errors: `ClusterError` if the producer
-        ignores this because it knows a later leader epoch, or the broker does not run.
+        """A producer learns from a broker, which presumes to lead, that this broker leads. Errors: `ClusterError` if
+        the producer ignores this because it knows a later leader epoch, or the broker does not run.
         """
         self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
@@ -327,8 +327,8 @@ class Cluster:
         most: int | None = None,
         rack: int | None = None,
     ) -> int:
-        """A consumer in the rack of a broker, or of none, asks a broker for the next records, at most so many; returns
-        the number of the message. Errors: `ClusterError`.
+        """A consumer in the rack of a broker, or in no rack, asks a broker for the next records, at most so many;
+        returns the number of the message. Errors: `ClusterError`.
         """
         self._broker(broker)
         return self._clients.consumer(consumer, isolation).fetch(broker, most, rack)
@@ -340,7 +340,7 @@ class Cluster:
     def tell_consumer(
         self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> None:
-        """A consumer learns from a broker, which presumes to lead, that it does; then it may ask it about offsets."""
+        """A consumer learns from a broker that presumes to lead that it leads, and may then ask it about offsets."""
         self._clients.consumer(consumer, isolation).learns_of_leader(broker, self.leader_known_to(broker)[1])
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
@@ -363,8 +363,8 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether the controller would accept a new process of a broker, and need not fence the earlier one by that
-        (which it does with ELR, KAFKA-18106). Errors: `ClusterError` without KRaft.
+        """Whether the controller would accept a new process of a broker without fencing the earlier one (with ELR it
+        fences it, KAFKA-18106). Errors: `ClusterError` without KRaft.
         """
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
@@ -381,8 +381,8 @@ class Cluster:
         self._quorum().fence(broker)
 
     def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
-        """An operator shuts a broker down: its heartbeats ask for it from now on. One that leads no partition, neither
-        this nor others, stops with the first; otherwise its leaderships move first. Errors: `ClusterError`.
+        """An operator shuts a broker down: from now on its heartbeats ask for the shutdown. A broker that leads no
+        partition at all stops with the first heartbeat; otherwise its leaderships move first. Errors: `ClusterError`.
         """
         self._broker(broker).kraft.begin_shutdown()
         self._quorum().give_other_leaderships(broker, leads=leads_others)
@@ -422,16 +422,17 @@ class Cluster:
         self._broker(broker).report_directory()
 
     def fail_to_apply(self, number: int) -> None:
-        """A record of the metadata log reaches a broker, where an exception ends the change of the partition, such as
-        too many open files. Nothing repeats it. Errors: `ClusterError` if it is not in flight, or no process runs.
+        """A record of the metadata log reaches a broker, where an exception, such as too many open files, ends the
+        change of the partition. Nothing repeats the change. Errors: `ClusterError` if the record is not in flight, or
+        no process runs.
         """
         message = self._network.take(number)
         assert isinstance(message.payload, MetadataImage)
         self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
 
     def deliver_together(self, late: int, other: int) -> None:
-        """Two fetches of one follower reach its leader, which handles them in two threads: the late one finds that the
-        follower may join the ISR, and the other one takes effect before the leader asks the controller.
+        """Two fetches of one follower reach its leader, which handles them in two threads: the late fetch finds that
+        the follower may join the ISR, and the other fetch takes effect before the leader asks the controller.
 
         Errors: `ClusterError` if one of them is not in flight, or the leader does not run.
         """

@@ -36,7 +36,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 @dataclass(frozen=True)
 class FetcherView:
     """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or None;
-    `diverging` is a response by which the fetcher has still to truncate the log, or None.
+    `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
     source: int
@@ -118,7 +118,7 @@ class BrokerView:
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker takes a request for that of another record in its log, which had the same stamp."""
+        """Whether the broker mistakes a request for that of another record in its log with the same stamp."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(one.offset == offsets[0] and one.payload != request.payload for one in self.log if offsets)
 

@@ -37,7 +37,7 @@ INTERVALS = {
 """The mean interval of each timer in ms; the operating system decides when to flush."""
 
 OF_KRAFT = {TimerKind.HEARTBEAT: 500}
-"""Those of brokers with a KRaft controller; SESSION_CHECK is the interval at which that looks for ended sessions."""
+"""The mean intervals with a KRaft controller; at SESSION_CHECK the controller looks for ended sessions."""
 
 SESSION_CHECK = 700
 
@@ -50,8 +50,8 @@ class Chances:
     between brokers arrives in the event in which it is sent, or is lost, and so does the response to a request about
     epochs or offsets; only fetch responses take time. This is the atomicity of the formal model. Without this option,
     these messages take time like all others. `elections` are the kinds of elections that the run requests.
-    With KRaft: `session_interval`, the heartbeats of a living broker are lost; `shutdown_interval`, one is shut down;
-    `operation_interval`, an administrator carries out one of these `operations` (administration.py).
+    With KRaft: at `session_interval` the heartbeats of a live broker are lost; at `shutdown_interval` a broker is shut
+    down; at `operation_interval` an administrator carries out one of these `operations` (acts.py).
     """
 
     delay: int = 20
@@ -89,7 +89,7 @@ class Scheduler:
         watch: Callable[[Act], None] = lambda act: None,
         loses: Callable[[Message], bool] = lambda message: False,
     ) -> None:
-        """`loses` may say of a request that it is lost, whatever the chances."""
+        """`loses` may decide that a request is lost, whatever the chances."""
         self._cluster = cluster
         self._random = Random(seed)
         self._chances = chances = chances or Chances()
@@ -181,7 +181,7 @@ class Scheduler:
 
     def _arrive(self, message: Message, is_lost: bool) -> None:
         if message not in self._cluster.messages():
-            return  # the observer has taken it
+            return  # the observer has taken the message
         if is_lost:
             self._cluster.drop(message.number)
             self._done("drop", message)
@@ -319,6 +319,6 @@ class Scheduler:
 
 
 def _belongs_to_one_event(message: Message) -> bool:
-    """Whether a message goes from broker to broker and is no fetch response."""
+    """Whether a message goes from broker to broker and is not a fetch response."""
     between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
     return between_brokers and not isinstance(message.payload, FetchResponse)

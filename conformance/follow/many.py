@@ -44,7 +44,7 @@ class Logs:
 def logs_of(given: Sequence[Path]) -> Logs:
     """The logs for these paths; for a folder, the logs directly in it, sorted by name.
 
-    What lies beside a wire recording belongs to it.
+    Files beside a wire recording belong to it.
     """
     logs, known = Logs(), dict[object, Path]()
     for path in given:

@@ -31,8 +31,8 @@ MOST_AT_ONCE = 256 << 20
 Parcel = tuple[int, str, bytes, bool]
 """A log that is sent: its number, its name, and its compressed content.
 
-The last one says whether the content is that of a wire recording and what lies beside it, converted on this machine:
-one pair of a line and an observation per line.
+The last item says whether the content is a wire recording with the files beside it, converted on this machine: one pair
+of a line and an observation per line.
 """
 
 

@@ -116,7 +116,7 @@ def _find_history(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """A rejection by the default generation says so: the recording may be one of another Kafka."""
+    """A rejection by the default generation says so: the recording may come from another release."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)

@@ -48,7 +48,7 @@ OPTIONS = (
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
-    """The plan that the options give. Raises UsageError for what it cannot be, and for options of another model."""
+    """The plan that the options give. Raises UsageError for impossible plans, and for options of another model."""
     of_brokers = {name: getattr(arguments, name) for name in ("replicas", "acks", "min_insync_replicas")}
     of_brokers = {name: value for name, value in of_brokers.items() if value is not None}
     strange = [*of_brokers, *(["logs"] if arguments.logs else [])]

@@ -154,7 +154,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run; `line` and `event` are those at which following ended early, if it did.
+    """The outcome of one run; `line` and `event` are where following ended early, if it did.
 
     `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
     number of states. Arbitrary steps took the place of `missing` events. `candidates` say why each step is impossible;
@@ -275,7 +275,7 @@ def follow_log(
     An empty log has one outcome, without a run.
 
     A rejected or undecided run is still read to its end, so that any damaged line is reported. With `model`,
-    `protocol` or `values` (names and numbers of the configuration), a log of another one is refused. Raises UsageError
+    `protocol` or `values` (names and numbers of the configuration), a log with others is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """

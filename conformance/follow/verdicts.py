@@ -60,8 +60,8 @@ WORDS = {
 @dataclass(frozen=True)
 class FollowRequest:
     """The request for all logs. `memory` is per log; `generation` applies to logs that name none. With `model`, and
-    with `protocol` or `values` of it, logs of events of another one are refused. `why_not_taken` asks a system with
-    clocks whether it can take the steps that explain a recording; None: nobody is asked.
+    with `protocol` or `values` of it, logs of events with different ones are refused. `why_not_taken` asks a system
+    with clocks whether it can take the steps that explain a recording; None: no system is consulted.
 
     `ends` is the end of the time limit by time.time(), because executors share no other clock; None: no limit.
     """

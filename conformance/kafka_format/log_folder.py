@@ -1,14 +1,14 @@
-"""The files of a broker's log folder but for the segments: checkpoints, and snapshots of producer state.
+"""The files of a broker's log folder except the segments: checkpoints, and snapshots of producer state.
 
-In:  paths; of files of a stopped broker.
+In:  paths of files of a stopped broker.
 Out: open files and names; offsets by partition; leader epochs with their start offsets; the topic id; what a snapshot
      says of each producer. Or a FileError.
 
 Only regular files and real folders of bounded size are read. A link is refused: the copy of a log folder has none, and
 a link could lead to a device or out of the copy.
 
-A checkpoint has a version, the number of its entries, and one entry a line. Kafka creates it empty, and reads one that
-ends before the number of its entries as one without entries (CheckpointFile.CheckpointReadBuffer.read).
+A checkpoint has a version, the number of its entries, and one entry a line. Kafka creates it empty. If a checkpoint
+ends before the number of its entries, Kafka reads no entries (CheckpointFile.CheckpointReadBuffer.read).
 """
 
 from __future__ import annotations

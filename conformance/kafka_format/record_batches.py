@@ -66,7 +66,7 @@ class CompressionError(Exception):
 
 
 class TooLargeError(CompressionError):
-    """They would be more bytes than are allowed."""
+    """The decompressed records would exceed the allowed number of bytes."""
 
 
 class MalformedRecordsError(Exception):
@@ -264,7 +264,7 @@ def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
 
 
 def expanded(codec: str, data: bytes, most: int) -> bytes:
-    """What this codec has compressed, at most `most` bytes. Raises CompressionError, TooLargeError."""
+    """The decompressed bytes, at most `most`. Raises CompressionError, TooLargeError."""
     if codec == "none":
         return data
     if codec not in READ:

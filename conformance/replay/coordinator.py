@@ -5,13 +5,13 @@ Out: a `CoordinatedCluster` after each step, and each variable of the model as i
      follows the trace.
 
 In the model, leaders and followers exchange records and high watermarks at once. Here a follower fetches: its fetch
-tells the leader how far it has come, so that one whose response is lost advances the high watermark, and nothing else.
+shows the leader its log end, so a fetch whose response is lost advances the high watermark, and nothing else.
 
-Some traces no cluster follows. A follower's fetch tells the leader how far it has come, unless their logs diverge, and
-the leader advances its high watermark at once as far as all have come. The model's leader may wait, and knows what a
-follower has that has yet to cut its log. A follower takes a high watermark of its leader that is lower than its own;
-the model's keeps its own. Kafka's coordinator fails to load a log in which a record of a consumer group, or another
-conversion, comes behind a conversion; the model's loads it.
+No cluster follows certain traces. A follower's fetch shows the leader the follower's log end, unless their logs
+diverge, and the leader at once advances its high watermark to the smallest log end. The model's leader may wait, and
+knows the records of a follower that has yet to truncate its log. A follower adopts a high watermark of its leader that
+is lower than its own; the model's follower keeps its own. Kafka's coordinator fails to load a log in which a record of
+a consumer group, or another conversion, follows a conversion; the model's coordinator loads it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _of_broker(view: BrokerView, writes: int) -> dict[str, Any]:
 
 
 def _of_coordinator(view: CoordinatorView | None, writes: int) -> dict[str, Any]:
-    """The variables of a broker's coordinator; one that is not active knows nothing."""
+    """The variables of a broker's coordinator; an inactive coordinator knows nothing."""
     applied = {*view.group.commits, *view.group.members, view.group.converted_by} if view else set()
     batch = view.batch if view else ()
     return {
@@ -106,7 +106,7 @@ TIMED = (FETCHES, ADVANCES, LOADS)
 
 
 def why_no_cluster_follows(trace: Trace) -> str | None:
-    """The first step in which a cluster does something else, as a reason; None if there is none."""
+    """The first step in which a cluster deviates from the trace, as a reason; None if there is none."""
     replicas = range(trace.instance.configuration.replicas)
     known = {(leader, follower): 0 for leader in replicas for follower in replicas}
     for position, step in enumerate(trace.steps, start=1):
@@ -147,13 +147,13 @@ def _log_of(state: State, broker: int) -> list[int]:
 
 
 def _diverges(state: State, follower: int) -> bool:
-    """Whether a follower's log has what the leader's has not."""
+    """Whether a follower's log has records that the leader's log lacks."""
     log = _log_of(state, follower)
     return log != _log_of(state, state.leader)[: len(log)]
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether only commits come behind the conversion of the group in the log of a broker."""
+    """Whether only commits follow the conversion of the group in the log of a broker."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -269,7 +269,7 @@ class CoordinatorDriver:
         raise ClusterError(f"follower {follower} fetches nothing new from broker {self._leader()}")
 
     def leader_advances_high_watermark(self) -> None:
-        """Every follower fetches, and the responses are lost, but for those that say where logs diverge."""
+        """Every follower fetches, and the responses are lost, except those that say where logs diverge."""
         for follower in self.cluster.brokers:
             while follower != self._leader() and self._sends_fetch(follower).diverging_epoch is not None:
                 acts.apply(self.cluster, follower, self._leader())
@@ -282,7 +282,7 @@ class CoordinatorDriver:
         acts.apply(self.cluster, follower, self._leader())
 
     def _sends_fetch(self, follower: int) -> FetchResponse:
-        """A follower sends a fetch, which the leader answers; the response, which is in flight."""
+        """A follower sends a fetch, which the leader answers; returns the response, which is in flight."""
         leader = self._leader()
         if acts.ask(self.cluster, follower, leader) is None:
             acts.complete_parked_fetch(self.cluster, leader, follower)

@@ -98,7 +98,7 @@ class Driver:
         )
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches, start, settings, self.bug, folder)
-        if has_kraft(self.configuration):  # in the model, what is there at the start is on disk
+        if has_kraft(self.configuration):  # in the model, the initial log is on disk
             for broker in self.cluster.brokers:
                 self.cluster.fire(broker, TimerKind.LOG_FLUSH)
         self.replay = Replay(self.cluster, trace, assignment, ISOLATIONS[self.configuration.isolation_level])
@@ -107,7 +107,7 @@ class Driver:
         for consumer in range(self.configuration.consumers):
             self.cluster.tell_consumer(start.leader, reader_of(consumer), self.replay.isolation)
         self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
-        self.seen.note(self.cluster.observe())  # brokers that are down for good were up before, and were read from
+        self.seen.note(self.cluster.observe())  # brokers that stay down were up before, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
@@ -150,7 +150,7 @@ class Driver:
 
     def _between_steps(self) -> None:
         """Deliver responses to clients, give up fetches as the model does, and fire the timers that are due."""
-        # Where the answer to DeleteRecords is a step of the model, it is held until then.
+        # If the answer to DeleteRecords is a step of the model, it is held until that step.
         acts.deliver_answers(self.cluster, (DeleteRecordsResponse,) * int(self.configuration.DELETION_IS_ANSWERED))
         self._give_up_fetches()
         self._give_up_proposals()
@@ -183,7 +183,7 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Let the messages about the ISR arrive that this step of the model makes void.
+        """Deliver the messages about the ISR that this step of the model makes void.
 
         They are the request of a process that has restarted since, a refusal, and an answer to a process that is gone.
         """
@@ -201,7 +201,7 @@ class Driver:
         _, now = self._before_and_after("late_fetch_offset")
         for pair, offset in enumerate(now):
             leader, follower = divmod(pair, self.configuration.replicas)
-            kept = int(offset != NONE)  # the last one
+            kept = int(offset != NONE)  # the last fetch
             late = late_fetches(self.cluster, follower, leader)
             for one in late[: len(late) - kept]:
                 self.cluster.drop(one.number)

@@ -1,11 +1,11 @@
 """When brokers read the metadata log, and in which order replicas are assigned, so that a cluster follows a trace.
 
 In:  a trace of `kafka` with KRaft. In the model, a broker knows the partition's record of some partition epoch, a
-     leader proposes a follower for the ISR whatever it has read of the brokers, and any valid broker is elected.
+     leader proposes a follower for the ISR whatever it has read about the brokers, and any valid broker is elected.
 Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or
      UntimelyError: no timing or no order makes a cluster follow the trace.
 
-Each broker reads as late as it can: the log only grows, so that it can read on whenever it has to. The order of the
+Each broker reads as late as it can: the log only grows, so it can read further whenever it has to. The order of the
 records of one change is Kafka's: a broker is fenced after the partition has changed, and it is unfenced or begins to
 shut down before. Kafka elects the first valid replica, a preferred election the first replica of all, and an unclean
 election the first active replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced,
@@ -69,7 +69,7 @@ class MetadataLog:
         return range(max(least, found[0]), found[-1] + 1) if found else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
-        """Append what a step writes."""
+        """Append the records that a step writes."""
         if step.action == CONFIGURE:
             now = self.log[-1]
             epoch = int(after.controller_partition_epoch)
@@ -119,8 +119,8 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
     """The order of the replicas. Raises UntimelyError if there is none.
 
-    An administrator names replicas in this order, too; those that are to be removed come last until they are, by
-    number, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
+    An administrator names replicas in this order, too; replicas to be removed come last, by number, until they are
+    removed, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
     PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
@@ -154,7 +154,7 @@ def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], af
 
 
 def is_valid(state: State, broker: int, leaving: int = NONE) -> bool:
-    """Whether a broker may lead once another one has left the ISR. Kafka: isValidNewLeader."""
+    """Whether a broker may lead once another broker has left the ISR. Kafka: isValidNewLeader."""
     if broker == leaving or not is_active(state, broker):
         return False
     nobody = not any(state.controller_isr[r] for r in range(state.replicas) if r != leaving)
@@ -167,7 +167,7 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects by the order, and those that Kafka would have elected if they came first."""
+    """The broker that a step elects, and those that Kafka would have elected if they came first in the order."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -193,7 +193,7 @@ def _stays(step: Step, before: State, broker: int) -> bool:
 
 
 def is_active(state: State, broker: int) -> bool:
-    """Whether a broker is neither fenced nor shuts down."""
+    """Whether a broker is neither fenced nor shutting down."""
     return not state.is_fenced[broker] and not state.is_shutting_down[broker]
 
 
@@ -223,7 +223,7 @@ def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTimi
 
 
 class _Reading:
-    """How far the brokers have read; a broker that is down keeps what it has told last."""
+    """How far the brokers have read; a broker that is down keeps the offset that it last reported."""
 
     def __init__(self, first: State) -> None:
         self.log = MetadataLog(first)
@@ -280,7 +280,7 @@ class _Reading:
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
         """The leader has to have read that the follower is active, and since 3.5 that the process which has fetched is
-        registered; but nothing about the partition that it does not know yet.
+        registered; but no change of the partition beyond those that it knows in the trace.
         """
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
@@ -301,7 +301,7 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers have to tell that they have read what the shutdown has changed, unless the broker stops at
+        """The active brokers have to report that they have read the changes of the shutdown, unless the broker stops at
         once."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}

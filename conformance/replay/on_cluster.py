@@ -26,11 +26,11 @@ DECIDED_BY: Mapping[str, tuple[tuple[str, ...], Callable[[Trace], str | None]]] 
     "transactions": (LEARNS, why_nobody_answers),
     "coordinator": (TIMED, why_no_cluster_follows),
 }
-"""For each model, the actions in which this happens, and the function that tells."""
+"""For each model, the actions in which this happens, and the function that finds out."""
 
 
 def why_not_followed(trace: Trace) -> str | None:
-    """Why no cluster follows a trace of one of these models, as a reason; None if one does."""
+    """Why no cluster follows a trace of one of these models; None if a cluster follows it."""
     _, why = DECIDED_BY[system_of(trace.instance)]
     return why(trace)
 
@@ -39,7 +39,7 @@ DRIVERS: Mapping[str, Callable[[str | None], System]] = {
     "transactions": TransactionsDriver,
     "coordinator": CoordinatorDriver,
 }
-"""The drivers of the models that need no more than the name of a seeded bug."""
+"""The drivers of the models that need only the name of a seeded bug."""
 
 
 class OnCluster:
@@ -53,8 +53,8 @@ class OnCluster:
         self._driver: System = self._of_kafka
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UsageError for a trace of another model, or for a bug
-        or an option of another one, and UntimelyError for one that nobody can bring about; see also the drivers.
+        """Create a cluster in the trace's initial state. Raises UsageError for a trace, a bug or an option of another
+        model, and UntimelyError for a trace that no driver can bring about; see also the drivers.
         """
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:

@@ -102,8 +102,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. The registration says so until the next one, also of a process that has ended;
-        the model forgets it when that is fenced.
+        """Whether a broker shuts down. The registration says so until the next registration, even after its process has
+        ended; the model forgets it when the broker is fenced.
         """
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
@@ -138,7 +138,7 @@ class KraftProjection:
         """What a broker epoch means: none is known, the registered process, or an earlier one."""
         if not number:
             return BrokerEpoch.UNKNOWN
-        last = max(image.brokers[broker].broker_epoch for image in self.log)  # of an unregistered one: its last process
+        last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
         is_registered = number == last
         return BrokerEpoch.REGISTERED if is_registered else BrokerEpoch.EARLIER
 
@@ -291,7 +291,7 @@ class Observations:
                 self._could_read(broker, aborted)
 
     def note_proposals(self, messages: Iterable[Message]) -> None:
-        """Remember the requests to change the ISR that are on their way."""
+        """Remember the requests to change the ISR that are in flight."""
         sent = {one.number: one.payload for one in messages}
         self.proposals |= {number: told for number, told in sent.items() if isinstance(told, AlterIsrRequest)}
 
@@ -367,7 +367,7 @@ class _Projection:
     def _of_controller(self) -> Projected:
         if has_kraft(self.configuration):
             return KraftProjection(self.configuration, self.view, self.seen.has_lost, self.seen.proposals).all()
-        is_flushed = self.configuration.flush_interval_messages > 0  # then every record is; it is not observed
+        is_flushed = self.configuration.flush_interval_messages > 0  # then every record is flushed; it is not observed
         unseen = (None,) * (len(self.replicas) if is_flushed else 0)
         return {**self._controller(), **self._alter_isr(), "last_known_leader": (NONE,), "flushed_offset": unseen}
 
@@ -390,7 +390,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """What came with AlterIsr. Before, the model counts no changes of the record."""
+        """The variables that came with AlterIsr. Before, the model counts no changes of the record."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         requests = [self._request(broker) for broker in self.brokers]
@@ -407,9 +407,9 @@ class _Projection:
         }
 
     def _request(self, broker: BrokerView) -> tuple[int, AlterIsrRequest]:
-        """The stage of a broker's request to the controller, and the request; one without members if there is none.
+        """The stage of a broker's request to the controller, and the request; without a request, one without members.
 
-        A change of the record raises the partition epoch by one, so that an answer tells what was asked.
+        A change of the record raises the partition epoch by one, so an answer shows what was requested.
         """
         for message in self.view.network:
             told = message.payload
@@ -493,7 +493,7 @@ class _Projection:
         """The stage of the follower's fetch, its offset, and the response in flight, if any; or the response by which
         the follower has still to truncate.
 
-        With truncation on fetch, a response to a former follower may still be applied, if that comes back.
+        With truncation on fetch, a response to a former follower may still be applied, if the follower comes back.
         """
         thread = next((one for one in follower.fetchers if one.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
@@ -541,12 +541,12 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients were told that records are deleted, where that is a step of the model."""
+        """The offset up to which clients know that records are deleted, if the answer is a step of the model."""
         told = [one.low_watermark for one in self.view.deletes if one is not None and one.error is Errors.NONE]
         return max(told, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
-        """What concerns an idempotent producer; without one, only three variables have cells."""
+        """The variables of an idempotent producer; without such a producer, only three variables have cells."""
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
@@ -593,8 +593,8 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """The deleted records that a broker remembers. The model also has those that later ones have displaced from its
-        memory, and those of a broker that is down: what cannot be observed is not compared.
+        """The deleted records that a broker remembers. The model also has those that later records have displaced from
+        its memory, and those of a broker that is down: these cannot be observed, and are not compared.
         """
         if not self.configuration.delete_records:
             return {}
@@ -608,7 +608,7 @@ class _Projection:
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
-        """What a producer of 1.0 to 2.4 needs if its records are deleted; otherwise the model keeps none of it."""
+        """The variables that a producer of 1.0 to 2.4 needs if its records are deleted; others do not have them."""
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
@@ -622,7 +622,7 @@ class _Projection:
         }
 
     def _record_with(self, stamp: ProducerStamp) -> int | None:
-        """The record that the producer gave this stamp; None if there is none, as for a transactional producer's."""
+        """The record with this stamp of the producer; None if there is none, as for a transactional producer."""
         for payload, stamps in self.producer.numbered if self.producer else ():
             if stamp in dict(stamps).values():
                 return self.seen.number_of(payload)
@@ -645,7 +645,7 @@ class _Projection:
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
-        """The same for a stamp; two records can have the same one, unless their payload is known."""
+        """The numbering of a stamp; two records can have the same stamp, unless their payload is known."""
         for other, stamps in self.producer.numbered if self.producer else ():
             for numbering, each in stamps:
                 if each == stamp and payload in (None, other):

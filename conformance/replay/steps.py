@@ -53,7 +53,7 @@ class Replay:
     position: int = 0
 
     def next_step(self) -> None:
-        """Pass on to the next step of the trace."""
+        """Move to the next step of the trace."""
         self.position += 1
 
     def cells(self, name: str, at: int) -> Cells:
@@ -167,7 +167,7 @@ class ClientSteps(_Steps):
     consumer_finds_nothing = consumer_fetches
 
     def consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
-        """The consumer asks the leader, as one in the follower's rack."""
+        """The consumer asks the leader, as a consumer in the follower's rack."""
         self.cluster.consume(leader, reader_of(consumer), self.replay.isolation, rack=follower)
         self._finish(reader_of(consumer))
 
@@ -185,7 +185,7 @@ class ClientSteps(_Steps):
         self._finish(reader_of(consumer))
 
     def _finish(self, client: str) -> None:
-        """Deliver the requests of a client, and the responses, until there are no more."""
+        """Deliver the requests of a client, and the responses, until none is left."""
         while found := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
             self.cluster.deliver(found[0].number)
 
@@ -233,7 +233,7 @@ class ReplicationSteps(_Steps):
         acts.apply(self.cluster, follower, leader)
 
     def follower_truncates(self, follower: int, leader: int) -> None:
-        """The fetcher goes on with a response that it has received, or receives it."""
+        """The fetcher continues with a response that it has received, or receives it."""
         if acts.view_of(self.cluster, follower).is_truncating:
             self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         else:
@@ -407,8 +407,8 @@ PARTS = (ClientSteps, ReplicationSteps, ControllerSteps, KraftSteps)
 
 
 def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: bool = False) -> None:
-    """A broker reads the metadata log up to an offset, and tells the controller; `is_dropped`: it fails to apply
-    what it has read. Raises ClusterError.
+    """A broker reads the metadata log up to an offset, and reports this to the controller; `is_dropped`: it fails to
+    apply what it has read. Raises ClusterError.
     """
     told = [one for one in cluster.messages() if one.destination == broker and _offset_of(one) is not None]
     found = [one for one in told if _offset_of(one) == offset]
@@ -443,7 +443,7 @@ def register(cluster: Cluster, broker: int) -> None:
 
 
 def late_fetches(cluster: Cluster, follower: int, leader: int) -> list[Message]:
-    """The fetches that earlier processes of a follower have sent to a leader, and that are on their way."""
+    """The fetches in flight that earlier processes of a follower have sent to a leader."""
     process = cluster.process_of(follower)
     return [
         one

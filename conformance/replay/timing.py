@@ -109,7 +109,7 @@ def timing_of(trace: Trace) -> Timing:
 
 
 def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Timing:
-    """The same, if the last fetches of these followers were long before the first state."""
+    """The timing of this trace, if the last fetches of these followers were long before the first state."""
     _must_not_have_to_wait(trace, states)
     if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
         _must_drop_all_that_lag(trace, states)
@@ -299,7 +299,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
         elif step and step.action == STOP and step.ordinals[0] == broker:
             had, in_file = {}, before.high_watermark[broker]
         elif step and before.reassignments and before.leader_epoch[broker] and not state.leader_epoch[broker]:
-            if state.is_up[broker]:  # it has deleted its log
+            if state.is_up[broker]:  # the broker has deleted its log
                 had, in_file = {}, 0
         elif step and step.action in RESTARTS and step.ordinals[0] == broker:
             wanted, end = step.ordinals[1], before.log_end_offset[broker]

@@ -4,8 +4,8 @@ In:  an `Instance` of kafka, transactions or coordinator, a seed, a number of st
      the enabled steps.
 Out: a `Trace` without a property.
 
-Each next step is chosen uniformly among the enabled steps, but for a few that rarely are (RELUCTANCE); steps that no
-timing allows (timing.py), or that no cluster follows (followed.py), are left out.
+Each next step is chosen uniformly among the enabled steps, except a few that are rarely chosen (RELUCTANCE); steps that
+no timing allows (timing.py), or that no cluster follows (on_cluster.py), are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RELUCTANCE = {
     "coordinator_times_out_transaction": 0.8,
     "producer_aborts": 0.8,
 }
-"""How often a step that ends what has begun is taken only if there is no other: or few transactions get far."""
+"""How often a step that ends something is taken only if no other is enabled; otherwise few transactions get far."""
 
 Enabled = Callable[[Cells], Collection[int]]
 """The numbers of the steps that are enabled in a state."""
@@ -69,7 +69,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 
 def _is_timely(trace: Trace, last: Step) -> bool:
-    """Whether somebody can bring about the last step of this trace."""
+    """Whether a driver can bring about the last step of this trace."""
     if (system := system_of(trace.instance)) in DECIDED_BY:
         actions, why = DECIDED_BY[system]
         return last.action not in actions or why(trace) is None

@@ -29,11 +29,11 @@ IN_KAFKA = re.compile(r"(?<!\()Kafka: (.+?)(?:[.:](?= |$)|[()])")
 """The methods that an action stands for, as the docstring of each action names them; in brackets it names others."""
 
 SETTINGS = {"replicas": "{} replicas", "acks": "acks={}", "min_insync_replicas": "min.insync.replicas={}"}
-"""Entries of a model that a reader has to know, and how they are told."""
+"""Entries of a model that a reader has to know, and their words."""
 
 
 def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str]]:
-    """Return what stands on the first screen: a word for each fact, and its text."""
+    """Return the first screen: a word for each fact, and its text."""
     return [
         ("What breaks", f"{headline(trace)}. {failure.story}"),
         ("Since when", f"Releases: {failure.releases}. {report.present}"),
@@ -44,7 +44,7 @@ def facts(failure: Failure, report: Report, trace: Trace) -> list[tuple[str, str
 
 
 def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
-    """Return what stands behind the first screen."""
+    """Return the parts after the first screen."""
     return [
         Part("What it takes", [Items(report.conditions)]),
         Part(f"A shortest history: {trace.length} steps", list(_history(report, trace))),
@@ -57,7 +57,7 @@ def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
 
 
 def methods(instance: Instance, action: str) -> str:
-    """Return the methods of Kafka that an action of the model stands for; empty for a fault, which is no code."""
+    """Return the methods of Kafka that an action of the model stands for; empty for a fault, which is not code."""
     for declared, alternative in zip(instance.model.actions, instance.alternatives, strict=True):
         if declared.name == action and alternative is not None:
             told = " ".join(declared.alternatives[alternative].documentation.split())
@@ -85,7 +85,7 @@ def _history(report: Report, trace: Trace) -> Iterator[Text | Rows | Files]:
 
 
 def _rules(history: History, instance: Instance) -> str:
-    """The settings of the cluster in the history, and the rules of Kafka by which its brokers go."""
+    """The settings of the cluster in the history, and the rules of Kafka that its brokers follow."""
     entries = instance.model.entries
     values = {name: getattr(instance.configuration, name) for name in entries}
     told = [says.format(spell(entries[name], values[name])) for name, says in SETTINGS.items() if name in entries]

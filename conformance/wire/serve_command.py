@@ -145,7 +145,7 @@ def _is_any_address(host: str) -> bool:
     """Also in other spellings: "0" and "" are 0.0.0.0."""
     try:
         return ipaddress.ip_address(socket.gethostbyname(host)).is_unspecified
-    except OSError:  # an IPv6 address, or no host: the listener says which
+    except OSError:  # an IPv6 address, or not a host: the listener reports which
         return False
 
 

@@ -101,7 +101,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """The fields of every form: where its page stands, so that a page of an earlier walk takes no step by mistake."""
+    """The fields of every form: the state of its page, so that a page of an earlier walk takes no step by mistake."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -135,7 +135,7 @@ def _next(walk: Walk, mark: str) -> Element:
 
 
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
-    """Each option in words: a step, or what an initial state has that others have not."""
+    """Each option in words: a step, or how an initial state differs from the others."""
     if walk.has_begun:
         return [step_in_words(walk.instance, one.step, walk.cells) for one in options if one.step is not None]
     return differences(walk.instance, [one.after for one in options if one.after is not None])
@@ -168,7 +168,7 @@ def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, 
 
 
 def differences(instance: Instance, states: Sequence[Cells]) -> list[str]:
-    """Return for each state what those of its lanes show that are not the same in all states."""
+    """Return for each state the contents of the lanes that differ between the states."""
     scenes = [scene_of(Trace(instance, (cells,), (), None, None, "")) for cells in states]
     columns = [
         [f"{title}: {_text(scene.moments[0].lanes[lane])}" for scene in scenes]

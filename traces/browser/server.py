@@ -56,11 +56,11 @@ class Answer:
 
 
 class Site(Protocol):
-    """What is served. `name` is the path after the token; an answer of None stands for a page that is not there.
+    """What is served. `name` is the path after the token; an answer of None stands for a missing page.
     Requests come one after the other in each thread, and in several threads."""
 
     def get(self, name: str) -> Answer | None:
-        """Answer a request that changes nothing that could be lost."""
+        """Answer a request that changes nothing of value."""
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
         """Answer a form that was sent."""
@@ -70,7 +70,7 @@ class Server(ThreadingHTTPServer):
     """The server; `address` is its address, with the token."""
 
     def __init__(self, site: Site, port: int) -> None:
-        """`port` 0 stands for any free port. Raises UsageError if the port cannot be had."""
+        """`port` 0 stands for any free port. Raises UsageError if the port is not available."""
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
@@ -78,7 +78,7 @@ class Server(ThreadingHTTPServer):
         self.site = site
         self.token = secrets.token_urlsafe(18)
         names = [f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")]
-        # A browser leaves out the port that is usual for http.
+        # A browser leaves out the default port of http.
         self.hosts = {*names, *([ADDRESS, "localhost"] if self.server_port == 80 else [])}
         self.address = f"http://{names[0]}/{self.token}/"
 

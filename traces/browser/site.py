@@ -3,8 +3,8 @@
 In:  a walk (terminal/walk.py, the same as in the terminal), and the folder for saved walks.
 Out: answers to the requests of a browser (server.py).
 
-The state lies here, not in the browser: a second tab and a page that is loaded again show it. Each form says from which
-state its page was made; the form of a page that is out of date takes no step.
+The state is kept here, not in the browser: a second tab and a reloaded page show it. Each form names the state of its
+page; the form of an outdated page takes no step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUT_OF_DATE = "Nothing was done: in another tab, the walk has gone on since that
 
 
 class WalkSite:
-    """Answers requests about a walk; `tell` gets a line for each saved trace."""
+    """Answers requests about a walk; `tell` takes a line for each saved trace."""
 
     def __init__(self, walk: Walk, out: Path, tell: Callable[[str], None]) -> None:
         self.walk = walk
@@ -35,7 +35,7 @@ class WalkSite:
         self._one_at_a_time = threading.Lock()
 
     def get(self, name: str) -> Answer | None:
-        """Show the state at the address; the address of the whole walk, or of a step that is no longer there, leads to
+        """Show the state at the address; the address of the whole walk, or of a step that no longer exists, leads to
         the present state."""
         with self._one_at_a_time:
             match = STEP.fullmatch(name)

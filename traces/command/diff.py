@@ -1,4 +1,4 @@
-"""`trace diff`: where two traces of one model part.
+"""`trace diff`: where two traces of one model differ.
 
 In:  the arguments; two trace files.
 Out: text, and an exit code: 1 if the traces differ.
@@ -24,7 +24,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print where the traces part."""
+    """Print where the traces differ."""
     look = look_of(arguments)
     headers = [folder.read_header(file)[0] for file in (arguments.one, arguments.other)]
     diff.refuse_different(*(header.model for header in headers))

@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(walk: Walk, out: Path, number: int) -> int:
-    """Serve the walk until Ctrl-C, which is the way to end it. Raises UsageError if the port cannot be had."""
-    from isrcheck.traces.browser.server import Server  # here, for the screen of the terminal does without both
+    """Serve the walk until Ctrl-C, which ends it normally. Raises UsageError if the port is not available."""
+    from isrcheck.traces.browser.server import Server  # here, because the screen of the terminal needs neither
     from isrcheck.traces.browser.site import WalkSite
 
     site = WalkSite(walk, out, lambda line: print_lines([line]))

@@ -32,8 +32,8 @@ EXHIBITS = (
     "missed_demotion",
     "stale_record",
 )
-"""What is shown if nobody asks for others: KIP-101, KIP-279, KIP-320, the last replica standing, a hanging transaction,
-and the two failures that a search of the model found first."""
+"""The failures shown by default: KIP-101, KIP-279, KIP-320, the last replica standing, a hanging transaction, and the
+two failures that a search of the model found first."""
 
 TITLE = "Known failures of Kafka, step by step"
 ABOUT = (

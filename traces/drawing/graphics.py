@@ -106,7 +106,7 @@ class Fragment:
 
 def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
     """Yield the boxes of the items of `after` that `before` lacks or contains with other content, and whether it is an
-    offset at which `before` has an entry and `after` has none, though nobody deleted it."""
+    offset at which `before` has an entry and `after` has none, though the entry was not deleted."""
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
@@ -461,7 +461,7 @@ def _cross(left: float, box: Box) -> Element:
 
 
 def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
-    """The file of a drawing. Its title and its description are read to those who do not see it."""
+    """The file of a drawing. Screen readers read its title and its description."""
     scene, positions = drawing.scene, [*positions]
     caption = ", ".join(one for one in (scene.caption, scene.subtitle) if one)
     heading, top = _heading(drawing, caption)

@@ -1,12 +1,12 @@
 """A trace as a page: what goes wrong, every step in plain words, its messages, the state after it, and why.
 
-In:  a certified trace, or a trace of another tool; what stands first beside the steps.
+In:  a certified trace, or a trace of another tool; the first content beside the steps.
 Out: a `Page`. Its script shows the state after the chosen step, from plain data: the lanes that graphics.py draws.
 
 The ladder has an item for each step, and below its words its messages between the lanes, time downwards. Lanes are
 equal parts of the width, so the ladder fits a telephone as well as a wall: the middle of lane l is at (l + 0.5) / lanes
-of the width. A text stands in the middle of its arrow, but not outside the ladder: a text of n characters of a
-fixed-width font is n `ch` wide, so the style can tell (page.css).
+of the width. A text is in the middle of its arrow, but never outside the ladder: a text of n characters of a
+fixed-width font is n `ch` wide, so the style can compute its place (page.css).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PageText:
     verdict: str = ""
 
     told: Sequence[Content] = ()
-    """What happened: who lost what, how an endless behaviour goes on."""
+    """What happened: which broker lost which record, how an endless behaviour continues."""
 
     why: Sequence[Content] = ()
     """Why the property is false, in the terms of the model."""
@@ -57,16 +57,16 @@ class PageText:
     """For each variable, the labels of its indices."""
 
     about: Sequence[Content] = ()
-    """What stands first."""
+    """The first content beside the steps."""
 
 
 def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str | None = None) -> Page:
-    """Make the page of a trace. `about` stands first beside the steps; `index` is the address of an index page."""
+    """Make the page of a trace. `about` comes first beside the steps; `index` is the address of an index page."""
     return page_of(scene_of(trace), page_text_of(trace, about), index)
 
 
 def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> PageText:
-    """Return the text for the page of a trace; that of another tool has none of its own."""
+    """Return the text for the page of a trace; a trace of another tool has no text of its own."""
     if isinstance(trace, ForeignTrace):
         return PageText(about=about)
     indices = indices_of(trace.instance)
@@ -174,7 +174,7 @@ def _arrow(scene: Scene, arrow: Arrow) -> Element:
 
 
 KINDS = {"response": "arrives in a later step", "lost": "lost"}
-"""What the kind of an arrow means, if it is not that the message arrives in this step."""
+"""The meanings of the kinds of arrows, except that of a message that arrives in this step."""
 
 
 def _mark(scene: Scene, mark: Mark) -> Element:
@@ -279,7 +279,7 @@ def indices_of(instance: Instance) -> list[list[str]]:
 
 
 def _told(trace: Trace) -> list[Content]:
-    """What happened: who promised a record and which step removed it; how an endless behaviour goes on."""
+    """What happened: which broker promised a record and which step removed it; how an endless behaviour continues."""
     prop = trace.prop
     if prop is None:
         return []

@@ -18,7 +18,7 @@ from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.pages.markup import Content, Element, as_svg, element
 
 MOST = 60
-"""More curves are not drawn: a plot is to be read."""
+"""The most curves that are drawn, so that a plot is readable."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ BAR, NONE = "#", "."
 
 
 def lines_of(curves: Curves) -> list[str]:
-    """Return the plot as lines; of several states at one place, the last one counts."""
+    """Return the plot as lines; of several states at one place, the last state counts."""
     last = dict(zip(curves.places, range(len(curves.places)), strict=True))
     width = max((len(_text(one, state)) for one in curves.curves for state in last.values()), default=1)
     names = max(len(curves.across), *(len(one.name) for one in curves.curves))

@@ -1,4 +1,4 @@
-"""The cause of a failure, by which failures are told apart, and how rare its history is.
+"""The cause of a failure, by which failures are distinguished, and how rare its history is.
 
 In:  a certified trace that ends in a failure of a property.
 Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened. The number
@@ -9,8 +9,8 @@ A cause names no brokers, records or other elements of domains, so a trace and t
 the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
 that made the record unavailable; for any other failure, it is the set of actions in the trace.
 
-A fault is what a budget of the model counts. An election is a change of the leader epoch at the controller. A message
-is lost in an action of its own; those that a crash takes along are not counted.
+A fault is an event that a budget of the model counts. An election is a change of the leader epoch at the controller. A
+message is lost in an action of its own; messages lost in a crash are not counted.
 """
 
 from __future__ import annotations

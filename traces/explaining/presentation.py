@@ -4,8 +4,8 @@ In:  an instance; a certified trace of any model; a step of any model, and the s
 Out: the modules that know the lanes and the actions of a model; a sentence without a full stop, such as `An
      acknowledged record is lost: broker 1 is elected without it`; clauses.
 
-The headline is computed from the steps and states of the trace. What goes wrong is told for each property of Kafka's
-replication and of its transactions; for any other property, it is the first sentence of its docstring. How it goes
+The headline is computed from the steps and states of the trace. Each property of Kafka's replication and of its
+transactions has words for what goes wrong; any other property has the first sentence of its docstring. How it goes
 wrong is the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's replication
 and of its transactions have words of their own; any other action is its name with spaces for underscores, followed by
 its arguments.
@@ -51,14 +51,14 @@ class ActionsOfModel(Protocol):
 
     @property
     def ACTIONS(self) -> Mapping[str, ActionView]:  # noqa: N802 - a constant of the module
-        """All that is shown of each action."""
+        """Everything shown about each action."""
 
     def rare_events(self, trace: Trace, /) -> dict[str, int]:
         """Return how often the events of a trace occur that no budget of the model counts."""
 
 
 def is_transactions(instance: Instance) -> bool:
-    """Whether the model has all that the lanes of Kafka's transactions show; for others, that model is not loaded."""
+    """Whether the model has everything that the lanes of Kafka's transactions show; others do not load that model."""
     if "late_marker_coordinator_epoch" not in instance.layouts:
         return False
     from isrcheck.traces.transactions import lanes as lanes_of_transactions
@@ -132,7 +132,7 @@ def _not_so(trace: Trace, prop: Property, claim: str) -> str:
 
 
 def _how(trace: Trace) -> str:
-    """How the failure comes about: by the last step, or by what is repeated for ever."""
+    """How the failure comes about: by the last step, or by the steps that are repeated for ever."""
     if trace.loop is None:
         return _last_step(trace)
     repeated = trace.length - trace.loop
@@ -142,7 +142,7 @@ def _how(trace: Trace) -> str:
 
 
 def _last_step(trace: Trace) -> str:
-    """The last step in words; for a trace without steps, that it is so from the beginning."""
+    """The last step in words; for a trace without steps, "from the beginning"."""
     if not trace.length:
         return "from the beginning"
     return step_in_words(trace.instance, trace.every_step[-1], trace.states[len(trace.every_step) - 1])

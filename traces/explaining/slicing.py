@@ -35,7 +35,7 @@ from isrcheck.traces.kafka.failures import find_loss
 from isrcheck.traces.lanes.table import Row, grid
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
-"""The verdicts of traces that can be sliced: those that the steps bring about."""
+"""The verdicts of traces that can be sliced: the verdicts that follow from the steps."""
 
 MOST_TAKEN = 200_000
 """The most steps that are taken in plain Python: about half a minute. For a trace that `check` wrote, hundreds do."""

@@ -4,12 +4,12 @@ In:  a Trace from any source; or the path that an engine found.
 Out: nothing, or a FalseTraceError that names the wrong step and the difference; `from_steps`: a certified Trace;
      `lines` and `back`: sentences about a lasso; `continuations`: what can follow a state.
 
-Who has the trace from a file adds that the file was edited (traces/format/files.py); who has it from an engine, that
-the engine is wrong (NotCertifiedError).
+If the trace comes from a file, the caller adds that the file was edited (traces/format/files.py); if it comes from an
+engine, that the engine is wrong (NotCertifiedError).
 
 A lasso is a path whose end is repeated for ever, which violates a property of endless behaviours (liveness). A loop
-without steps means that the behaviour stays in its last state. A step that leaves the state as it is counts as no step,
-and neither does a step that causes an error.
+without steps means that the behaviour stays in its last state. A step that does not change the state, or that causes an
+error, does not count as a step.
 
 An `always_possible` property is violated once no path leads to a state in which it is true; no step changes that. An
 error in a step has no successor, and a property that cannot be evaluated counts as true, as in the search of the
@@ -180,8 +180,8 @@ def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged at the end of each transition. If it cannot be evaluated, the verdict is None;
-    so it is for an `always_possible` property if too many states follow to be searched in plain Python.
+    A property of transitions is judged at the end of each transition. The verdict is None if the property cannot be
+    evaluated, and for an `always_possible` property if too many states follow to be searched in plain Python.
     """
     if is_live(prop):
         return [None] * len(states)  # no path without a loop breaks it
@@ -251,7 +251,7 @@ def from_steps(
 
 @contextlib.contextmanager
 def _confirming(command: str) -> Iterator[None]:
-    """Say of a path that plain Python refuses that the engine which found it is wrong. Raises NotCertifiedError."""
+    """Report that plain Python refuses a path, so the engine that found it is wrong. Raises NotCertifiedError."""
     try:
         yield
     except ModelError:
@@ -321,7 +321,7 @@ def behaviour(
 
 
 def is_live(prop: Property | None) -> bool:
-    """Whether a property is one of endless behaviours, which no path without a loop breaks."""
+    """Whether a property is about endless behaviours, so that no path without a loop breaks it."""
     return prop is not None and prop.kind in LIVENESS
 
 
@@ -359,7 +359,7 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
         if all(run.holds(instance, prop, cells) for cells in trace.states[loop:]):
             raise FalseTraceError(f"{prop.name} is true in every state of the loop")
         return
-    # If it is asked for within the loop, the whole loop comes after that.
+    # If the conclusion becomes due within the loop, the whole loop comes after that.
     for position in range(min(first, loop), len(trace.states)):
         if run.holds(instance, prop, trace.states[position]):
             raise FalseTraceError(f"{prop.name} is true at {trace.spell_position(position)}")
@@ -368,7 +368,7 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
     """The position from which on the property has to be false; None if there is none.
 
-    For `leads_to`, it is the last one in which the premise is true, so that no more than necessary is asked.
+    For `leads_to`, it is the last position at which the premise is true, so that only necessary positions are checked.
     """
     if prop.kind is Kind.EVENTUALLY:
         return 0
@@ -456,7 +456,7 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(those: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of some of the groups; one name for all those of the same actions of which no step is taken."""
+    """The names of some of the groups; groups of the same actions, of which no step is taken, share one name."""
     for (what, each), found in groupby(those, lambda group: (group.what, group.each)):
         alike = list(found)
         told, every = (sum((one.what, one.each) == (what, each) for one in some) for some in (taken, groups))
@@ -475,8 +475,8 @@ MOST_STATES = 1000
 
 @dataclass(frozen=True)
 class Continuations:
-    """The states that can follow a state, itself included, as far as they were searched: up to the first in which the
-    property is true. `is_possible` is None if the limit ended the search."""
+    """The states that can follow a state, itself included, as far as they were searched: up to the first state in which
+    the property is true. `is_possible` is None if the limit ended the search."""
 
     is_possible: bool | None
     states: frozenset[Cells]

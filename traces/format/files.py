@@ -89,7 +89,7 @@ DRAFT = ".draft-"
 
 
 def draft_in(folder: Path) -> Path:
-    """Return a path for a draft at which nobody else can have put a file or a link, even in a folder that others can
+    """Return a path for a draft at which no other user can have put a file or a link, even in a folder that others can
     write to."""
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
 
@@ -259,7 +259,7 @@ FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
 INITIAL_ACTION = "init"
 MOST_NAMES = 1 << 16
-"""The first so many values of a cell may have names; each of the others is a number, or ends with it."""
+"""The number of first values of a cell that may have names; each other value is a number, or ends with it."""
 MOST_TEXT = 4096
 """The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
 
@@ -367,7 +367,7 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
-    """A set or a queue as ITF. What is no element, which occurs only in unreachable states, is null."""
+    """A set or a queue as ITF. A value that is not an element, which occurs only in unreachable states, is null."""
     elements = [None if one == contents.filler else _one(contents.element, one) for one in contents.elements(cells)]
     return {"#set": elements} if contents.filler is None else elements
 

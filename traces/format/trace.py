@@ -58,8 +58,8 @@ class Trace:
     State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE. A plain behaviour has neither
     property nor verdict. `command` reproduces the trace. `erring` is a step from the last state that writes a value or
     uses an index out of range, so it has no successor; the property is then `in_range`. A trace with a `loop` is a
-    lasso: its last state is the one at position `loop`, and the steps between are repeated for ever; if there are none,
-    the behaviour stays there.
+    lasso: its last state is the state at position `loop`, and the steps between are repeated for ever; without steps
+    between, the behaviour stays there.
     """
 
     instance: Instance
@@ -138,7 +138,7 @@ def back(trace: Trace) -> str:
     return f"back to step {loop}"
 
 
-# --------------------------------------------------------------------------------------------------- what a trace is of
+# ------------------------------------------------------------------------------------------- the instance of a trace
 
 
 def label(instance: Instance) -> str:
@@ -415,7 +415,7 @@ def name_transaction(s: State, transaction: int) -> str:
 
 
 def _decision(s: State, transaction: int) -> str:
-    from isrcheck.models.kafka.state.values import TransactionState  # here, for other models do without Kafka's
+    from isrcheck.models.kafka.state.values import TransactionState  # here, because other models do not need Kafka's
 
     return "commit" if s.transaction_state[transaction] == TransactionState.COMMITTED else "abort"
 

@@ -326,7 +326,7 @@ class _Scope(Evaluation):
         match expression:
             case ir.And(operands) | ir.Or(operands):
                 return self.why_operands(expression, operands)
-            case ir.Not(operand) if operand.span != expression.span:  # but for `!=` and `not in`
+            case ir.Not(operand) if operand.span != expression.span:  # not for `!=` and `not in`
                 return self.why(operand)
             case ir.Choose(options, otherwise):
                 return self.why(next((one.value for one in options if self.value(one.condition)), otherwise))

@@ -4,9 +4,9 @@ In:  a step of Kafka's model: its action, its arguments, and the states before a
 Out: a clause in the present tense, such as `broker 0 answers the fetch of broker 2`; arrows and marks between lanes;
      how often a rare event occurs in a trace.
 
-All that is shown of one action is its row in ACTIONS. A clause says who does what to whom. What follows from it (a high
-watermark moves, a record is acknowledged, a log is truncated) is found by comparing the states (EFFECTS), so it is
-found for unknown actions, too.
+The row of an action in ACTIONS has everything shown about it. A clause says which participant does what to which. Its
+effects (a high watermark moves, a record is acknowledged, a log is truncated) are found by comparing the states
+(EFFECTS), so they are found for unknown actions, too.
 
 A message is late if the controller has changed the leader or the ISR between its sending and its arrival. The messages
 are the announcements of the controller, the responses to fetches, and the answers to AlterPartition. A fetch is late if
@@ -260,7 +260,7 @@ def _decides(text: Callable[[StepContext], str] | str) -> MessageFinder:
 
 
 def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
-    """The controller does what is the end of a sentence otherwise, if it does anything."""
+    """The controller does what `end` says, if that is not empty: elsewhere it is the end of a sentence."""
 
     def decide(context: StepContext) -> Events:
         if text := end(context):
@@ -270,7 +270,7 @@ def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
 
 
 def _elected(context: StepContext) -> str:
-    """Whom the controller elects in this step, as the end of a sentence."""
+    """The broker that the controller elects in this step, as the end of a sentence."""
     before, after = context.before, context.after
     if after.controller_leader == before.controller_leader:
         return ""
@@ -278,7 +278,7 @@ def _elected(context: StepContext) -> str:
 
 
 def _forgotten(context: StepContext) -> str:
-    """Which eligible leaders outside the ISR this step makes the controller forget, as the end of a sentence."""
+    """The eligible leaders outside the ISR that the controller forgets in this step, as the end of a sentence."""
     before, after = known_by_controller(context.before), known_by_controller(context.after)
     names = {"elr": "the ELR", "last": "the last known leader"}
     forgotten = [name for sign, name in names.items() if sign in before and sign not in after]
@@ -325,7 +325,7 @@ def _handles_request(context: StepContext) -> Events:
 
 def _refusal(s: State, leader: int) -> str:
     """The error that a controller answers to a request of an old leader epoch, of an old partition epoch, or with a
-    member that is no replica."""
+    member that is not a replica."""
     if s.requested_leader_epoch[leader] < s.controller_epoch:
         return "FENCED_LEADER_EPOCH"
     is_new = s.requested_partition_epoch[leader] == s.controller_partition_epoch
@@ -400,7 +400,7 @@ def _lose_power(s: State, broker: int, kept: int) -> str:
 
 
 def _registers(context: StepContext) -> str:
-    """Whom a KRaft controller elects when a broker registers."""
+    """The broker that a KRaft controller elects when a broker registers."""
     return _elected(context) if has_kraft(context.after) else ""
 
 
@@ -732,7 +732,7 @@ def _broker_lane(context: StepContext, r: int) -> int:
 
 
 def _is_elected(context: StepContext) -> Events:
-    """The election of a broker, which does not hear of it in this step."""
+    """The election of a broker, which does not learn of it in this step."""
     elected = context.after.controller_leader
     if elected not in (NONE, context.before.controller_leader):
         yield context.mark(_broker_lane(context, elected), "elected", ELECTION)
@@ -804,7 +804,7 @@ FIRST_READ = {
     "readers": ("exposed_record", model.is_exposed),
     "transaction_readers": ("read_committed_record", model.is_exposed_as_committed),
 }
-"""For each lane of readers: the field of what they read first, and whether a leader shows them an offset."""
+"""For each lane of readers: the field of the records that they read first, and whether a leader exposes an offset."""
 
 
 def _read(context: StepContext) -> Events:
@@ -848,7 +848,7 @@ EFFECTS = (
     _read,
     _read_otherwise,
 )
-"""What follows from a step, of any action."""
+"""The effects of a step of any action."""
 
 
 # ---------------------------------------------------------------------------------------------------------- rare events
@@ -858,7 +858,7 @@ ANNOUNCEMENTS = {
     "broker_becomes_follower": "epoch",
     "broker_applies_metadata": "partition_epoch",
 }
-"""The actions in which a broker hears of the controller, and the argument that says from which of its epochs."""
+"""The actions in which a broker hears from the controller, and the argument with the controller's epoch."""
 
 
 def rare_events(trace: Trace) -> dict[str, int]:
@@ -886,5 +886,5 @@ def _late_messages(trace: Trace) -> int:
 
 
 def _moment(s: State) -> tuple[int, int]:
-    """The epochs of the controller, by which two moments are told apart."""
+    """The epochs of the controller, by which two moments are distinguished."""
     return int(s.controller_epoch), int(s.controller_partition_epoch)

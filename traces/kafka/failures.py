@@ -1,4 +1,4 @@
-"""What goes wrong in a trace of Kafka's replication: who promised a record and who removed it, what contradicts what.
+"""What goes wrong in a trace of Kafka's replication: promises of records, their removals, and contradictions.
 
 In:  a trace of a model of Kafka's replication that breaks one of its properties at its end.
 Out: the `Loss`, if the failure is about records; lines that describe the failure, and what permits it; one sentence
@@ -72,7 +72,7 @@ class Timeline:
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"
 
     def since(self, is_true: Callable[[State], bool]) -> str:
-        """Return since when a predicate is true, which is true in the last state."""
+        """Return since when a predicate that is true in the last state has been true."""
         return self.when(self.last_change(is_true), "since")
 
     # ---------------------------------------------------------------------------------------------------------- entries
@@ -153,7 +153,7 @@ def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int
     if last < promised and all(
         timeline.states[last + 1].isr[leader][r] == before.proposed_isr[leader][r] for r in range(before.replicas)
     ):
-        return None  # the change is made
+        return None  # the change has been made
     proposed = timeline.last_change(is_open, until=last)
     is_joining = bool(before.proposed_isr[leader][broker])
     return PendingChange(leader, broker, proposed or 0, None if last == promised else last + 1, is_joining)
@@ -200,7 +200,7 @@ def _reason(timeline: Timeline, leader: int, dropped: int) -> str:
 
 
 def earlier_process(timeline: Timeline, leader: int, member: int, promised: int) -> str:
-    """Return that the leader knew an earlier process of a follower when it made a promise, as the end of a sentence."""
+    """Return the end of a sentence: the leader knew an earlier process of a follower when it made a promise."""
     s = timeline.states[promised]
     if not has_kraft(s) or s.remote_broker_epoch[leader][member] != BrokerEpoch.EARLIER:
         return ""
@@ -209,8 +209,8 @@ def earlier_process(timeline: Timeline, leader: int, member: int, promised: int)
 
 
 def election(timeline: Timeline, broker: int, position: int) -> str:
-    """Return from where a KRaft controller elects a broker in a step, unless it is one of several in the ISR, as the
-    end of a sentence; an unclean election has a name of its own."""
+    """Return the set from which a KRaft controller elects a broker in a step, unless the broker is one of several in
+    the ISR, as the end of a sentence; an unclean election has a name of its own."""
     if position == 0 or not has_kraft(timeline.last):
         return ""
     before, after = timeline.states[position - 1], timeline.states[position]
@@ -242,7 +242,7 @@ SENT_AGAIN = {"retries": "a request sent again without idempotence"}
 """The budget whose use permits failures of the properties in SENT_ONCE, with words for one such use."""
 
 CLAIM = "tolerates_claimed_failures"
-"""The property that permits as many failures as KIP-966 claims to tolerate, and not more."""
+"""The property that permits at most as many failures as KIP-966 claims to tolerate."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -421,7 +421,7 @@ def _given_up(trace: Trace) -> list[tuple[str, int]]:
 
 
 def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[tuple[str, int]]:
-    """What the steps that spent one of these budgets paid for, each with the position of the step."""
+    """The faults that spent one of these budgets, each with the position of its step."""
     places = {what: trace.instance.layouts.get(f"{budget}_left") for budget, what in budgets.items()}
     return [
         (what, position)
@@ -543,7 +543,7 @@ def _disordered(timeline: Timeline, r: int, offset: int, later: int) -> str:
 
 @dataclass(frozen=True)
 class FailureView:
-    """How the failure of a property is told, for values of the property's variables."""
+    """The words for the failure of a property, for values of the property's variables."""
 
     sentence: str | Callable[..., str]
     """What goes wrong, with the variables in braces; or a function of the timeline and of variables by their names."""
@@ -596,7 +596,7 @@ FAILURES: Mapping[str, FailureView] = {
     "order_preserved": FailureView(_disordered, disordered_entries),
     "read_committed_is_atomic": FailureView("read_committed readers see only a part of a transaction"),
 }
-"""The properties whose failure is told; one that is about the loss of a record is told as such."""
+"""The properties whose failure has words; the failure of a property about losses is described as a loss."""
 
 
 def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
@@ -611,8 +611,8 @@ def contradiction(timeline: Timeline, numbers: Mapping[str, int]) -> list[str]:
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever. None for a property that
-    is not told of, or whose variables have other names."""
+    """Return what goes wrong; `how` is the last step in words, or what is repeated for ever. None for a property
+    without words, or whose variables have other names."""
     timeline, view = Timeline(trace), FAILURES.get(trace.property_name or "")
     loss = find_loss(trace) if trace.length else None
     if loss is not None:

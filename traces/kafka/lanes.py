@@ -13,10 +13,10 @@ does not follow from the log or from leadership (`{1@-}`: the entry is missing).
 view, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log: epoch 1
 ends at offset 2. Messages in flight between brokers are shown only with --full.
 
-Since 2.8, a leader's view of the ISR is `(isr 01+2>)` while its request that broker 2 may join is under way to the
-controller, `(isr 01+2<)` while the answer is under way, `(isr 01+2!)` if that says that a member is ineligible, and
-`(isr 01+2?)` if nothing is under way and the leader waits for metadata. A request or an answer to a change that the
-leader has dropped is `p1>012` (ISR 012, asked for in partition epoch 1) or `p2<012` (accepted, in partition epoch 2).
+Since 2.8, a leader's view of the ISR is `(isr 01+2>)` while its request that broker 2 may join is in flight to the
+controller, `(isr 01+2<)` while the answer is in flight, `(isr 01+2!)` if the answer says that a member is ineligible,
+and `(isr 01+2?)` if nothing is in flight and the leader waits for metadata. A request or an answer to a change that the
+leader has dropped is `p1>012` (ISR 012, requested in partition epoch 1) or `p2<012` (accepted, in partition epoch 2).
 `2'` says that what the leader knows of broker 2 comes from an earlier process. A broker that is behind the controller
 shows the partition epoch that it knows, `p1`, and how far it has read the metadata log, `m0`, if an answer told it more
 than that.
@@ -78,7 +78,7 @@ def is_kafka(instance: Instance) -> bool:
 
 
 def shown_fields(instance: Instance) -> list[FieldLayout]:
-    """Return the fields of a model that a reader is shown: all but those that a generation of Kafka does not have."""
+    """Return the fields of a model that are shown: all except those that a generation of Kafka does not have."""
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]
@@ -156,7 +156,7 @@ CONTROLLER = {
     "unregistered": "unregistered:",
     "min": "min.insync.replicas",
 }
-"""What a KRaft controller knows besides leader, epochs and ISR, by its sign."""
+"""What a KRaft controller knows in addition to leader, epochs and ISR, by its sign."""
 
 STAGES = {
     AlterPartition.NONE: Item("?", "waits for newer metadata"),
@@ -297,12 +297,12 @@ def _controller(s: State) -> tuple[str, ...]:
 
 
 def controller_notes(s: State) -> list[str]:
-    """Return what a KRaft controller knows besides leader, epochs and ISR."""
+    """Return what a KRaft controller knows in addition to leader, epochs and ISR."""
     return [f"{CONTROLLER[sign]} {members}" for sign, members in known_by_controller(s).items()]
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller knows besides leader, epochs and ISR: sets of brokers, by their sign."""
+    """Return what a KRaft controller knows in addition to leader, epochs and ISR: sets of brokers, by their sign."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
@@ -344,7 +344,7 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def broker_notes(s: State, r: int) -> list[str]:
-    """Return what is worth saying of a broker since 2.8 besides its log, its ISR and its followers' offsets."""
+    """Return the items of a broker since 2.8 that are worth showing, except its log, its ISR and followers' offsets."""
     if not alters_partitions(s):
         return []
     return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))
@@ -353,7 +353,7 @@ def broker_notes(s: State, r: int) -> list[str]:
 def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
     """The lane of a follower that was Truncating, extended by its leader's answer in this step.
 
-    Since 2.8 the answer is a response, which the lane shows while it is under way.
+    Since 2.8 the answer is a response, which the lane shows while it is in flight.
     """
     if alters_partitions(s):
         return lane
@@ -440,7 +440,7 @@ def _progress(s: State, r: int) -> Iterator[Item]:
     known = s.partition_epoch[r]
     if (has_kraft(s) or s.leader[r] == r) and known != s.controller_partition_epoch:
         yield Item(f"p{known}", f"knows partition epoch {known}")
-    # An answer can tell a broker more of the partition than it has read in the metadata log.
+    # By an answer, a broker can know more of the partition than it has read in the metadata log.
     if has_kraft(s) and s.metadata_position[r] != known:
         yield Item(f"m{s.metadata_position[r]}", f"metadata read to {s.metadata_position[r]}")
 
@@ -477,7 +477,7 @@ def _processes(s: State, r: int) -> Iterator[Item]:
 
 
 def _under_way(s: State, r: int) -> Iterator[Item]:
-    """What is flushed, what the high watermark waits for (HW_WAIT), and the messages under way."""
+    """The flushed offset, what the high watermark waits for (HW_WAIT), and the messages in flight."""
     if has_kraft(s) and s.is_up[r] and 0 < s.flushed_offset[r] < s.log_end_offset[r]:
         yield Item(f"flushed {s.flushed_offset[r]}", f"flushed to {s.flushed_offset[r]}")
     if s.HW_WAIT != HighWatermarkWait.OFF and s.leader[r] == r:
@@ -571,7 +571,7 @@ def _sent(before: State, s: State) -> list[str]:
 
 
 def _numbered(before: State, s: State) -> list[str]:
-    """Phrases for records that an idempotent producer sends in vain, and for those that it numbers anew."""
+    """Phrases for records that an idempotent producer sends in vain, and for those that it renumbers."""
     if s.producer_epoch > before.producer_epoch:
         records = [spell_element(one) for one in range(s.records) if s.has_sequence[one]]
         keeps_epoch = s.delete_records > 0 and any(
@@ -628,7 +628,7 @@ def _consumed(before: State, s: State) -> list[str]:
         position = s.position[consumer]
         if position != before.position[consumer] or s.known_end_offset[consumer] != before.known_end_offset[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
-            was_reset = s.consumed_epoch[consumer] == NONE  # and has read nothing since
+            was_reset = s.consumed_epoch[consumer] == NONE  # and the consumer has read nothing since
             what = f"read {spell_element(record)}, " if record != NONE and not was_reset else ""
             lag = s.known_end_offset[consumer] - position
             found.append(f"consumer {consumer} {what}at {position}, lag {lag}")

@@ -1,10 +1,10 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
 In:  a trace of Kafka's model.
-Out: lane titles and moments. Notes in a broker's lane show items besides its log, role and pointers: the ISR in a
-     leader's view, the leader's knowledge of its followers, the leader epoch cache if it differs from the log, and what
-     the generations since 2.8 add. For every state, the fate of each record sent by then: words, each with the step
-     since which it is true.
+Out: lane titles and moments. Notes in a broker's lane show items other than its log, role and pointers: the ISR in a
+     leader's view, the leader's knowledge of its followers, the leader epoch cache if it differs from the log, and the
+     additions of the generations since 2.8. For every state, the fate of each record sent by then: words, each with the
+     step since which it is true.
 
 A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
 reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is

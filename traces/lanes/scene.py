@@ -1,6 +1,6 @@
 """A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
 
-In:  built from a trace (kafka/scene.py, drawing/generic_scene.py) or a file of another tool (drawing/generic_scene.py);
+In:  built from a trace (kafka/scene.py, drawing/scene.py) or a file of another tool (drawing/scene.py);
      the table of a model, which says for each action its words and its messages.
 Out: plain values, which drawing.py, page.py and sequence.py only read; steps in plain words. All text in them is plain
      text, never markup.
@@ -93,8 +93,8 @@ class Fate:
 
 @dataclass(frozen=True)
 class Moment:
-    """A step and the state after it; for state 0, `step` describes the initial state. `words` tell the step to readers
-    who do not know the model.
+    """A step and the state after it; for state 0, `step` describes the initial state. `words` describe the step for
+    readers who do not know the model.
 
     `variables` holds the lines of every field of the state, in the order of the scene's names.
     """
@@ -110,7 +110,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole trace, ready for drawing. If it is a lasso, its last state is the one of moment `loop`, and it goes on
+    """A whole trace, ready for drawing. If it is a lasso, its last state is that of moment `loop`, and it continues
     from there for ever.
 
     `title` is the trace's headline, `caption` its property and its verdict, `subtitle` its model and configuration.
@@ -192,7 +192,7 @@ class UnknownArgumentError(AttributeError):
 
 @dataclass(frozen=True)
 class StepContext:
-    """One step as the functions see it that find its messages: its arguments are attributes."""
+    """One step, as the functions that find its messages see it: its arguments are attributes."""
 
     lanes: Lanes
     before: State
@@ -200,7 +200,7 @@ class StepContext:
     arguments: Mapping[str, Any]
     """The arguments by the names of the action's parameters."""
     spelled: Mapping[str, str]
-    """The same, as text."""
+    """The arguments by name, as text."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.arguments:
@@ -208,7 +208,7 @@ class StepContext:
         return self.arguments[name]
 
     def lane(self, who: str | int) -> int:
-        """Return the number of a lane: of an argument, such as `leader`, or of a participant that stands alone."""
+        """Return the number of a lane: of an argument, such as `leader`, or of a participant without a group."""
         if isinstance(who, int):
             return who
         if who in self.arguments:
@@ -238,13 +238,13 @@ Text = str | Callable[[StepContext], str]
 
 @dataclass(frozen=True)
 class ActionView:
-    """All that is shown of an action: its words, its messages, and its part in failures."""
+    """Everything shown about an action: its words, its messages, and its part in failures."""
 
     words: str | Callable[..., str]
-    """A clause that says who does what to whom, with the arguments in braces; or a function of the state before the
-    step and the arguments by their names."""
+    """A clause that says which participant does what to which, with the arguments in braces; or a function of the state
+    before the step and the arguments by their names."""
     messages: MessageFinder | None = None
-    """What is drawn; effects that can be seen by comparing states are found for every action."""
+    """The messages and events to draw; effects that comparing states shows are found for every action."""
     removal: str = ""
     """How a broker loses its copy of a record by this action, as the predicate of a sentence."""
     sends: tuple[str, ...] = ()
@@ -274,7 +274,7 @@ def befalls(who: str, text: Text, kind: str = NOTE) -> MessageFinder:
 
 
 def in_turn(*finders: MessageFinder) -> MessageFinder:
-    """Return the finder of what several finders find."""
+    """Return one finder of everything that several finders find."""
 
     def find(context: StepContext) -> Events:
         for finder in finders:

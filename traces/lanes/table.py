@@ -33,8 +33,8 @@ Row = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: its number, its action, and the lines of text in each column (empty: unchanged). A row that is no step
-    has the number ""."""
+    """One step: its number, its action, and the lines of text in each column (empty: unchanged). A row that is not a
+    step has the number ""."""
 
     number: int | str
     step: str

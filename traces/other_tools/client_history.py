@@ -1,7 +1,7 @@
 """What the clients of a partition did and saw in a trace of the model `cap`, for checkers of consistency.
 
 In:  a certified trace.
-Out: `Operation`s, and lines of JSON: an event a line, as Jepsen and Knossos number and name them.
+Out: `Operation`s, and lines of JSON: one event a line, with the numbers and names of Jepsen and Knossos.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def operations_of(trace: Trace) -> list[Operation]:
 
 
 def events(operations: Sequence[Operation]) -> list[str]:
-    """Return the history as lines of JSON: `invoke`, and `ok` where a client got an answer."""
+    """Return the history as lines of JSON: `invoke`, and `ok` if a client got an answer."""
     found = []
     for number, one in enumerate(operations):
         f, value = ("read", list(one.records)) if one.is_read else ("append", one.records[0])

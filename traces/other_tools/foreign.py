@@ -290,7 +290,7 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """The arguments of the action. Quint lists those (`picks`) of all actions; those of other actions are None."""
+    """The arguments of the action. Quint lists the arguments (`picks`) of all actions; those of the others are None."""
     found = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:

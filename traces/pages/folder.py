@@ -1,4 +1,4 @@
-"""A folder of pages: refuses one that has files, and writes the pages into it.
+"""A folder of pages: refuses a folder that has files, and writes the pages into it.
 
 In:  pages and other files by their names, and a folder.
 Out: files.
@@ -20,7 +20,8 @@ INDEX = "index.html"
 def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -> None:
     """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced.
 
-    Messages end with `how` another folder is given, and that about files also with what else helps, `or_else`.
+    Messages end with `how`, which says how to give another folder; the message about files also has another cure,
+    `or_else`.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: a file, where a folder is needed; give another name {how}")

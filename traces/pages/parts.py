@@ -58,7 +58,7 @@ class Entry:
     title: str
 
     address: str | None
-    """None: the entry is no link."""
+    """None: the entry is not a link."""
 
     verdict: str = ""
 
@@ -70,7 +70,7 @@ class Entry:
 
 
 def index_of(title: str, about: Sequence[Content], entries: Sequence[Entry]) -> Page:
-    """Make the index of these pages; `about` stands above them."""
+    """Make the index of these pages; `about` is shown above them."""
     return text_page(title, [*about, element("ul", *map(_entry, entries), class_="entries")])
 
 

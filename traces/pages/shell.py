@@ -3,8 +3,8 @@
 In:  a `Page`: its title, its content, and the style and the script of its kind.
 Out: the text of an HTML file. It sends nothing and runs only its own script.
 
-A page has the colours of the reader's system until the reader chooses others, here or on another page. All texts are
-text everywhere, never markup.
+A page has the colours of the reader's system until the reader chooses others, here or on another page. Texts are never
+interpreted as markup.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Page:
     """A page that is not yet written."""
 
     title: str
-    """What the browser calls the page, before `- isrcheck`."""
+    """The title of the page in the browser, before `- isrcheck`."""
 
     content: Sequence[Content]
     """Everything in its body."""
@@ -68,7 +68,7 @@ class Page:
     """Style sheets, after the one of all pages (page.css)."""
 
     scripts: Sequence[str] = ()
-    """Scripts, after the one of all pages (theme.js). They run before the body is there, and wait for it."""
+    """Scripts, after the one of all pages (theme.js). They run before the body is loaded, and wait for it."""
 
     has_scripts: bool = True
     """Whether scripts run. Without them a page has the colours of the reader's system, and no choice."""

@@ -23,7 +23,7 @@ ABSENT = "-"
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences of two traces; `position` is the first state at which they part (None: nowhere)."""
+    """The differences of two traces; `position` is the first state at which they differ (None: nowhere)."""
 
     one: Trace
     other: Trace

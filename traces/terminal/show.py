@@ -93,8 +93,8 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return the row of the last step if it causes an error, or of where a lasso goes on; its columns are empty, since
-    no state follows."""
+    """Return the row of the last step if it causes an error, or of the state at which a lasso continues; its columns
+    are empty, since no state follows."""
     nothing: tuple[tuple[str, ...], ...] = tuple(() for _ in titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]

@@ -29,7 +29,7 @@ from isrcheck.traces.format.why_false import false_guard, why_false
 BROKEN = (VIOLATED, PERMITTED)
 
 NOT_JUDGED_AHEAD = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
-"""What `Walk.turning` leaves out: a search of its own would be needed for each step, or an endless behaviour."""
+"""What `Walk.turning` leaves out: each step would need a search of its own, or an endless behaviour."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ In:  a step of the model `transactions`: its action, its arguments, and the stat
 Out: a clause in the present tense, such as `the coordinator sends the commit marker to partition 0`; arrows and marks
      between lanes; one sentence about what goes wrong, and how; how often a rare event occurs in a trace.
 
-All that is shown of one action is its row in ACTIONS. A record is late if the coordinator has decided its transaction
-before it arrives. Copies of other requests that arrive late have budgets of their own.
+The row of an action in ACTIONS has everything shown about it. A record is late if the coordinator has decided its
+transaction before it arrives. Copies of other requests that arrive late have budgets of their own.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ ACTIONS: Mapping[str, ActionView] = {
         "the followers of partition {partition} fetch everything", befalls("partition", "replicated")
     ),
 }
-"""All that is shown of each action; a producer begins a transaction without any message."""
+"""Everything shown about each action; a producer begins a transaction without any message."""
 
 
 def rare_events(trace: Trace) -> dict[str, int]:
@@ -305,7 +305,7 @@ def headline(trace: Trace, how: str) -> str | None:
     named = {name: spell_element(one) if name in OF_TRANSACTIONS else one for name, one in numbers.items()}
     try:
         return f"{WRONG[trace.property_name or ''].format(**named)}: {how}"
-    except KeyError:  # a property that is not told of, or whose variables have other names
+    except KeyError:  # a property without words, or whose variables have other names
         return None
 
 
@@ -325,7 +325,7 @@ def _torn(trace: Trace, transaction: int, partition: int) -> str:
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
-    """That the record of a transaction arrives late at a partition, if it does."""
+    """A phrase if the record of a transaction arrives late at a partition; otherwise None."""
     partitions = range(State(trace.instance, trace.states[-1]).partitions)
     late = [str(p) for p in partitions if _arrives_late(trace, transaction, p)]
     return f"its record arrives late at partition {listed(late)}, and joins the new one" if late else None

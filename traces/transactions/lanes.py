@@ -3,8 +3,8 @@
 In:  a trace of the model `transactions`.
 Out: titles and rows for table.py, and a legend of the signs; lane titles and moments for drawing.
 
-A column of the table is one line of text, which is printed when it changes. What is as at the start, such as a marker
-that was not sent, is left out.
+A column of the table is one line of text, which is printed when it changes. Items in their initial state, such as a
+marker that was not sent, are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ANSWERS = {
     LateAnswer.UNDER_WAY: "late answer",
     LateAnswer.REMOVED_ENTRY: "markers are forgotten",
 }
-"""What becomes of an answer to a marker of an earlier coordinator epoch."""
+"""The fate of an answer to a marker of an earlier coordinator epoch."""
 
 MOST_STACKED = 0
 """The table has one layout."""

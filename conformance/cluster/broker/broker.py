@@ -108,7 +108,7 @@ class Process:
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch, as this process tells them to clients."""
+        """The leader and its epoch, as this process reports them to clients."""
         manager = self.replica_manager
         if isinstance(manager, KraftReplicaManager):
             return manager.known_leader
@@ -148,7 +148,7 @@ class Process:
 
 
 ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToDirsRequest
-"""What a broker asks the controller, or tells it."""
+"""What a broker asks of the controller, or reports to it."""
 
 
 class Broker:
@@ -197,7 +197,7 @@ class Broker:
 
     @property
     def has_stopped_cleanly(self) -> bool:
-        """Whether the last process has ended by a controlled shutdown, and its disk still tells so."""
+        """Whether the last process has ended by a controlled shutdown, and its disk still shows this."""
         return self._was_clean
 
     @property
@@ -247,8 +247,8 @@ class Broker:
         self._running, self._is_frozen, self._was_clean = None, False, False
 
     def _shut_down(self) -> None:
-        """End the process in order: everything is flushed, the high watermark and the log start are checkpointed, and
-        the disk tells that the shutdown was clean. (The snapshot of producers, which Kafka takes here, is left out.)
+        """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
+        and the disk records a clean shutdown. (The snapshot of producers, which Kafka takes here, is left out.)
         """
         log = self._must_move().log
         log.flush()
@@ -258,7 +258,7 @@ class Broker:
         self._was_clean = True
 
     def lose_disk(self) -> None:
-        """The disk is replaced by an empty one, which does not tell of a clean shutdown. No process runs."""
+        """The disk is replaced by an empty one, which records no clean shutdown. No process runs."""
         self._storage.lose_disk()
         self._was_clean = False
 
@@ -272,8 +272,8 @@ class Broker:
         self._was_clean &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Tell the controller of the directory in which the replica is, which is not the one that it knows. Errors:
-        `ClusterError` if no process runs.
+        """Report to the controller the directory of the replica, which is not the one that the controller knows.
+        Errors: `ClusterError` if no process runs.
         """
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())

@@ -5,8 +5,9 @@ Out: requests in the network; truncations and appends in the log.
 
 A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
 earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Since 2.7
-the partition is not truncating when it is assigned: its fetch tells the newest epoch of its log, and the response where
-the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread, ReplicaFetcherThread.
+the partition is not truncating when it is assigned: its fetch carries the newest epoch of its log, and the response
+says where the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread,
+ReplicaFetcherThread.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Mode(Enum):
 @dataclass
 class PartitionFetchState:
     """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms;
-    `diverging` is the response by which it still has to truncate (HW_FROM_DIVERGING_RESP).
+    `diverging` is the response according to which it still has to truncate (HW_FROM_DIVERGING_RESP).
     """
 
     leader_epoch: int
@@ -112,7 +113,7 @@ class FetcherThread:
 
     @property
     def diverging(self) -> FetchResponse | None:
-        """The response whose high watermark is taken, and by which the log has still to be truncated; usually None."""
+        """The response whose high watermark is adopted, but whose truncation is still to be done; usually None."""
         return None if self._state is None else self._state.diverging
 
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
@@ -178,7 +179,7 @@ class FetcherThread:
         """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
 
         If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
-        and truncates after that, when the thread goes on.
+        and truncates after that, when the thread continues.
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
@@ -228,7 +229,7 @@ class FetcherThread:
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
         """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
 
-        An answer for an earlier assignment is dropped: in Kafka there is none, because a lock is held meanwhile.
+        An answer for an earlier assignment is dropped: Kafka holds a lock meanwhile, so it cannot get such an answer.
         """
         if state is not asked.state:
             return

@@ -85,7 +85,7 @@ class KraftPartition(Partition):
             self._remote = {each: self._remote.get(each, ReplicaState()) for each in followers}
 
     def take_min_insync_replicas(self, least: int) -> None:
-        """Take the topic's value of min.insync.replicas. The high watermark does not move by that."""
+        """Take the topic's value of min.insync.replicas. This does not move the high watermark."""
         self._min_insync_replicas = least
 
     def adopt_record(self, told: LeaderAndIsr) -> None:
@@ -120,8 +120,8 @@ class KraftPartition(Partition):
         self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
     ) -> None:
         """Handle a fetch that finds that the follower may join the ISR; before the leader names the follower's process
-        in its request, another fetch takes effect. Up to 3.6 it names the process of the other fetch; since 3.7 it
-        compares the processes (KAFKA-15221).
+        in its request, another fetch takes effect. Up to 3.6 the request names the process of that fetch; since 3.7 the
+        leader compares the processes (KAFKA-15221).
         """
         self._note_fetch(follower, *late)
         may_join = self._may_join_isr(follower)
@@ -178,7 +178,7 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """What this process tells clients, also as no replica of the partition. Kafka: KRaftMetadataCache."""
+        """The metadata that this process gives to clients, even if it has no replica. Kafka: KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
@@ -195,7 +195,7 @@ class KraftReplicaManager(ReplicaManager):
         after that a change of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
 
         An image that this process has passed is ignored. `is_dropped`: an exception ends the change of the partition;
-        the broker goes on all the same, and does not try again.
+        the broker continues nevertheless, and does not try again.
         """
         before, partition = self._metadata.image, self._kraft_partition
         if before is not None and image.offset <= before.offset:
@@ -203,7 +203,7 @@ class KraftReplicaManager(ReplicaManager):
         self._metadata.image = image
         had_log = before is not None and self._fetchers.broker in before.partition.replicas
         if not had_log or self._switches.CONFIGURATION_BEFORE_TOPICS:
-            partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with what holds now
+            partition.take_min_insync_replicas(image.min_insync_replicas)  # a new log begins with the present value
         if not is_dropped and (before is None or before.partition != image.partition):
             self._apply_record(image.partition)
         if self._bug is not Bug.NEW_MINIMUM_NOT_READ:
@@ -229,8 +229,8 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(told)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is no follower as
-        far as this leader has read: then it retries. Kafka: followerReplicaOrThrow.
+        """Handle a follower's fetch, unless a newer process of the follower is known, or the broker is not a follower
+        as far as this leader has read: then the follower retries. Kafka: followerReplicaOrThrow.
         """
         partition, follower = self._kraft_partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)
@@ -244,8 +244,8 @@ class KraftReplicaManager(ReplicaManager):
         self._reply(message, FetchResponse(error, request.fetch_offset))
 
     def handle_two_fetches(self, late: Message, other: Message) -> None:
-        """Two threads handle fetches of one follower: the late one finds that the follower may join the ISR, and the
-        other one takes effect before the leader asks the controller. KAFKA-15221.
+        """Two threads handle fetches of one follower: the late fetch finds that the follower may join the ISR, and the
+        other fetch takes effect before the leader asks the controller. KAFKA-15221.
         """
         assert isinstance(late.payload, FetchRequest)
         assert isinstance(other.payload, FetchRequest)

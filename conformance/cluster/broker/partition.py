@@ -80,15 +80,15 @@ class IsrState:
         return self.proposed is not None
 
     def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
-        """The members of both: either of them may be the ISR of record, from which the next leader is elected. The
-        other rules are the mistakes that KIP-497 avoids.
+        """The members of both ISRs: either may be the ISR of record, from which the next leader is elected. The other
+        rules are the mistakes that KIP-497 avoids.
         """
         if self.proposed is None or rule is MaximalIsr.COMMITTED:
             return self.isr
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
 
     def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
-        """Whether an answer is about the change that is pending still, and not older than the leader and partition
+        """Whether an answer is about the change that is still pending, and not older than the leader and partition
         epoch that the leader knows. Fact sheet 4.3.
         """
         leader_epoch, partition_epoch = epochs
@@ -253,7 +253,7 @@ class Partition:
 
         The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
         on: then it keeps those that it knew. It does not truncate its log, and tries to advance its high watermark at
-        once. A high watermark outside the log is set to the log start: in Kafka 2.1, it reads the log there
+        once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at the high watermark
         (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
@@ -264,7 +264,7 @@ class Partition:
         known = self._remote if kept or self._bug is Bug.REMOTE_OFFSETS_NOT_RESET else {}
         self._role, self._leader = Role.LEADER, self._broker
         self._leader_epoch, self._partition_epoch = announced.leader_epoch, announced.partition_epoch
-        self._isr_state = IsrState(announced.isr)  # no change is pending any more
+        self._isr_state = IsrState(announced.isr)  # no change is pending now
         self._leader_epoch_start_offset = self._log.log_end_offset
         if self._switches.EPOCH_AT_BECOME_LEADER:
             self._log.assign_epoch(announced.leader_epoch)
@@ -355,7 +355,7 @@ class Partition:
         if self._bug is Bug.ISR_KEEPS_DEAD_FOLLOWER or not out_of_sync:
             return frozenset()
         is_proposed = self._propose(isr - out_of_sync)
-        if self._isr_state.is_inflight:  # nothing moves, but with MAXIMAL_ISR=PROPOSED
+        if self._isr_state.is_inflight:  # the high watermark moves only with MAXIMAL_ISR=PROPOSED
             self.maybe_increment_leader_high_watermark()
         return out_of_sync if is_proposed else frozenset()
 

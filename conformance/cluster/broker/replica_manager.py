@@ -7,9 +7,9 @@ A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When 
 the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. A DeleteRecords request is answered when every live replica has moved its log start.
 
-Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they ask.
-Followers refuse them, unless fetching from followers is on (KIP-392): then they serve them, and a leader sends a
-consumer in a follower's rack there.
+Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they fetch
+from. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
+leader sends a consumer in a follower's rack to that follower.
 
 Source: fact sheet, sections 1.6, 2.2, 2.6, 3, 5.1, 6.4, 7; KIP-107; Kafka: ReplicaManager (fetchMessages,
 findPreferredReadReplica), DelayedFetch, DelayedProduce, DelayedDeleteRecords, RackAwareReplicaSelector,
@@ -145,7 +145,7 @@ class ConsumerRequests:
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
         """Answer with the log start, or with the end for this isolation level.
 
-        Since 2.2 a leader does not tell the end before its high watermark has reached the start of its epoch
+        Since 2.2 a leader does not answer the end before its high watermark has reached the start of its epoch
         (KAFKA-2334).
         """
         partition, log = self._partition, self._partition.log
@@ -203,7 +203,7 @@ class ParkedFetch:
 
     @property
     def fetch_offset(self) -> int:
-        """The offset from which on the follower asks."""
+        """The offset from which the follower fetches."""
         return self.asked.fetch_offset
 
 
@@ -260,7 +260,8 @@ class ReplicaManager:
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Answer what waits and is refused now: fetches of another epoch, and requests of clients if another leads."""
+        """Answer the waiting requests that are now refused: fetches of another epoch; if another broker leads, requests
+        of clients."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -311,8 +312,8 @@ class ReplicaManager:
         """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
         The response carries the high watermark from before the effect. Kafka: fetchMessages; fact sheet 2.2. A fetch
-        out of range has no effect, and neither has one from a log that diverges. (Before 2.4 the former set the
-        follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
+        out of range or from a log that diverges has no effect. (Before 2.4 a fetch out of range set the follower's
+        offset on the leader to unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
         response = self._read(request)

@@ -46,7 +46,7 @@ OUTSIDE = "outside"
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
 
 ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse | MetadataMessage
-"""What takes another way than to a client: to the transaction coordinator, and to the controller."""
+"""Responses that go to the transaction coordinator or the controller, not to a client."""
 
 Answered = Callable[[Payload | None], None]
 """Takes the response to a request; None if its connection broke."""
@@ -83,7 +83,7 @@ class OutsideClients:
             self._awaited[sent] = broker, answered
 
     def receive(self, message: Message) -> None:
-        """Hand a response to the function that waits for it; drop it if nothing does."""
+        """Hand a response to the function that waits for it; drop it if no function waits."""
         if not isinstance(message.payload, ELSEWHERE):
             self._settle(message.in_reply_to, message.payload)
 

@@ -4,9 +4,9 @@ In:  `fetch` from a named broker; who leads; responses, as messages.
 Out: fetch requests in the network, and questions about offsets; the records that were read.
 
 A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
-(KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; a follower
-is not believed: it is given up (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch,
-SubscriptionState.
+(KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if a
+follower says so, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
+CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Consumer:
 
     @property
     def has_skipped(self) -> bool:
-        """Whether it was reset to the end of the log."""
+        """Whether the position was reset to the end of the log."""
         return self._has_skipped
 
     @property
@@ -102,7 +102,7 @@ class Consumer:
 
     def fetch(self, broker: int, most: int | None = None, rack: int | None = None) -> int:
         """Ask a broker for the next records, at most so many, as a consumer in this rack; returns the number of the
-        message. Errors: `ClusterError` for another broker than the one to which the consumer was sent.
+        message. Errors: `ClusterError` for a broker other than the one to which the consumer was sent.
         """
         if self._preferred_read_replica not in (None, broker):
             raise ClusterError(
@@ -133,7 +133,7 @@ class Consumer:
     def receive_offset(
         self, request: int | None, response: OffsetsForLeaderEpochResponse | ListOffsetsResponse
     ) -> None:
-        """Handle an answer about offsets; drop it if another question was asked since. Kafka: maybeCompleteValidation,
+        """Handle an answer about offsets; drop it if a later request was sent. Kafka: maybeCompleteValidation,
         OffsetFetcher.resetPositionIfNeeded.
         """
         if request != self._asked or response.error is not Errors.NONE:

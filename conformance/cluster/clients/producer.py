@@ -3,13 +3,13 @@
 In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request, for whoever observes it.
 
-An idempotent producer numbers its records. When the record that it expects to be the next one is refused as out of
-order, or any record because the leader does not know the producer, records are lost: it raises its epoch and numbers
-what is in flight anew (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives up what is in
-flight. But if the leader does not know the producer, and its log starts above all that was acknowledged, a producer
-before 2.5 takes its records to be deleted, and numbers what is in flight anew in the same epoch. The fact sheet is
-silent on what happens before 2.5. An answer to a request with an earlier number changes nothing: the record is sent
-again. Transactional producers do none of this here.
+An idempotent producer numbers its records. Records are lost if the record that it expects to be the next one is refused
+as out of order, or any record is refused because the leader does not know the producer. The producer then raises its
+epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives
+up the records in flight. But if the leader does not know the producer, and its log starts above all acknowledged
+records, a producer before 2.5 assumes that its records were deleted, and renumbers the records in flight in the same
+epoch. The fact sheet is silent on what happens before 2.5. An answer to a request with an earlier number changes
+nothing: the record is sent again. Transactional producers do none of this here.
 
 Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
@@ -95,7 +95,7 @@ class Identity:
 
 
 REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
-"""The answers that a sequence number is not the next one."""
+"""The errors which say that a sequence number is not the next one."""
 
 
 class Producer:
@@ -267,14 +267,14 @@ class Producer:
                 self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
-        """Whether a leader that does not know the producer has deleted all that was acknowledged. Kafka:
+        """Whether a leader that does not know the producer has deleted all acknowledged records. Kafka:
         TransactionManager.canRetry, before 2.5.
         """
         is_deleted = self._last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """Take the next epoch; or a new producer id, and give up what is in flight."""
+        """Take the next epoch; or a new producer id, and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
@@ -283,7 +283,7 @@ class Producer:
             self._last_acknowledged_offset = -1
 
     def _numbers_anew(self, identity: Identity) -> None:
-        """Number what is in flight from 0, in this epoch."""
+        """Number the records in flight from 0, in this epoch."""
         in_flight = [
             each for _, each in sorted(self._numbered.items()) if self._is_present(each) and not each.is_acknowledged
         ]

@@ -144,7 +144,7 @@ class Transactions:
         self._go_on()
 
     def send_markers(self, broker: int, partition: str) -> None:
-        """Send the marker of each decided transaction to the partition's leader, if none is on its way.
+        """Send the marker of each decided transaction to the partition's leader, if none is in flight.
 
         Other names, such as those of a group's offsets, stand for no partition of the cluster, and need no marker.
         """
@@ -170,7 +170,7 @@ class Transactions:
         return request
 
     def _go_on(self) -> None:
-        """Write what is complete; what was appended to the coordinator's log is durable."""
+        """Complete the transactions whose markers are written; appends to the coordinator's log are durable."""
         self._replicate()
         self._coordinator.write_completions()
         self._replicate()
@@ -181,5 +181,5 @@ class Transactions:
 
 
 def _as_before_2_7(error: Errors) -> Errors:
-    """The error by which releases before KIP-588 tell a producer that it is fenced."""
+    """The error that tells a producer that it is fenced, in releases before KIP-588."""
     return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error

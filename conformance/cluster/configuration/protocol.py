@@ -111,7 +111,7 @@ class ShrinkRule(Enum):
 class PositionCheck(Enum):
     """What a consumer looks at in the answer to where the epoch of its last record ends. Fact sheet 7, KIP-320.
 
-    Kafka looks at the end offset only; END_OFFSET_AND_EPOCH is no release's.
+    Kafka looks at the end offset only; no release has END_OFFSET_AND_EPOCH.
     """
 
     NONE = "NONE"
@@ -133,8 +133,8 @@ class UnknownProducer(Enum):
 class Verification(IntEnum):
     """What a leader asks the transaction coordinator before the first append of a transaction. Fact sheet 6.5, KIP-890.
 
-    PART_1: whether the transaction contains the partition. TV2: it has it added; and every transaction ends with an
-    epoch of its own.
+    PART_1: whether the transaction contains the partition. TV2: to add the partition; every transaction then ends with
+    an epoch of its own.
     """
 
     OFF = 0
@@ -220,7 +220,7 @@ class Switches:
         values = _values_of(now)
         if value not in values:
             raise SwitchError(f"{name} cannot be {value}; its values are: {', '.join(values)}")
-        new: dict[str, Any] = {name: values[value]}  # the value is of the switch's own kind
+        new: dict[str, Any] = {name: values[value]}  # the value has the switch's type
         return replace(self, **new)
 
     @property
@@ -342,7 +342,7 @@ cluster has: without eligible leader replicas, which ELR=on adds. "4.1" stands f
 """
 
 USUAL = "2.4"
-"""The release that is taken if none is given: the newest of which every command knows all."""
+"""The default release: the newest that every command knows completely."""
 
 
 def generation(name: str) -> Switches:

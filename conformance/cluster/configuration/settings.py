@@ -65,9 +65,9 @@ class Start:
     watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every
     assigned replica.
     `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
-    `slow` are followers whose last fetch is longer ago than replica.lag.time.max.ms; that of all others has just been.
-    `replicas` is the number of brokers. `assignment` are those to which the partition is assigned, in the order in
-    which a KRaft controller elects; empty: all, by their numbers.
+    `slow` are followers whose last fetch is longer ago than replica.lag.time.max.ms; all others have just fetched.
+    `replicas` is the number of brokers. `assignment` are the brokers to which the partition is assigned, in the order
+    in which a KRaft controller elects; empty: all, by their numbers.
     """
 
     replicas: int = 3

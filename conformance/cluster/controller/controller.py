@@ -3,9 +3,9 @@
 In:  requests from the outside world (elections, notices of dead brokers), changes of the ISR, registrations.
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
 
-A leader changes the ISR by a conditional write in ZooKeeper or, since 2.7, by AlterIsr, of which nobody hears but the
-leader. It never compares log offsets. Source: fact sheet, sections 4.3 to 4.7 (ZooKeeper column), 4.9 (no ELR): the ISR
-is never empty, because its last member stays when it dies.
+A leader changes the ISR by a conditional write in ZooKeeper or, since 2.7, by AlterIsr; only the leader hears of this
+change. The controller never compares log offsets. Source: fact sheet, sections 4.3 to 4.7 (ZooKeeper column), 4.9 (no
+ELR): the ISR is never empty, because its last member stays when it dies.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Controller:
 
     @property
     def leader(self) -> int:
-        """The current leader; it may be dead."""
+        """The current leader, which may be dead."""
         return self._leader
 
     @property

@@ -6,16 +6,15 @@ Out: records in the log of the partition that the broker leads; answers.
 Loading and unloading are events in a queue, in order. Writes that came before, a flush, and the high watermark, which
 is put at the front of the queue, may be handled while they wait. A write changes the state at once, and its record
 joins the open batch. A flush appends the batch; the writes are answered once the high watermark has reached the offset
-behind it. A group of the protocol of KIP-848 is a consumer group until its last such member has left; then it becomes a
-classic group.
+after it. A group of the protocol of KIP-848 is a consumer group until its last member of that protocol has left; then
+it becomes a classic group.
 
 Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
 CoordinatorPartitionWriter, CoordinatorLoaderImpl, GroupCoordinatorService.onElection and onResignation,
 BrokerMetadataPublisher.updateCoordinator, GroupMetadataManager, OffsetMetadataManager.
 
-Left out: transactional writes, reads, timers, a batch that is full. The records of a batch are entries of their own in
-the log; in Kafka, a batch is fetched as a whole. Loading is one event; in Kafka, another thread reads the log
-meanwhile.
+Left out: transactional writes, reads, timers, a full batch. The records of a batch are separate entries in the log; in
+Kafka, a batch is fetched as a whole. Loading is one event; in Kafka, another thread reads the log meanwhile.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from isrcheck.conformance.cluster.network.messages import Errors
 class CoordinatorView:
     """An active coordinator: the leader epoch that it was loaded in; its state in memory; the writes in its open batch;
     those that wait for the high watermark, each with the offset that it awaits; whether an event that unloads it waits;
-    whether it hears the high watermark, and the last one that it has heard and not handled, or None.
+    whether it listens to the high watermark, and the last value that it has heard and not handled, or None.
     """
 
     epoch: int
@@ -112,7 +111,7 @@ Respond = Callable[[Errors], None]
 
 
 class OutOfSyncError(Exception):
-    """The log ends elsewhere than the coordinator expected, so that it has to be loaded again."""
+    """The log does not end where the coordinator expected, so the coordinator has to be loaded again."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class Write:
 class HighWatermarkListener:
     """Notes the last high watermark of the partition that was not handled yet; None if there is none.
 
-    Up to KAFKA-20634 it goes on while its broker follows.
+    Up to KAFKA-20634 it continues while its broker follows.
     """
 
     def __init__(self, switches: Switches) -> None:
@@ -359,7 +358,7 @@ class CoordinatorRuntime:
             try:
                 self.context = CoordinatorContext(self._partition, epoch, self._switches, self._bug)
             except InvalidRecordError:
-                return  # it has failed, until the broker leads in another epoch
+                return  # the load has failed, until the broker leads in another epoch
 
     def _close(self) -> None:
         self._active().close()

@@ -4,7 +4,7 @@ In:  the operations of a `Cluster`; write operations of clients; a driver's choi
 Out: immutable views of the brokers, the coordinators, and the answers.
 
 Clients and coordinators exchange no messages here: a write is handled when the driver says so, and its answer arrives
-at once. What lies below is Kafka's replication, with a KRaft controller, as in any other cluster.
+at once. The replication below them is that of any other cluster, with a KRaft controller.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PROMPT = Settings(
 
 
 class CoordinatedCluster(Cluster):
-    """Brokers with group coordinators. That of broker 0, which leads an empty log, is loaded."""
+    """Brokers with group coordinators. The coordinator of broker 0, which leads an empty log, is loaded."""
 
     def __init__(self, switches: Switches, replicas: int = 2, bug: str | None = None) -> None:
         super().__init__(switches, Start(replicas=replicas), PROMPT)

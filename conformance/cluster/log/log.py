@@ -104,8 +104,8 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
-        """Where a follower truncates this log if an epoch ends there in its leader's log, and whether the two agree
-        then. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
+        """Where a follower truncates this log if an epoch ends there in its leader's log, and whether the two logs then
+        agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
         """
         own = self.end_offset_for(leader_epoch)
         if own.end_offset == UNDEFINED_OFFSET:
@@ -240,8 +240,8 @@ class Log:
             self._producers.appended(record)
 
     def _rebuild_producers(self) -> None:
-        """Rebuild the state of producers, from the last snapshot, if it lies above the log's start and not beyond its
-        end; another one is removed. Kafka: ProducerStateManager.truncateAndReload.
+        """Rebuild the state of producers from the last snapshot, if it lies above the log's start and not beyond its
+        end; any other snapshot is removed. Kafka: ProducerStateManager.truncateAndReload.
         """
         snapshot = self._storage.load_producers()
         is_outside = snapshot is not None and not self._log_start_offset < snapshot.offset <= self.log_end_offset
@@ -260,8 +260,8 @@ class Log:
             self._set_high_watermark(self._log_start_offset)
 
     def _set_high_watermark(self, offset: int) -> None:
-        """Move the high watermark, and tell the listeners if it goes up. (Kafka also tells one that goes down or stays,
-        which completes nothing.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
+        """Move the high watermark, and notify the listeners if it goes up. (Kafka also notifies them if it goes down or
+        stays, which completes nothing.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
         """
         goes_up, self._high_watermark = offset > self._high_watermark, offset
         self._producers.high_watermark_moved(offset)

@@ -5,7 +5,7 @@ Out: whether a batch is a duplicate or out of sequence, and may be appended; the
      transactions; snapshots.
 
 The state is a function of the log: truncation rebuilds it from the remaining records, and from the last snapshot,
-which holds only one batch of each producer. As many batches are remembered as IDEMPOTENT_CACHE says; UNKNOWN_PID_POLICY
+which holds only one batch of each producer. IDEMPOTENT_CACHE is the number of remembered batches; UNKNOWN_PID_POLICY
 says how a producer without state may begin; without PRODUCER_STATE_KEPT, a producer is forgotten when its records are
 deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 6.5, 8.22; KIP-98, KAFKA-5494, KIP-360, KAFKA-7190, KIP-890.
 """
@@ -25,9 +25,9 @@ from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, Pr
 class VerificationGuards:
     """Which first records of a transaction a leader may append: those that the coordinator knows of (KIP-890).
 
-    A guard lives from the question to the coordinator until something of the producer's transactions is appended: so
-    an answer that comes after the marker lets nothing pass. Left out: that a guard remembers the lowest sequence that
-    was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
+    A guard lives from the request to the coordinator until something of the producer's transactions is appended, so an
+    answer that comes after the marker admits no record. Left out: a guard remembers the lowest sequence that was tried
+    (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class VerificationGuards:
         return guard is not None and self._guards.get(producer_id) == guard
 
     def clear(self, producer_id: int) -> None:
-        """Something was appended: no answer to an earlier question counts. Kafka: clearVerificationStateEntry."""
+        """Something was appended: answers to earlier requests no longer count. Kafka: clearVerificationStateEntry."""
         self._guards.pop(producer_id, None)
 
 
@@ -154,7 +154,7 @@ class ProducerStateManager:
 
     def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
         """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
-        checkProducerEpoch and checkSequence; the second only for what a client appends, not a coordinator.
+        checkProducerEpoch and checkSequence; the second only for appends of a client, not of a coordinator.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None and not is_from_client:
@@ -181,8 +181,8 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        Fact sheet 6.2, 8.23; KIP-1228; KAFKA-19999, since which one that was appended before is appended again;
-        KAFKA-20090, since which the highest epoch is enough.
+        Fact sheet 6.2, 8.23; KIP-1228; since KAFKA-19999, a marker that was appended before is appended again; since
+        KAFKA-20090, the highest epoch is enough.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
@@ -203,7 +203,7 @@ class ProducerStateManager:
 
     def is_ongoing(self, stamp: ProducerStamp) -> bool:
         """Whether the log has an open transaction that a record with this stamp would join. Kafka:
-        ProducerStateManager's hasOngoingTransaction; since KAFKA-18575, one of another epoch does not count.
+        ProducerStateManager's hasOngoingTransaction; since KAFKA-18575, a transaction of another epoch does not count.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.transaction_first_offset is None:
@@ -212,7 +212,7 @@ class ProducerStateManager:
         return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
 
     def remove_expired(self, now: int, expiration_ms: int) -> None:
-        """Forget the producers without an open transaction from which nothing came for so long. Kafka:
+        """Forget the producers without an open transaction that have appended nothing for so long. Kafka:
         removeExpiredProducers.
         """
         for producer_id, entry in list(self._entries.items()):
@@ -263,7 +263,7 @@ class ProducerStateManager:
     def log_start_moved(self, log_start_offset: int) -> None:
         """Forget everything below the log start, open transactions included. Kafka: truncateHead.
 
-        With PRODUCER_STATE_KEPT, nothing of producers: an open transaction begins with what is left of it. Kafka:
+        With PRODUCER_STATE_KEPT, no producer is forgotten: an open transaction begins with what is left of it. Kafka:
         onLogStartOffsetIncremented, UnifiedLog.maybeIncrementFirstUnstableOffset.
         """
         for producer_id, entry in list(self._entries.items()):

@@ -75,7 +75,7 @@ class OffsetKind(Enum):
 class LeaderAndIsr:
     """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
     changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads the same in the metadata
-    log, and only there it can be that nobody leads (None).
+    log, and only there the partition can be without a leader (None).
     """
 
     leader: int | None
@@ -225,7 +225,7 @@ class ConsumerFetchRequest:
 
     `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320. `most` limits the number of
     records, as fetch.max.bytes does; None: no limit. `rack` is the broker in whose rack the consumer is (client.rack,
-    KIP-392): every broker has a rack of its own; None: in no broker's.
+    KIP-392): every broker has a rack of its own; None: the rack of no broker.
     """
 
     position: int
@@ -247,8 +247,8 @@ class AbortedTransaction:
 @dataclass(frozen=True)
 class ConsumerFetchResponse:
     """Records below the high watermark or the last stable offset, with the aborted transactions among them, and the
-    leader's offsets; or only the follower from which the consumer is to read (KIP-392). Left out: Kafka tells the
-    leader's offsets with that, too.
+    leader's offsets; or only the follower from which the consumer is to read (KIP-392). Left out: Kafka returns the
+    leader's offsets in that case, too.
     """
 
     error: Errors
@@ -295,8 +295,8 @@ BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResp
 class AlterIsrRequest:
     """A leader proposes an ISR, which is to replace that of the given partition epoch.
 
-    `broker_epochs` are the processes of the followers in it from which the leader has heard last, as far as it has
-    heard from them in this leadership (KIP-903).
+    `broker_epochs` are the latest processes of the followers in it from which the leader has received a request during
+    this leadership (KIP-903).
     """
 
     leader_epoch: int
@@ -311,7 +311,7 @@ class AlterIsrRequest:
 
 @dataclass(frozen=True)
 class AlterIsrResponse:
-    """The record of the partition after the change; or an error, without one."""
+    """The record of the partition after the change; or an error, without a record."""
 
     error: Errors
     leader_epoch: int = -1
@@ -322,8 +322,8 @@ class AlterIsrResponse:
 @dataclass(frozen=True)
 class PartitionRegistration:
     """The partition's record: the assigned replicas in order; the leader, its epoch, the ISR; the number of changes;
-    with KIP-966, who may lead besides the ISR, and who led last; and the replicas that a reassignment adds and
-    removes, all of them assigned while it lasts. Kafka: PartitionRegistration.
+    with KIP-966, the ELR and the last known leader; and the replicas that a reassignment adds and removes, all of them
+    assigned while it lasts. Kafka: PartitionRegistration.
     """
 
     replicas: tuple[int, ...]
@@ -344,7 +344,7 @@ class PartitionRegistration:
 
 @dataclass(frozen=True)
 class BrokerRegistration:
-    """A registered process of a broker; `UNREGISTERED`: none is. Kafka: BrokerRegistration."""
+    """A registered process of a broker; `UNREGISTERED`: no process is registered. Kafka: BrokerRegistration."""
 
     broker_epoch: int
     is_fenced: bool = False
@@ -381,7 +381,7 @@ class MetadataImage:
 
 @dataclass(frozen=True)
 class BrokerHeartbeatRequest:
-    """A broker lives, and has read the metadata log up to this offset."""
+    """A broker is alive, and has read the metadata log up to this offset."""
 
     metadata_offset: int
     wants_to_shut_down: bool
@@ -397,8 +397,8 @@ class BrokerHeartbeatResponse:
 
 @dataclass(frozen=True)
 class AssignReplicasToDirsRequest:
-    """A broker tells in which of its log directories it has put its replica, which is not the one that the controller
-    knows. KIP-858.
+    """A broker reports in which of its log directories it has put its replica; the controller knows another directory.
+    KIP-858.
     """
 
 
@@ -407,7 +407,7 @@ MetadataMessage = MetadataImage | BrokerHeartbeatRequest | BrokerHeartbeatRespon
 
 @dataclass(frozen=True)
 class InitProducerIdRequest:
-    """An instance of a producer asks for its id and epoch; since KIP-360 it names those that it has, if any."""
+    """An instance of a producer asks for its id and epoch; since KIP-360 it names its present ones, if any."""
 
     transactional_id: str
     timeout: int
@@ -426,8 +426,8 @@ class InitProducerIdResponse:
 
 @dataclass(frozen=True)
 class AddPartitionsToTxnRequest:
-    """A producer, or with TV2 a partition's leader, has a partition added to the transaction; or, with `verify_only`, a
-    leader asks whether it is in it (KIP-890).
+    """A producer, or with TV2 a partition's leader, adds a partition to the transaction; or, with `verify_only`, a
+    leader asks whether the transaction contains the partition (KIP-890).
     """
 
     transactional_id: str
@@ -447,7 +447,7 @@ class AddPartitionsToTxnResponse:
 
 @dataclass(frozen=True)
 class EndTxnRequest:
-    """A producer has its transaction committed or aborted. AddOffsetsToTxn is an AddPartitionsToTxn here."""
+    """A producer commits or aborts its transaction. AddOffsetsToTxn is an AddPartitionsToTxn here."""
 
     transactional_id: str
     producer_id: int
@@ -457,7 +457,7 @@ class EndTxnRequest:
 
 @dataclass(frozen=True)
 class EndTxnResponse:
-    """The outcome is decided; with TV2, the producer goes on with this id and epoch."""
+    """The outcome is decided; with TV2, the producer continues with this id and epoch."""
 
     error: Errors
     producer_id: int = -1

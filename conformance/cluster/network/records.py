@@ -4,8 +4,8 @@ In:  nothing.
 Out: `Record` for logs, messages and views.
 
 A batch of the cluster's own producers holds one record. A batch that comes over the wire may hold several, each with
-an offset of its own; the first one has the payload of the whole batch, the others have none. Truncation inside such a
-batch leaves its first records; in Kafka the whole batch goes, and a gap remains (fact sheet, section 1.3).
+an offset of its own; the first record has the payload of the whole batch, the others have none. Truncation inside such
+a batch leaves its first records; Kafka removes the whole batch, and a gap remains (fact sheet, section 1.3).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Control(Enum):
 class ProducerStamp:
     """The stamp of an idempotent or transactional producer on a batch. KIP-98.
 
-    `sequence` counts the records of one producer on this partition from 0, and that of a batch is the one of its first
-    record; a marker has `NO_SEQUENCE`.
+    `sequence` counts the records of one producer on this partition from 0; a batch has the sequence of its first
+    record, a marker `NO_SEQUENCE`.
     """
 
     producer_id: int

@@ -6,8 +6,8 @@ Out: answers, at once or when a transition is durable; WriteTxnMarkers requests;
 
 The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
 to the log, and takes effect once the append is replicated; until then every other request for that id is refused
-(CONCURRENT_TRANSACTIONS). A partition that refuses its marker cancels the markers of that transaction that are not sent
-yet, and the transaction stays as it is: only another coordinator sends them again.
+(CONCURRENT_TRANSACTIONS). If a partition refuses its marker, the unsent markers of that transaction are cancelled, and
+the transaction stays as it is: only another coordinator sends the markers again.
 
 `Cluster` and `TransactionalCluster` have the same coordinator. Left out: a failed append to its log without a
 fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet, sections
@@ -58,10 +58,10 @@ COMPLETED = {Control.COMMIT: TransactionState.COMPLETE_COMMIT, Control.ABORT: Tr
 
 @dataclass(frozen=True)
 class TransactionMetadata:
-    """One transactional id. Times in ms; `partitions` are the names of what the transaction has touched.
+    """One transactional id. Times in ms; `partitions` are the names of the partitions of the transaction.
 
     `last_producer_epoch` is the epoch before the present one, if the same instance of the producer had it;
-    `next_producer_id` the id with which what is prepared will be complete; `previous_producer_id` the one before.
+    `next_producer_id` is the id after the prepared transaction is complete; `previous_producer_id` the id before.
     """
 
     producer_id: int
@@ -86,12 +86,12 @@ class TransactionMetadata:
 
     @property
     def has_highest_epoch(self) -> bool:
-        """Whether the epoch is the one that is left to fence the last one of a producer: Short.MAX_VALUE."""
+        """Whether the epoch is Short.MAX_VALUE, which is reserved to fence the last epoch of a producer."""
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """InitProducerId without a transaction: the next epoch. With the epoch before, which is a request whose answer
-        was lost: this one (KIP-360). Kafka: prepareIncrementProducerEpoch.
+        """InitProducerId without a transaction: the next epoch. If the request names the epoch before, its answer was
+        lost: the present epoch (KIP-360). Kafka: prepareIncrementProducerEpoch.
         """
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
@@ -146,7 +146,7 @@ class TransactionMetadata:
 
     @classmethod
     def of(cls, text: str) -> TransactionMetadata:
-        """Read such a value."""
+        """Read the value of a record in the coordinator's log."""
         given = json.loads(text)
         state, partitions = TransactionState(given.pop("state")), frozenset(given.pop("partitions"))
         return cls(state=state, partitions=partitions, **given)
@@ -287,12 +287,12 @@ class TransactionMarkerChannelManager:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that wait for no partition any more, because one has refused its marker."""
+        """The decided transactions that no longer wait for any partition, because one has refused its marker."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
     def given_up(self) -> frozenset[str]:
-        """The prepared transactions that nobody completes, because an answer of an earlier epoch has removed them."""
+        """The prepared transactions that are never completed: an answer of an earlier epoch has removed them."""
         return frozenset(self._given_up)
 
     def answered(self, transactional_id: str) -> frozenset[str]:
@@ -309,7 +309,7 @@ class TransactionMarkerChannelManager:
             self._queued.append(TxnMarker(transactional_id, partition, *given))
 
     def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> None:
-        """Send what is queued for a partition's leader. `send` returns the number of the request.
+        """Send the markers that are queued for a partition's leader. `send` returns the number of the request.
 
         Kafka: generateRequests.
         """
@@ -319,7 +319,7 @@ class TransactionMarkerChannelManager:
             self._sent[send(each)] = each
 
     def receive(self, request: int, error: Errors) -> None:
-        """A partition has answered. Every other error than a refusal has the marker sent again."""
+        """A partition has answered. After any error other than a refusal, the marker is sent again."""
         marker = self._sent.pop(request)
         transactional_id = marker.transactional_id
         if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):
@@ -332,8 +332,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def receive_of_earlier_epoch(self, transactional_id: str) -> None:
-        """A partition answers a marker of an earlier coordinator epoch, and that transaction is given up: up to 3.7 by
-        its id, whatever its epoch (KAFKA-16352). Kafka: removeMarkersForTxnId.
+        """A partition answers a marker of an earlier coordinator epoch, and that transaction is given up: up to 3.7
+        every transaction of its id, whatever its epoch (KAFKA-16352). Kafka: removeMarkersForTxnId.
         """
         if not self._checks_epoch and self._unanswered.get(transactional_id):
             self._given_up.add(transactional_id)
@@ -345,9 +345,7 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
-        """A transaction all of whose partitions have answered, and which is then forgotten. Kafka:
-        maybeWriteTxnCompletion.
-        """
+        """Return a transaction of which every partition has answered, and forget it. Kafka: maybeWriteTxnCompletion."""
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if transactional_id not in self._given_up and (not unanswered or is_enough):
@@ -373,7 +371,7 @@ class TransactionCoordinator:
         *,
         first_epoch: int = 0,
     ) -> None:
-        """Take over the log; the markers of what is prepared there are sent again. The first producer has
+        """Take over the log; the markers of transactions prepared there are sent again. The first producer has
         `first_epoch`, as after so many transactions. Kafka: onElection.
         """
         self._first_epoch = first_epoch
@@ -427,8 +425,8 @@ class TransactionCoordinator:
     def handle_add_partitions(
         self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
     ) -> None:
-        """Add a partition to the transaction, which begins if there is none; or, for a leader, tell whether it is in
-        it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+        """Add a partition to the transaction, which begins if there is none; or answer a leader whether the partition
+        is in it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
         """
         transactional_id, partition = request.transactional_id, request.partition
         found = self.states.states.get(transactional_id)
@@ -478,8 +476,8 @@ class TransactionCoordinator:
                 self._fence(transactional_id, lambda: None)
 
     def write_completions(self) -> None:
-        """Append the end of every transaction all of whose partitions have their marker. Kafka: writeTxnCompletion,
-        which the thread that sends markers repeats until it succeeds.
+        """Append the end of every transaction whose partitions all have their marker. Kafka: writeTxnCompletion, which
+        the thread that sends markers repeats until it succeeds.
         """
         while (transactional_id := self.markers.next_complete()) is not None:
             completed = self.states.states[transactional_id].completed()
@@ -492,7 +490,7 @@ class TransactionCoordinator:
         self._decide(transactional_id, fenced, answer)
 
     def _can_fence(self, found: TransactionMetadata) -> bool:
-        """Whether there is an epoch for the fence, or it may keep the highest one (KAFKA-20090); otherwise the
+        """Whether there is an epoch for the fence, or the fence may keep the highest epoch (KAFKA-20090); otherwise the
         coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
         """
         raised = found.producer_epoch + (2 if self._fence_raises_twice else 1)
@@ -516,8 +514,8 @@ class TransactionCoordinator:
     def _answer_to_end(self, found: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
         """The answer to an EndTxn that decides nothing; None if it decides.
 
-        Before TV2, the state tells whether it was carried out before; with TV2, the epoch does, and an abort is
-        accepted even if the transaction has no partition.
+        Before TV2, the state shows whether the request was carried out before; with TV2, the epoch does, and an abort
+        is accepted even if the transaction has no partition.
         """
         control, state = request.control, found.state
         is_raised = (request.producer_id, request.producer_epoch + 1) == (found.producer_id, found.producer_epoch)

@@ -4,10 +4,10 @@ In:  produce and marker requests; the coordinator's answers; the followers' prog
 Out: answers; questions to the coordinator; what a read_committed reader receives.
 
 One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is taken
-in one event, and the record is appended in another, as in Kafka, where another thread does. The group coordinator
-appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not verify them
-(KAFKA-15449). Kafka would also append a copy of them again; here it is recognised. Source: fact sheet, sections 5.1,
-5.3, 6.2 to 6.5; Kafka: ReplicaManager, UnifiedLog.analyzeAndValidateProducerState, KIP-890.
+in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The group
+coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not
+verify them (KAFKA-15449). Kafka would also append a copy of them again; here a copy is recognised. Source: fact sheet,
+sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager, UnifiedLog.analyzeAndValidateProducerState, KIP-890.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from isrcheck.conformance.cluster.network.network import Clock, Message, Network
 from isrcheck.conformance.cluster.network.records import Record
 
 PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
-"""transactional.id.expiration.ms, after which a partition forgot a producer up to 3.3."""
+"""transactional.id.expiration.ms, after which a partition forgets a producer up to 3.3."""
 
 
 @dataclass(frozen=True)
 class Verifying:
-    """A record whose transaction is being verified, or was: its request, and the guard that has to be valid still."""
+    """A record whose transaction is being verified, or was: its request, and the guard, which has to be valid still."""
 
     message: Message
     request: ProduceRequest
@@ -148,12 +148,12 @@ class TransactionLeader:
             self._reply(asked.message, ProduceResponse(asked.request.send, answer.error))
 
     def disconnected(self, question: int) -> None:
-        """The coordinator does not answer: the producer is told to try again. Kafka: AddPartitionsToTxnManager."""
+        """The coordinator does not answer: the producer gets a retriable error. Kafka: AddPartitionsToTxnManager."""
         asked = self._asked.pop(question)
         self._reply(asked.message, ProduceResponse(asked.request.send, Errors.NOT_ENOUGH_REPLICAS))
 
     def append_verified(self, payload: str) -> bool:
-        """Append the verified record with this payload, if there is one; returns whether there is."""
+        """Append the verified record with this payload, if it exists; returns whether it does."""
         found = next((each for each in reversed(self._verified) if each.request.payload == payload), None)
         if found is None:
             return False
@@ -179,7 +179,7 @@ class TransactionLeader:
         self._waiting.clear()
 
     def expire_producers(self) -> None:
-        """Forget the producers from which nothing has come for long. Kafka: removeExpiredProducers."""
+        """Forget the producers that have appended nothing for long. Kafka: removeExpiredProducers."""
         self.log.producers.remove_expired(self._clock.now, PRODUCER_ID_EXPIRATION)
 
     def _append(self, message: Message, request: ProduceRequest, guard: int | None) -> None:

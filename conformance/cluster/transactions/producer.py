@@ -4,8 +4,8 @@ In:  the application's calls; the answers of the coordinator and of the partitio
 Out: requests in the network.
 
 A transaction processes one input and writes one record to each partition; the record in the last one, the partition of
-`__consumer_offsets`, commits the offset after the input. After a start and after an abort the application goes on from
-the committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
+`__consumer_offsets`, commits the offset after the input. After a start or an abort the application continues at the
+committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
 6.1, 6.5; Kafka: TransactionManager, KafkaProducer; KIP-98, KIP-360, KIP-890.
 """
 
@@ -39,7 +39,7 @@ TIMEOUT = 60_000
 
 
 OF_INPUT = " of input "
-"""Between a record's name and the input that it was made from, whose offset it commits in the last partition."""
+"""Separates a record's name from the input that it was made from, whose offset it commits in the last partition."""
 
 
 class Phase(Enum):
@@ -58,7 +58,7 @@ ENDING = {Control.COMMIT: Phase.COMMITTING, Control.ABORT: Phase.ABORTING}
 
 @dataclass
 class Batch:
-    """The record of a transaction for one partition. `request` is the message that the producer awaits an answer to."""
+    """The record of a transaction for one partition. `request` is the message whose answer the producer awaits."""
 
     request: int
     message: ProduceRequest
@@ -67,8 +67,8 @@ class Batch:
 
 @dataclass
 class Transaction:
-    """A transaction that the application has begun, with the payload of its records; `position` is that of its input,
-    `added` are the partitions that the coordinator has confirmed.
+    """A transaction that the application has begun, with the payload of its records; `position` is the position of its
+    input, `added` are the partitions that the coordinator has confirmed.
     """
 
     payload: str
@@ -110,12 +110,12 @@ class TransactionalProducer:
 
     @property
     def awaited(self) -> TransactionRequest | None:
-        """The request to the coordinator without an answer, or with one after which it is sent again."""
+        """The request to the coordinator that has no answer, or an answer after which it is sent again."""
         return self._asked
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether it has given up a record in its epoch, and may take another. With TV2, every end brings one."""
+        """Whether it has given up a record in its epoch, and may take a new epoch. With TV2, every end brings one."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             one.producer_epoch == self.producer_epoch and not all(each.is_acknowledged for each in one.batches.values())
             for one in self.transactions[-1:]
@@ -154,7 +154,7 @@ class TransactionalProducer:
         batch.request = self._network.send(self.name, partition, batch.message)
 
     def end_transaction(self, control: Control) -> None:
-        """EndTxn. A commit waits until every record is acknowledged; an abort gives up those that are not."""
+        """EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged records."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if control is Control.COMMIT:
@@ -184,7 +184,7 @@ class TransactionalProducer:
         self._asked = self.request = None
 
     def receive(self, message: Message) -> None:
-        """An answer arrives; one to a request that was sent again since is lost."""
+        """An answer arrives; it is lost if its request was sent again since."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()
@@ -211,7 +211,7 @@ class TransactionalProducer:
         self._asked = None
 
     def _take_epoch(self, producer_id: int, producer_epoch: int) -> None:
-        """Go on with this id and epoch; a new one begins with sequence 0."""
+        """Continue with this id and epoch; a new epoch begins with sequence 0."""
         if (producer_id, producer_epoch) != (self.producer_id, self.producer_epoch):
             self._sequences.clear()
         self.producer_id, self.producer_epoch = producer_id, producer_epoch

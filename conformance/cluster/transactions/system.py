@@ -38,9 +38,9 @@ FIRST_PRODUCER_ID = 1
 
 
 class TransactionalCluster:
-    """Partitions 0, 1, ... that transactions write to, the last of which is that of `__consumer_offsets`.
+    """Partitions 0, 1, ... that transactions write to; the last is that of `__consumer_offsets`.
 
-    The application writes records with timestamps that are older than transactional.id.expiration.ms: so a partition
+    The application writes records with timestamps that are older than transactional.id.expiration.ms, so a partition
     keeps a producer's state only because of its markers (KAFKA-9144).
     """
 
@@ -87,7 +87,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """A message is lost, and whoever waits for the answer gets none. Errors: `ClusterError`."""
+        """A message is lost, and the process that waits for the answer gets none. Errors: `ClusterError`."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:
@@ -96,7 +96,7 @@ class TransactionalCluster:
         self.disconnect(request)
 
     def disconnect(self, request: int) -> None:
-        """The connection breaks on which the coordinator awaits the answer to a marker, if it does."""
+        """The connection on which the coordinator awaits the answer to a marker breaks, if there is one."""
         if request in self.coordinator.markers.sent:
             self.coordinator.markers.disconnected(request)
 
@@ -105,13 +105,13 @@ class TransactionalCluster:
         self.leaders[partition].replicate()
 
     def replicate_transaction_log(self) -> None:
-        """The followers of the coordinator's log fetch everything: what is pending is durable."""
+        """The followers of the coordinator's log fetch everything: pending transitions become durable."""
         self._log.increment_high_watermark(self._log.log_end_offset)
         self.coordinator.states.replicated()
 
     def fail_over(self) -> None:
-        """Another replica of the coordinator's log leads it: what was not replicated is lost, and questions to the old
-        coordinator get no answer. Its messages stay in flight.
+        """Another replica of the coordinator's log becomes its leader: unreplicated transitions are lost, and requests
+        to the old coordinator get no answer. Messages of the old coordinator stay in flight.
         """
         for leader in self.leaders:
             for question in leader.asked:
@@ -121,7 +121,7 @@ class TransactionalCluster:
         self.coordinator = self._elected(self.coordinator.states.coordinator_epoch + (0 if same else 1))
 
     def send_markers(self, partition: int) -> None:
-        """The coordinator's thread sends what is queued for the leader of a partition."""
+        """The coordinator's thread sends the markers that are queued for the leader of a partition."""
 
         def send(marker: TxnMarker) -> int:
             request = WriteTxnMarkersRequest(0, marker.stamp, marker.control, marker.coordinator_epoch)
@@ -134,16 +134,16 @@ class TransactionalCluster:
         self.coordinator.markers.receive_of_earlier_epoch(TRANSACTIONAL_ID)
 
     def write_completions(self) -> None:
-        """The coordinator's thread writes the ends of transactions all of whose markers are written."""
+        """The coordinator's thread writes the ends of transactions whose markers are all written."""
         self.coordinator.write_completions()
 
     def time_out_transactions(self) -> None:
-        """transaction.timeout.ms passes, and the coordinator aborts what is open for longer."""
+        """transaction.timeout.ms passes, and the coordinator aborts transactions that are open for longer."""
         self._clock.advance(TIMEOUT + 1)
         self.coordinator.abort_timed_out_transactions(self._clock.now)
 
     def expire_producers(self, partition: int) -> None:
-        """A partition looks for producers from which nothing came for long."""
+        """A partition looks for producers that have appended nothing for long."""
         self.leaders[partition].expire_producers()
 
     def _arrives_at_coordinator(self, message: Message) -> None:

@@ -57,7 +57,7 @@ from isrcheck.models.messages import UsageError, nearest
 SCHEMA = 1
 
 MODELS = ("kafka", "transactions")
-"""The models whose runs are recorded; a header that names none is of the first."""
+"""The models whose runs are recorded; a header without a model stands for the first."""
 
 ACTORS = {
     "leader": "leader",

@@ -7,6 +7,6 @@ The set of all states in which the model can be after a line is kept, and nothin
 window of the recording (recorded/window.py). When the oldest records are settled, which means that they can no longer
 change, the window moves: offsets, record numbers and epochs are counted from a later point.
 
-chunk.py reads the lines once before, and makes small recordings of the next lines. steps_of_chunk.py finds the states
-after each of them, and moving.py moves them into a later window. follow.py puts these together.
+chunk.py reads the lines once in advance, and makes small recordings of the next lines. steps_of_chunk.py finds the
+states after each line, and moving.py moves the states into a later window. follow.py combines these parts.
 """

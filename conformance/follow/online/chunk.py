@@ -1,9 +1,9 @@
 """What the script of a search needs of the lines around a window: the first pass over a recording (`Outlook`), and a
 small recording of the next lines (`Chunk`).
 
-In:  the lines of a recording; the next lines, the window, and what the lines before have left (`Past`).
+In:  the lines of a recording; the next lines, the window, and what is known from the lines before (`Past`).
 Out: the settings, the brokers, and the few lines about leaders, requests, faults and checkpoints; a recording in terms
-     of the window, of which the first lines are passed already, and the last ones are not reached.
+     of the window, of which the first lines are passed already, and the last lines are not reached.
 
 The lines about leaders, requests, faults and checkpoints are kept, because a step before a line may depend on the next
 leader, request or restart, however far away it is. There are few: their number grows with the changes of leader and
@@ -36,7 +36,7 @@ from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Wi
 from isrcheck.models.client_settings import Acks
 
 MOST_NAMES = 10_000
-"""So many records are remembered, to see whether lines send them before others show them."""
+"""The number of remembered records, to see whether lines send them before other lines show them."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Outlook:
     last_epoch: int = 0
 
     most_open: int = 0
-    """The largest number of records that were sent after the last one that is acknowledged."""
+    """The largest number of records that were sent after the last acknowledged record."""
 
     deaths: int = 0
 
@@ -71,13 +71,13 @@ class Outlook:
 
     lost: tuple[int, Line] | None = None
     """The first line that sends a record which no later line shows, with its position: perhaps the record has reached
-    nobody."""
+    no broker."""
 
     faults: set[FaultKind] = field(default_factory=set)
 
 
 def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
-    """The lines that are followed online: those that say something, but for the starts of the whole cluster."""
+    """The lines that are followed online: those that say something, except the starts of the whole cluster."""
     return since_start(
         line
         for line in lines
@@ -165,7 +165,7 @@ class _Survey:
         self.before = line
 
     def finish(self) -> Outlook:
-        """Note what only the whole recording shows. Raises UsageError."""
+        """Note the facts that only the whole recording shows. Raises UsageError."""
         outlook = self.outlook
         outlook.acks = self.consistency.acks
         outlook.lost = min(self.unseen.values(), key=lambda unseen: unseen[0], default=None)
@@ -179,7 +179,7 @@ class _Survey:
 
 @dataclass
 class Past:
-    """What the lines that were passed have left."""
+    """What is known from the passed lines."""
 
     position: int = 0
 
@@ -271,8 +271,8 @@ class Past:
 
 
 def _answered(line: AlterRequest, window: Window) -> AlterRequest:
-    """A leader's last request in terms of the window. If it is from before the window, no leader has it any more, and
-    it counts from 0 as all that is over does (window/moving.py).
+    """A leader's last request in terms of the window. A request from before the window is no longer held by any leader,
+    and counts from 0 like everything that is over (moving.py).
     """
     partition_epoch = max(0, line.partition_epoch - window.partition_epoch)
     return replace(line, leader_epoch=max(line.leader_epoch, window.epoch), partition_epoch=partition_epoch)
@@ -288,8 +288,8 @@ class Chunk:
     """`recording.lines[first:end]` are the lines to pass; `original` are the same lines as they were recorded.
 
     `blocked` says why the line after them cannot be in this chunk: a `FalseLine`, an `UnfitLine`, or None if there is
-    no room for its record, or it is only not the turn of it. `unsent` counts for each line the records that it shows
-    first, although no line sends them.
+    no room for its record, or its turn has not come. `unsent` counts for each line the records that it shows first,
+    although no line sends them.
     """
 
     recording: Recording

@@ -2,7 +2,7 @@
 
 In:  the path of a recording of observations, or of a wire recording; its lines as a stream that can be read twice; a
      generation of the model.
-Out: a verdict without a history: followed, rejected or undecided, each with what is known.
+Out: a verdict without a history: followed, rejected or undecided, each with the known details.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages import UsageError
 
 LONG = 1_000
-"""A recording with so many observations is followed online, unless a history is asked for."""
+"""A recording with so many observations is followed online, unless a history is requested."""
 
 Stream = Callable[[], Objects]
 
@@ -105,8 +105,8 @@ class Online:
 class Followed(Online):
     """There is a behaviour of the model in which all lines are true.
 
-    One loses no acknowledged record without permission (`keeps` is True), or none (False), or that is not decided
-    (None). `lost` is then the first line that no behaviour passes without such a loss before it.
+    `keeps`: whether one of these behaviours loses no acknowledged record without permission; None: undecided. If it is
+    False, `lost` is the first line that no behaviour passes without such a loss before it.
     """
 
     keeps: bool | None
@@ -121,7 +121,7 @@ class Followed(Online):
 @dataclass(frozen=True)
 class RejectedOnline(Online):
     """No behaviour passes this line. `unmet` are its claims, in terms of the window, which begins at `offset` and
-    `partition_epoch`; `why` says it if no claim does. `possible` is the number of states before it.
+    `partition_epoch`; `why` is the reason if no claim is unmet. `possible` is the number of states before it.
     """
 
     line: Line
@@ -200,7 +200,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many of the first observed checkpoints are no longer in the list, which goes on with later ones."""
+    """How many of the first observed checkpoints are no longer in the list, which continues with later ones."""
     for gone in range(len(before)):
         rest = before[gone:]
         if now[: len(rest)] == rest[: len(now)]:
@@ -209,7 +209,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The same after a move of the window: high watermarks up to the guard become 0."""
+    """The monitors after a move of the window: high watermarks up to the guard become 0."""
     since = tuple(None if held is None else _shifted(held, guard) for held in before.since)
     return Kept(before.checkpoints, before.seen, since, before.elsewhere)
 
@@ -237,7 +237,7 @@ LOST = "no line shows the record of {0.spot} after it was sent, and behaviours i
 """What is left out after a line that sends a record of unknown fate."""
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
-"""The claims of a chunk refer to each other, so that only the garbage collector frees them; by itself it waits long."""
+"""The claims of a chunk refer to each other, so only the garbage collector frees them, which by itself runs rarely."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Possible:
-    """The possible states at the beginning of a chunk, and what is remembered of them."""
+    """The possible states at the beginning of a chunk, and their monitors."""
 
     states: Words
     memory: Kept
@@ -290,7 +290,7 @@ def follow_online(
 
             found = run(keeps=True)
             if following[0].has_broken and following[0].is_stuck:
-                # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
+                # Some states were left out because of a loss: perhaps a behaviour continues from one of them.
                 again = run(keeps=False)
                 if isinstance(again, Followed) and isinstance(found, RejectedOnline):
                     again = replace(again, keeps=False, lost=found.line)
@@ -304,7 +304,7 @@ def follow_online(
 
 
 def _with_remarks(found: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with what is not used; and undecided instead, after a line about something that is not modelled."""
+    """The outcome with what is not used; undecided instead, after a line about something that is not modelled."""
     found = replace(found, unused=unused_in(remarks))
     line = found.lost if isinstance(found, Followed) else found.line
     unmodelled = next((one for one in remarks if one.unmodelled), None)

@@ -2,8 +2,8 @@
 
 In:  the states after a line, as a table with one array for each variable (`Table`).
 Out: a `Move`: how far offsets, record numbers, leader epochs and partition epochs can be counted from later points; the
-     same states in terms of the new window, simplified: what is on its way and can have no effect is dropped, and news
-     without effect is heard.
+     same states in terms of the new window, simplified: messages in flight that can have no effect are dropped, and
+     news without effect is heard.
 
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it
@@ -11,11 +11,11 @@ disappears has lost records that the window does not show (steps_of_chunk.py). A
 short: its length is known, because it is the same in all states, and it appears as an empty log. Every offset before
 the guard becomes 0, and every epoch before all that are in use becomes 0: the model only compares offsets and epochs.
 
-That is right as long as no two values become equal that a step compares. So a short broker must not lead, unless it is
-frozen; a leader's high watermark must be behind the guard; and what is on its way must fit the log that it is for.
+This is sound as long as no two values that a step compares become equal. So a short broker must not lead, unless it is
+frozen; a leader's high watermark must be after the guard; and messages in flight must fit the log of their receiver.
 
-Each simplification is a step that is possible at any time and is not recorded, or one whose absence changes nothing. So
-every behaviour from the old state is one from the new one.
+Each simplification is an unrecorded step that is possible at any time, or a step whose absence changes nothing. So
+every behaviour from the old state is also a behaviour from the new state.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """What is on its way fits the same logs as before."""
+        """Messages in flight fit the same logs as before."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -200,7 +200,7 @@ class _Try:
         return True
 
     def _records(self) -> bool:
-        """All records up to the guard are behind the producer, and in no log or response behind the guard."""
+        """The producer is past all records up to the guard, and no log or response has them after the guard."""
         table, last = self.table, self.reference[self.guard]
         if (table["next_record"] <= last).any():
             return False
@@ -299,8 +299,8 @@ OF_RESPONSE = {
 def read_ahead(table: Table, frozen: frozenset[int]) -> None:
     """Let brokers apply the metadata records that change nothing for them (KRaft).
 
-    A record that is older than what the broker knows only moves its position; and so does a change of the ISR, for a
-    broker that follows in its epoch.
+    A record that is older than the broker's knowledge only moves its position; so does a change of the ISR for a broker
+    that follows in its epoch.
     """
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
@@ -337,7 +337,7 @@ def drop_late_responses(table: Table) -> None:
 
 def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
     """Let the controller refuse requests to change the ISR that it can only refuse, and leaders hear answers to changes
-    that they have given up; but for requests that a later line shows (`expected`).
+    that they have given up, except for requests that a later line shows (`expected`).
     """
     if not table.has("alter_partition"):
         return
@@ -404,7 +404,7 @@ def _move_records(table: Table, by: Move) -> None:
     table["next_record"] = table["next_record"] - by.records
     table["pending"] = _shifted(table["pending"], by.records, -1)
     acknowledged = _shifted(table["acknowledged"], by.records, -1, empty=0)
-    acknowledged[:, 0] = 1  # the guard: nobody asks any more, so that states differ in nothing that is over
+    acknowledged[:, 0] = 1  # the guard: no longer asked for; states must not differ in what is over
     table["acknowledged"] = acknowledged
 
 

@@ -1,14 +1,14 @@
 """Finds all states that are possible after each line of a chunk, one line after the other.
 
-In:  a chunk, and the states before it with what is remembered of them.
+In:  a chunk, and the states before it with their monitors.
 Out: the states after it, or before the line that none of them passes.
 
-A state before a line is kept until all states that can follow before the line are found; then only those in which the
-line is true go on. What was before is dropped.
+A state before a line is kept until all states that can follow before the line are found; then the search continues only
+from those in which the line is true, and drops the earlier states.
 
-Steps that the window cannot show, because they concern what is before it, are left out (`GuardedRules`). A state that
-is left out is a possibility that is not followed. A recording that is followed without it is followed; one that is
-rejected without it is undecided.
+Steps that the window cannot show, because they concern the part before it, are left out (`GuardedRules`). A state that
+is left out is a possibility that is not followed. A recording that is followed without it is followed; a recording that
+is rejected without it is undecided.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from isrcheck.conformance.follow.search.search import Manner, Nodes, Observation
 
 
 class GuardedRules(Rules):
-    """The rules of a chunk, and those of the window. `left_out` says what was left out first, or is None."""
+    """The rules of a chunk, and those of the window. `left_out` names the first thing that was left out, or is None."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool, *, has_guard: bool) -> None:
         super().__init__(script, cells, monitor, is_idempotent)
@@ -83,17 +83,18 @@ class GuardedRules(Rules):
 
 
 FEW = 4_000
-"""A chunk may end after any line; it ends at its last one if so few states are possible there."""
+"""A chunk may end after any line; it ends at its last line if so few states are possible there."""
 
 SMALL_ROOM_BYTES = 1 << 20
-"""The memory for the successors that are processed together; what is derived from them needs several times as much."""
+"""The memory for the successors that are processed together; data derived from them need several times as much."""
 
 
 class ChunkSearch(ObservationSearch):
     """One chunk, from the states before it to those after it.
 
     `at` is the line whose states are searched, `peak` the largest number of states before one line, `total` that of all
-    lines. With `keeping`, no behaviour goes on from a state that breaks the promise; `has_broken`: there was one.
+    lines. With `keeping`, no behaviour continues from a state that breaks the promise; `has_broken`: there was such a
+    state.
     """
 
     room_bytes = SMALL_ROOM_BYTES
@@ -172,7 +173,7 @@ class ChunkSearch(ObservationSearch):
         self.total += store.count
 
     def _keep(self, states: Words) -> Truths:
-        """For each of these states, whether behaviours may go on from it."""
+        """For each of these states, whether behaviours may continue from it."""
         if self.promise is None:
             return np.ones(len(states), bool)
         kept = self.promise.keep(states)
@@ -212,7 +213,7 @@ class ChunkSearch(ObservationSearch):
     def after(self) -> tuple[int, Words, Words]:
         """A line of the chunk, mostly its end, and the states before it, with their monitors.
 
-        There is none if each of them breaks the promise.
+        There are no states if each of them breaks the promise.
         """
         assert self._best is not None
         line, rows = self._best

@@ -1,7 +1,7 @@
 """The faults of brokers that recordings have, and remarks of a person that name one: `kill -9 broker 1`.
 
 In:  the text of a `note` in a wire recording.
-Out: the fault of a broker that it names, in the words of observations; or whether it may be one that is not understood.
+Out: the fault of a broker that it names, in the words of observations; or whether it may name a fault in other words.
 
 Recordings made before `conform record` had commands for faults have them only as notes, as the documents said then.
 """
@@ -57,7 +57,7 @@ WORDS = {
 """The words for each fault, in lower case. `kill` without a signal number is kill -9, as in `conform record`."""
 
 FAULT = re.compile(rf"({'|'.join(WORDS)}) broker ([0-9]{{1,9}})(?: ?\(.*\))?", re.IGNORECASE)
-"""A fault of a broker, with a remark in brackets behind it at most."""
+"""A fault of a broker, optionally followed by a remark in brackets."""
 
 MAYBE = re.compile(
     r"\b(kill|sig[a-z]+|freeze|froze|thaw|paus|resum|start|restart|stop|shut|crash|halt|reboot|power|unplug|cut\b|partition"
@@ -68,11 +68,11 @@ MAYBE = re.compile(
 
 
 def fault_in(text: str) -> tuple[FaultKind, int] | None:
-    """The fault that a note names, with its broker; None: it is no note of a fault in these words."""
+    """The fault that a note names, with its broker; None: the note names no fault in these words."""
     found = FAULT.fullmatch(text.strip())
     return None if found is None else (WORDS[found[1].lower()], int(found[2]))
 
 
 def may_be_fault(text: str) -> bool:
-    """Whether a note may be about a fault that no line records: then nothing after it can be rejected for sure."""
+    """Whether a note may be about a fault that no line records: then no rejection of a later line is certain."""
     return fault_in(text) is None and MAYBE.search(text) is not None

@@ -1,12 +1,12 @@
 """The lines of a recording of observations: one class for each kind.
 
 In:  the JSON object of a line, as `LineReader` holds it. Bad input is a UsageError with file and line.
-Out: a line that says what it shows (records, epochs, brokers), what it claims of the state of the model, what it is in
-     words, and what it is with other values, or counted from the beginning of a window.
+Out: a line that says what it shows (records, epochs, brokers), what it claims of the state of the model, how it reads
+     in words, and the same line with other values, or counted from the beginning of a window.
 
-A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys, and as what,
-they are read (`said`), and so how they are rewritten (recording.py). What is not overridden says nothing. A line that
-permits steps of the model is read by search/script.py, too.
+A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys and with which
+types they are read (`said`), and so how they are rewritten (recording.py). Methods that are not overridden say nothing.
+A line that permits steps of the model is read by search/script.py, too.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from isrcheck.conformance.follow.recorded.states import Claim, Names, Numbers, Place, Truths, Variable, Words
 
 MARKER = "(marker "
-"""The names of markers of transactions begin so; no producer sends them."""
+"""The prefix of the names of transaction markers, which no producer sends."""
 
 NULL = "(null)"
 """The name of a record whose value is null."""
 
 UNKNOWN = 1 << 31
-"""The leader epoch of a record of which no line tells it; above all others."""
+"""The leader epoch of a record whose epoch no line shows; above all others."""
 
 ELECT, ELECT_UNCLEAN = "elect preferred", "elect unclean"
 REASSIGN = "reassign"
@@ -48,7 +48,7 @@ class Passing(IntEnum):
     """When a path passes a line."""
 
     AT_ONCE = 0
-    """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""
+    """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
 
     AT_ANY_TIME = 1
     """A broker freezes, or a request is answered: fewer steps are possible after the line than before it."""
@@ -276,12 +276,12 @@ KINDS: dict[str, type[Line]] = {}
 """The class of each kind of line."""
 
 FAULTS: dict[str, type[Line]] = {}
-"""The class of each line of the kind `fault` that is no fault of a broker."""
+"""The class of each line of the kind `fault` that is not a fault of a broker."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line. A kind of line overrides what it says something about."""
+    """One line. A kind of line overrides the methods about which it says something."""
 
     number: int
     """Its position in the file."""
@@ -339,12 +339,12 @@ class Line:
     # ------------------------------------------------------------------------------------------------ what it shows
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
-        """Its values of these kinds, but None."""
+        """Its values of these kinds, except None."""
         values = (getattr(self, name) for name, _, kind, _ in self.told() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """The line with its values of these kinds changed, but None."""
+        """The line with its values of these kinds changed, except None."""
         found = {name: (getattr(self, name), kind) for name, _, kind, _ in self.told() if kind in changes}
         new = {name: changes[kind](value) for name, (value, kind) in found.items() if value is not None}
         return replace(self, **new) if new else self
@@ -424,7 +424,7 @@ class Line:
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules about it that no single guard says, where these claims are true in none of these states."""
+        """The rules about it that no single guard states, where these claims are true in none of these states."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
@@ -472,7 +472,7 @@ class Header(Line):
     )
 
     replicas: frozenset[int] = said(LineReader.some_brokers)
-    """Those of the partition at the beginning."""
+    """The replicas of the partition at the beginning."""
 
     has_all_requests: bool = said(LineReader.flag, "all_requests")
     """Every request to change the ISR and every preferred election has a line."""
@@ -488,7 +488,7 @@ class Header(Line):
 
 
 NO_HEADER = Header(0, -1, None, None, frozenset(), has_all_requests=False, first_offset=0, first_partition_epoch=0)
-"""That of a recording that has none."""
+"""The header of a recording without a header."""
 
 
 # --------------------------------------------------------------------------------------------------- lines about logs
@@ -551,7 +551,7 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; one about a settled record is compared with what is known of it."""
+        """The line in terms of the window; a line about a settled record is compared with what is known of it."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -570,7 +570,7 @@ class Acked(Line):
         return None
 
     def leave(self, window: Window) -> None:
-        """A settled record that is acknowledged is not asked for again."""
+        """An acknowledged settled record is not looked for again."""
         window.settled.pop(self.value, None)
 
 
@@ -698,7 +698,7 @@ class Disk(Line):
             )
 
     def in_window(self, window: Window) -> Disk:
-        """The log from the guard on; what is before it is compared with the digests."""
+        """The log from the guard on; the part before it is compared with the digests."""
         for value in self.log[window.offset :]:
             if value not in window.values:
                 raise UnfitLine(f"{value} is on disk before a line says that it is sent")
@@ -742,7 +742,7 @@ class Metadata(Line):
     brokers: frozenset[int] = said(LineReader.some_brokers)
 
     replicas: frozenset[int] | None = said(LineReader.replicas)
-    """Those of the partition, also those that leave it, in a recording with reassignments."""
+    """The replicas of the partition, also those that leave it, in a recording with reassignments."""
 
     kinds = ("metadata",)
 
@@ -842,14 +842,14 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch, maybe later than others."""
+    """A broker, or the controller (None), shows this leader of this epoch, perhaps later than others."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
     leader_epoch: int = said(LineReader.epoch, required=True)
 
     isr: frozenset[int] | None = said(LineReader.brokers)
-    """None if it may lag; with a partition epoch it is the ISR of that epoch."""
+    """None if the view may lag; with a partition epoch it is the ISR of that epoch."""
 
     partition_epoch: int | None = said(LineReader.partition_epoch)
 
@@ -883,7 +883,7 @@ class View(Line):
                     return
 
     def in_window(self, window: Window) -> None:
-        """Nothing: it is what a broker believes, and the window forgets what all have heard."""
+        """Nothing: the line shows a broker's belief, and the window forgets what all brokers have heard."""
         window.leave_out(self.number)
 
 
@@ -1067,7 +1067,7 @@ class Holds(Records):
 
 @dataclass(frozen=True)
 class AlterRequest(Line):
-    """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
+    """A leader's request to change the ISR is in flight to the controller, with the epochs that the leader knows."""
 
     leader: int = said(LineReader.replica)
     isr: frozenset[int] = said(LineReader.replicas, required=True)
@@ -1083,7 +1083,7 @@ class AlterRequest(Line):
 
     @property
     def epochs(self) -> Sequence[int]:
-        """None that has begun for sure."""
+        """No epoch that has certainly begun."""
         return ()
 
     @staticmethod
@@ -1097,14 +1097,14 @@ class AlterRequest(Line):
         ]
 
     def cells(self, names: Names) -> dict[Variable, int]:
-        """The values of these variables while the request is on its way."""
+        """The values of these variables while the request is in flight."""
         variables = self.variables(names.replica(self.leader), len(names.brokers))
         isr = [int(broker in self.isr) for broker in names.brokers]
         epochs = self.leader_epoch - names.first_epoch, self.partition_epoch
         return dict(zip(variables, [AlterPartition.REQUESTED, *epochs, *isr], strict=True))
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The request is on its way, where leaders send requests."""
+        """The request is in flight, if leaders send requests."""
         if not place.alters_partitions:
             return
 
@@ -1150,7 +1150,7 @@ class Applied(Line):
 
 
 def _wish(replicas: frozenset[int] | None) -> str:
-    """What an operator asks for."""
+    """What an operator requests, in words."""
     return "to cancel the reassignment" if replicas is None else f"for the replicas {_spelled(replicas)}"
 
 
@@ -1170,12 +1170,12 @@ class Reassigned(Line):
 
     @property
     def passing(self) -> Passing:
-        """At any time, if the request was taken: then it was, up to this line."""
+        """At any time, if the request was taken: it was taken before this line."""
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """All that is asked for are replicas, and others only as long as they leave; after a cancellation, nothing is
-        in progress.
+        """All requested brokers are replicas, and others only until they have left; after a cancellation, no
+        reassignment is in progress.
         """
         if not place.shows_reassignment:
             return
@@ -1217,7 +1217,7 @@ class Fault(Line):
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
-        """The line in JSON: a fault of a broker, or what else the experimenter or a client has done."""
+        """The line in JSON: a fault of a broker, or another act of the experimenter or a client."""
         what = reader.value("what", _is_text, "what happened", required=True)
         if what in FAULTS:
             return FAULTS[what].read(reader)
@@ -1227,7 +1227,7 @@ class Fault(Line):
         is_cut = what == FaultKind.CUT.value
         reader.only("what", "broker", "frozen_s", *(["peer"] if is_cut else []))
         if is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True)):
-            # Brokers that do not reach each other: messages are lost, as they may be always.
+            # Brokers that do not reach each other: messages are lost, as they always may be.
             return Remark(**reader.common)
         if str(reader.keys.get("broker")).startswith("controller"):
             # It holds no replica; other lines record the effects of its absence.
@@ -1368,10 +1368,10 @@ class Remark(Line):
     """A line that says nothing about the state of the cluster."""
 
     unused: str = ""
-    """What the recording holds beside its lines."""
+    """What the recording holds in addition to its lines."""
 
     unmodelled: str = ""
-    """What happens here that no path of the model has; empty: nothing."""
+    """The event here that no path of the model has; empty: none."""
 
     copies: int = 0
     """The number of copies of records that leaders may have appended, as far as the traffic shows the requests."""
@@ -1406,8 +1406,7 @@ class ElectRequest(Line):
     """An administrator asks for a preferred election, or for an unclean one."""
 
     is_unasked: bool = said(LineReader.flag, "unasked")
-    """Nobody asks, and from here on the controller may elect the preferred leader by itself
-    (`auto.leader.rebalance.enable`)."""
+    """From here on the controller may elect the preferred leader without a request (auto.leader.rebalance.enable)."""
 
     is_unclean: bool = said(lambda reader, key: reader.keys[key] == ELECT_UNCLEAN, "what")
 
@@ -1450,7 +1449,7 @@ class Reassignment(Line):
 
 
 def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins | None = None) -> Line:
-    """The typed line for the object on a line of a file that begins so. Raises UsageError."""
+    """The typed line for the object on a line of a file with this beginning. Raises UsageError."""
     reader = LineReader(path, number, said, begins or begins_of(path, number, said))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:
@@ -1483,6 +1482,6 @@ def is_observation(line: bytes) -> bool:
 
 
 def only_about_kafka(path: Path, model: str | None) -> None:
-    """Refuse a recording that is to be one of another model. Raises UsageError."""
+    """Refuse a recording of observations if another model is requested. Raises UsageError."""
     if model not in (None, "kafka"):
         raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")

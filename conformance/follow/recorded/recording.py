@@ -1,13 +1,13 @@
-"""A whole recording: its lines, and its records, told apart if their values are equal, left out if they reach nobody,
-and folded in batches.
+"""A whole recording: its lines, and its records: records with equal values get distinct names, records that reach no
+broker are left out, and batches are folded.
 
 In:  a file of lines, or the objects on them. Lines that contradict earlier lines are one UsageError with file and line.
 Out: a `Recording`. Its requests of an operator to reassign the partition (`requests_in`). The same recording, once for
-     each way in which the records can have arrived that only `send` lines show (`ways`). The same recording with fewer
+     each way in which the records that only `send` lines show can have arrived (`ways`). The same recording with fewer
      records, or None if nothing can be folded (`folded`).
 
-A request to reassign the partition may be taken from its line on, up to its answer, which names the same replicas. One
-that is refused is never taken; one without an answer may be taken at any later time.
+A request to reassign the partition may be taken from its line on, up to its answer, which names the same replicas. A
+refused request is never taken; a request without an answer may be taken at any later time.
 
 Several records with the same value get names of their own: `x` at the offsets 3 and 5 is `x@3` and `x@5`, if `x` was
 sent or acknowledged twice. A value that is in a log twice, but was sent and acknowledged at most once, can be a copy of
@@ -16,16 +16,16 @@ it is about: they are taken in the order in which leaders appended the records, 
 explains the recording, this one does, because equal records can change places. A `send` line that would come after its
 record was shown claims nothing.
 
-Nobody knows of a record that only a `send` line shows whether it has reached a leader. A leader that has taken it had
-it in its log at least for a time, and other records came after it. So each way is followed by itself; what none of them
-explains is rejected. The records of one request arrive together.
+If only a `send` line shows a record, it is unknown whether the record has reached a leader. A leader that has taken it
+had it in its log at least for a time, and other records came after it. So each way is followed separately; a recording
+that no way explains is rejected. The records of one request arrive together.
 
 A producer sends many records as one batch, which a log holds completely or not at all. The model appends records one
 after the other, so a batch has many states that no line shows. Consecutive records are folded if every log has all of
 them or none, always at the same offsets and in one leader epoch; if they are sent, and acknowledged, directly after
-each other; and if no line names an offset between them. A path with the folded record stands for one that appends its
-records one after the other. So an explanation of the folded recording is one of the recording itself, but a rejection
-is not.
+each other; and if no line names an offset between them. A path with the folded record stands for a path that appends
+its records one after the other. So an explanation of the folded recording also explains the recording itself, but a
+rejection does not reject it.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ Objects = Iterable[tuple[int, dict[str, Any]]]
 class Recording(Names):
     """The observations of one partition, in order.
 
-    `brokers` are all that are replicas at some time, in ascending order, but the replicas at the beginning come first
-    if the partition is reassigned. `values` are the records in the order in which they were sent, as far as that order
-    is known. `first_epoch` is the smallest leader epoch.
+    `brokers` are all brokers that are replicas at some time, in ascending order, but the replicas at the beginning come
+    first if the partition is reassigned. `values` are the records in the order in which they were sent, as far as that
+    order is known. `first_epoch` is the smallest leader epoch.
     """
 
     path: Path
@@ -97,10 +97,10 @@ class Recording(Names):
     """Every metadata line has a leader epoch."""
 
     is_folded: bool = False
-    """Some of its records stand for several."""
+    """Some of its records stand for several records."""
 
     lost: tuple[Sent, ...] = ()
-    """The `send` lines that were taken out, of records that reach nobody."""
+    """The removed `send` lines, whose records reach no broker."""
 
     remarks: tuple[Remark, ...] = ()
     """What is not modelled, and what is not used."""
@@ -110,20 +110,20 @@ class Recording(Names):
 
     @property
     def unmodelled(self) -> Remark | None:
-        """The first line that says that something happens which is not modelled."""
+        """The first line about an event that is not modelled."""
         return next((line for line in self.remarks if line.unmodelled), None)
 
     @property
     def unused(self) -> str:
-        """What the recording holds beside its lines, in words; empty: nothing."""
+        """What the recording holds in addition to its lines, in words; empty: nothing."""
         return unused_in(self.remarks)
 
     @property
     def copies(self) -> int:
         """How many copies of records there can be: 0 unless a line shows one, since producers are idempotent then.
 
-        A log with a record twice, or with more records than there are, has copies. Others may have been truncated; so
-        where the traffic shows the requests that were sent again, all of them count.
+        A log that has a record twice, or more records than were sent, has copies. Other copies may have been truncated;
+        so where the traffic shows the requests that were sent again, all of them count.
         """
         shown = max((len(line.held) - len(set(line.held)) for line in self.lines), default=0)
         sent_again = sum(line.copies for line in self.remarks)
@@ -176,7 +176,7 @@ def remarks_in(path: Path, objects: Objects) -> list[Remark]:
 
 
 def unused_in(remarks: Iterable[Remark]) -> str:
-    """What a recording holds beside its lines, in words; empty: nothing."""
+    """What a recording holds in addition to its lines, in words; empty: nothing."""
     return "; ".join(line.unused for line in remarks if line.unused)
 
 
@@ -217,7 +217,7 @@ class Consistency:
         self._conditions: dict[int, tuple[str, int]] = {}
 
     def befall(self, line: Fault) -> None:
-        """Note a fault of a replica. Raises UsageError if the broker is in no condition for it."""
+        """Note a fault of a replica. Raises UsageError if the broker's condition excludes the fault."""
         condition, since = self._conditions.get(line.broker, ("running", 0))
         if condition not in ALLOWED[line.what]:
             told = f"is {condition} since line {since}" if since else "runs from the start"
@@ -235,7 +235,7 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Other lines than this metadata line have epochs. Raises UsageError."""
+        """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
         if line is not None:
             what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, what)
@@ -281,8 +281,8 @@ def _objects(path: Path, content: bytes | None) -> Objects:
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
     """The lines; a broker's metadata that an earlier state of the same leader epoch explains is only a view.
 
-    The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, what was
-    the last known state before may be an old one, too.
+    The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, the
+    formerly last known state may be an old one, too.
     """
     states: defaultdict[int, list[Metadata]] = defaultdict(list)
     is_doubtful = False
@@ -302,8 +302,8 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
 
 
 def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset[int]:
-    """The replicas before a reassignment, by the header or the first metadata; empty: no line asks for one, and none
-    shows others. Raises UsageError if no line says who they are.
+    """The replicas before a reassignment, by the header or the first metadata; empty: no line requests a reassignment
+    or shows other replicas. Raises UsageError if no line names the replicas.
     """
     request = next((line for line in claims if isinstance(line, Reassignment)), None)
     shown = [header.replicas] if header.replicas else []
@@ -338,8 +338,8 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     """The records in the order in which they first appear; if a log has one record before another, so does the result.
 
-    A response can be lost or arrive late; then the log is the evidence that the record was sent. But where a line says
-    when the other one was sent, a record that appears later was sent later, unless no producer sends it: a marker.
+    A response can be lost or arrive late; then the log is the evidence that the record was sent. But if a line shows
+    when one record was sent, a record that appears later was sent later, unless no producer sends it (a marker).
     """
     first_lines: dict[str, int] = {}
     sent: set[str] = set()
@@ -367,7 +367,7 @@ class Request:
     """A request of an operator: the positions of its line and of its answer (None: there is none)."""
 
     target: frozenset[int] | None
-    """The replicas that are asked for; None: the reassignment is cancelled."""
+    """The requested replicas; None: the reassignment is cancelled."""
 
     since: int
     until: int | None = None
@@ -379,7 +379,7 @@ class Request:
 
 
 def requests_in(lines: Sequence[Line]) -> list[Request]:
-    """The requests of a recording. An answer is that to the earliest request for its replicas which has none."""
+    """The requests of a recording. An answer belongs to the earliest unanswered request for its replicas."""
     requests: list[Request] = []
     for position, line in enumerate(lines):
         if isinstance(line, Reassignment):
@@ -393,8 +393,8 @@ def requests_in(lines: Sequence[Line]) -> list[Request]:
 
 
 def is_shown_at(requests: Iterable[Request], position: int) -> bool:
-    """Whether the state shows the effect of a request at its answer at this position. Not if it is refused, or another
-    request that may have been taken after it changes what the state shows."""
+    """Whether the state shows the effect of a request at its answer at this position. It does not if the request is
+    refused, or if another request that may have been taken later changes the effect."""
     taken = [request for request in requests if not request.is_refused]
     answered = next((request for request in taken if request.until == position), None)
     return answered is not None and not any(
@@ -481,7 +481,7 @@ class _OwnNames:
 # --------------------------------------------------------------------------------------- records that only a line sends
 
 MOST_REQUESTS = 4
-"""The most requests of unknown fate for which all ways are tried; there are two for each."""
+"""The most requests of unknown fate for which all ways are tried; each request doubles the number of ways."""
 
 Batch = tuple[Sent, ...]
 """The records of one request of a producer."""

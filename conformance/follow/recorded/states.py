@@ -1,6 +1,6 @@
 """Many packed states at once: their variables as columns of values, and claims, which are true in some of them.
 
-In:  states as words (checker/compile/layout.py), one row each, with what is remembered of the paths to them.
+In:  states as words (checker/compile/layout.py), one row each, with the monitors of the paths to them.
 Out: columns of whole numbers; for each claim of a line, in which states it is true, and the actual values in the
      others.
 """
@@ -89,7 +89,7 @@ class Cells:
         return self._pattern({self.place(name, *index): value for (name, *index), value in values.items()})
 
     def pattern_of_fields(self, values: Mapping[str, int]) -> tuple[Words, Words]:
-        """The same for all variables of these fields, of which each has the value of its field."""
+        """The mask and bits for all variables of these fields, each of which has the value of its field."""
         places = {name: self.instance.layouts[name] for name in values}
         return self._pattern(
             {place.offset + at: values[name] for name, place in places.items() for at in range(place.count)}
@@ -121,7 +121,7 @@ class Claim:
     """Turns the values of one state into text."""
 
     cells: tuple[tuple[Variable, int], ...] = ()
-    """The variables and their values, where the condition is that variables have certain values."""
+    """The variables and their values, if the condition is that variables have certain values."""
 
     reads: tuple[str, ...] = ()
     """Otherwise the fields that it reads, if any."""
@@ -151,7 +151,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a line stands in a recording: what its claims refer to, and how they are made."""
+    """The place of a line in a recording: what its claims refer to, and how they are made."""
 
     names: Names
     cells: Cells

@@ -3,9 +3,9 @@
 In:  the lines of a recording, and the moves of the window (online/moving.py).
 Out: what lines.py needs to count lines from the beginning of the window, or why a line is false in all states.
 
-What a line says of the part before the window is compared with what is known of it: a digest of the settled records and
-of their epochs, the ends of short logs, and the records that were settled lately. What cannot be compared is left out
-and counted (`unchecked`).
+What a line says of the part before the window is compared with what is known of that part: a digest of the settled
+records and of their epochs, the ends of short logs, and the recently settled records. Parts that cannot be compared are
+left out and counted (`unchecked`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ShortLog:
 
 
 class UnfitLine(Exception):
-    """A line needs what the window does not hold; the message says what."""
+    """A line needs something that the window does not hold; the message says what."""
 
 
 class FalseLine(Exception):
@@ -183,15 +183,15 @@ class Window:
         if broker in self.brokers and (replica := self.brokers.index(broker)) in self.shorts:
             self.shorts[replica] = replace(self.shorts[replica], high_watermark=None)
 
-    # ------------------------------------------------------------------------------------------- what lines are held to
+    # ---------------------------------------------------------------------------------- what lines are compared with
 
     @property
     def known(self) -> set[str]:
-        """The records of the window and those that were settled lately."""
+        """The records of the window and the recently settled records."""
         return {*self.values, *self.settled, *self.recent.values()}
 
     def shows(self, offset: int) -> bool:
-        """Whether the window shows this offset exactly: not before the guard, or there is none."""
+        """Whether the window shows this offset exactly: it is not before the guard, or there is no guard."""
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
@@ -226,7 +226,7 @@ class Window:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
     def cache(self, entries: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The entries of a leader epoch checkpoint behind the guard, and the last one before it. Raises FalseLine."""
+        """The entries of a leader epoch checkpoint after the guard, and the last entry before it. Raises FalseLine."""
         epoch, _ = max((entry for entry in entries if entry[1] <= self.offset), default=(None, 0))
         self.check_guard(epoch)
         later = [(epoch, start - self.offset) for epoch, start in entries if start > self.offset]

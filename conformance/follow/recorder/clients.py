@@ -1,11 +1,11 @@
 """The clients of a recorded run that the scheduler does not have: an idempotent producer, consumers, an administrator.
 
 In:  a `Plan`, a `Cluster`, a seed.
-Out: `Act`s, one at a time, each told to the recorder when it is complete.
+Out: `Act`s, one at a time, each passed to the recorder when it is complete.
 
-An act is as large as a step of the model: a request reaches its broker at once or is lost. What the model leaves out is
-avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain, Sender.canRetry,
-ReplicaManager.findPreferredReadReplica (KIP-392).
+An act is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that the model
+lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
+Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ LOSS_SHARE = 0.1
 """How often a producer's request is lost."""
 
 STALE_SHARE = 0.1
-"""How often a producer takes a broker for the leader that does not lead."""
+"""How often a producer mistakes another broker for the leader."""
 
 RETRY_SHARE = 0.5
 """How often a producer with an unanswered or failed request sends it again, in place of a new record."""
 
 RETURN_SHARE = 0.2
-"""How often a consumer that may read from a follower changes between it and the leader."""
+"""How often a consumer that may read from a follower switches between follower and leader."""
 
 
 class Clients:
@@ -176,7 +176,7 @@ class Clients:
         self._learn(consumer, broker)
         now, changes = self._view_of(consumer), self._random.random() < RETURN_SHARE
         if now.leader_epoch != known:
-            pass  # it fetches the next time
+            pass  # the consumer fetches the next time
         elif now.preferred_read_replica is None:
             self._fetch(consumer, broker, self._random.choice(self._cluster.brokers) if changes else None)
         elif changes:
@@ -187,8 +187,8 @@ class Clients:
         self._done("read", consumer, broker)
 
     def _learn(self, consumer: int, leader: int) -> None:
-        """A consumer hears who leads, and validates its position. With auto.offset.reset=none, it stops if its log is
-        truncated (LogTruncationException).
+        """A consumer learns of the leader, and validates its position. With auto.offset.reset=none, it stops if the
+        log is truncated (LogTruncationException).
         """
         self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
         answers = [message.payload for message in self._finish(consumer)]
@@ -204,7 +204,7 @@ class Clients:
         self._finish(consumer)
 
     def _finish(self, consumer: int) -> list[Message]:
-        """Deliver the requests of a consumer, and the responses, until there are no more; return the responses."""
+        """Deliver the requests of a consumer, and the responses, until none is left; return the responses."""
         name, found = reader_of(consumer), []
         while messages := [one for one in self._cluster.messages() if name in (one.source, one.destination)]:
             self._cluster.deliver(messages[0].number)

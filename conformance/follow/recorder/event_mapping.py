@@ -7,8 +7,8 @@ One act is one action, but a consumer's fetch can bring several records.
 
 The model is not consulted: an event is mapped whether or not the model allows it.
 
-Of a cluster with a KRaft controller it also says which `ModelGap` an act shows, if any, and which requests have to be
-lost, so that it shows none.
+For a cluster with a KRaft controller it also says which `ModelGap` an act shows, if any, and which requests have to be
+lost so that an act shows none.
 """
 
 from __future__ import annotations
@@ -133,14 +133,14 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
             if diverging_at(before, broker, source):
-                return None  # a response has told where the logs diverge
+                return None  # a response has shown where the logs diverge
             if (mode_of(before, broker, source), mode_of(after, broker, source)) == (Mode.TRUNCATING, Mode.FETCHING):
                 return broker, source
     return None
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker has still to truncate by a response of a source."""
+    """Whether a broker still has to truncate its log according to a response of a source."""
     return any(one.source == source and one.diverging for one in moment.view.brokers[broker].fetchers)
 
 
@@ -196,8 +196,8 @@ def _effect_of(answer: FetchResponse, there: int, source: int, after: Moment) ->
 
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
-    """The controller handles a leader's request, or its answer arrives; refusals, and what an earlier process of the
-    broker has to do with, are not seen in the model.
+    """The controller handles a leader's request, or its answer arrives; refusals, and messages of or to an earlier
+    process of the broker, are not in the model.
     """
     request = isinstance(message.payload, AlterIsrRequest)
     broker, process = (
@@ -255,8 +255,8 @@ def _has_appended(there: int, before: Moment, after: Moment) -> bool:
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which it may be reset or
-    read from another broker.
+    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which the consumer may be
+    reset or read from another broker.
     """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
@@ -345,7 +345,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, what: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
-    """The controller goes on without a broker: the leader stays, or another one follows it, or none."""
+    """The controller continues without a broker: the leader stays, or another leader or none follows it."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
@@ -354,15 +354,15 @@ def _without(broker: int, what: str, before: Moment, after: Moment, acting: int 
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
-    """Whether a broker announces its shutdown, or stops without having done so, because it is fenced."""
+    """Whether a broker announces its shutdown, or stops unannounced because it is fenced."""
     if event.action == "broker_shuts_down":
         return not before.projected["is_shutting_down"][int(str(event.arguments["broker"]))]
     return event.action.endswith("asks_to_shut_down")
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, AlterIsrRequest]) -> bool:
-    """Whether the model has no answer to a request for another ISR: a refusal, but for ineligible members; and one that
-    comes with a new leader epoch.
+    """Whether the model lacks an answer to a request for another ISR: a refusal, except because of ineligible members;
+    and an answer that comes with a new leader epoch.
     """
     told = message.payload
     if not isinstance(told, AlterIsrResponse) or message.in_reply_to is None:
@@ -384,7 +384,7 @@ def lets_stop(message: Message) -> bool:
 
 
 def asks_in_vain(message: Message, view: ClusterView, switches: Switches) -> bool:
-    """Whether a leader would not propose the follower that has sent this fetch, because of what it has read of it."""
+    """Whether a leader would not propose the sender of this fetch, because of the metadata that it has read of it."""
     if not isinstance(message.payload, FetchRequest) or not isinstance(message.destination, int):
         return False
     leader, follower = view.brokers[message.destination], int(message.source)

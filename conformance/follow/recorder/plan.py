@@ -92,7 +92,7 @@ FREEZE_INTERVAL = 6_000
 """The mean interval between freezes of a broker, if they are allowed, in milliseconds."""
 
 BOUNDS = {"retries": 40, "producer_epochs": 6, "producer_snapshots": 12}
-"""Of a run with an idempotent producer, if no others are given."""
+"""The default values of a run with an idempotent producer."""
 
 PARTITION_CHANGES = 30
 """The changes of leader and ISR in one run, where they are counted."""
@@ -133,8 +133,8 @@ class Plan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for what is
-        not recorded, and for protocols that the cluster does not implement.
+        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for entries
+        that are not recorded, and for protocols that the cluster does not implement.
         """
         assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
@@ -152,7 +152,7 @@ class Plan:
 
     @cached_property
     def configuration(self) -> Any:
-        """The values of the model's configuration, but for what each run chooses."""
+        """The values of the model's configuration, except those that each run chooses."""
         return self.instance(start_isr=0, common_records=0).configuration
 
     @property

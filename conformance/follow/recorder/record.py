@@ -84,24 +84,24 @@ PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_wat
 """The variables of a follower's fetch from a leader."""
 
 PAIRS_SINCE_ALTER_ISR = ("diverging_epoch", "diverging_end_offset")
-"""Those that a fetch has since 2.8."""
+"""The variables that a fetch has since 2.8."""
 
 PAIRS_OF_CLIENTS = {"enable_idempotence": "response_producer_epoch", "delete_records": "response_log_start_offset"}
-"""Those that a fetch has if an entry of the configuration is set."""
+"""The variables that a fetch has if an entry of the configuration is set."""
 
 OF_CONTROLLER = ("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr")
 EVERYBODYS = (*OF_CONTROLLER, "next_record", "pending", "acknowledged", "exposed_record")
 """The variables of the controller and the clients, which every event observes."""
 
 FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
-"""The events by which a leader hears for the first time of a follower that has reconciled by itself."""
+"""The events in which a leader first hears of a follower that has reconciled without a request."""
 
 OF_PRODUCER = ("producer_epoch", "has_sequence")
-"""Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
+"""The variables of an idempotent producer. In the model it learns a leader epoch only by an answer: not observed."""
 
 OF_POSITION = ("position", "known_end_offset", "consumer_leader_epoch")
 OF_CONSUMERS = (*OF_POSITION, "consumed_epoch", "consumed_record", "has_skipped", "preferred_read_replica")
-"""Those of each consumer that has not stopped."""
+"""The variables of each consumer that has not stopped."""
 
 OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
 """The domains whose elements are the brokers."""
@@ -221,7 +221,7 @@ class RecordedRun:
             yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in pairs)
 
     def of_everybody(self) -> Iterator[str]:
-        """The log keys of what every event observes, if it can be observed."""
+        """The log keys of the variables that every event observes, if they can be observed."""
         has = self.instance.configuration
         since: tuple[str, ...] = ("controller_partition_epoch",) if self.plan.asks_controller else ()
         if self.plan.has_kraft:
@@ -234,7 +234,7 @@ class RecordedRun:
         yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
 
     def is_fenced(self, broker: int) -> bool:
-        """Whether the broker's fetcher has given up. In the model it waits for a new leader epoch as it was."""
+        """Whether the broker's fetcher has given up. In the model it stays unchanged until a new leader epoch."""
         return any(one.mode is Mode.FAILED for one in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
@@ -292,12 +292,12 @@ class RecordedRun:
             self.write(found)
 
     def note_budget(self, what: str, *, is_spent: bool) -> None:
-        """Count a step that has a budget; without any left, the run ends."""
+        """Count a step that has a budget; if the budget is spent, the run ends."""
         self.taken[what] = self.taken.get(what, 0) + is_spent
         self.is_over |= self.taken[what] > self.plan.budgets[what]
 
     def must_lose(self, message: Message) -> bool:
-        """Whether a request has to be lost, so that nothing happens that the model lacks."""
+        """Whether a request has to be lost to prevent a behaviour that the model lacks."""
         if not self.plan.has_kraft or ModelGap.INELIGIBLE_FOLLOWER in self.plan.allowed:
             return False
         return asks_in_vain(message, self.cluster.observe(), self.plan.protocol_switches())
@@ -351,8 +351,8 @@ class RecordedRun:
         return was_away and thread.mode is Mode.FETCHING
 
     def finish_exchanges_about_isr(self) -> None:
-        """Let the messages about the ISR arrive that the model does not have: refusals, what an earlier process of a
-        broker has sent or is sent, and the answer to a broker that was up before and is down now.
+        """Deliver the messages about the ISR that the model does not have: refusals, messages of or to an earlier
+        process of a broker, and the answer to a broker that was up before and is down now.
         """
         for message in self.cluster.messages():
             told = message.payload
@@ -375,7 +375,7 @@ class RecordedRun:
                     self.cluster.deliver(message.number)
 
     def finish_exchanges_with_quorum(self) -> None:
-        """Let brokers stop at once that may stop, and lose the heartbeats of processes that have ended."""
+        """Let brokers that may stop do so at once, and lose the heartbeats of processes that have ended."""
         for message in self.cluster.messages():
             if lets_stop(message):
                 self.cluster.deliver(message.number)
@@ -489,7 +489,7 @@ class RecordedRun:
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """Record how the controller has treated the end of a process, if it has heard of it only by the restart."""
+        """Record how the controller has handled the end of a process, if it learned of it only by the restart."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller

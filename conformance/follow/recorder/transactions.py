@@ -3,13 +3,13 @@
 In:  a `TransactionsPlan` (protocol, bounds, seed), and a `Writer`.
 Out: the header and the events of each run of the model `transactions`, written.
 
-The acts are whatever the outside world can try at the moment. An act is as large as a step of the model: the question
-of a leader to the coordinator and the answer belong to one act, for instance. What can be tried follows from the
-messages in flight and from what clients, coordinator and leaders show; the model is not asked. What the model leaves
-out is avoided (`ModelGap`).
+The acts are whatever the outside world can try at the moment. An act is as large as a step of the model: for instance,
+the request of a leader to the coordinator and the answer belong to one act. The possible acts follow from the messages
+in flight and from what clients, coordinator and leaders show; the model is not consulted. Behaviours that the model
+lacks are avoided (`ModelGap`).
 
 The model is bounded, and so is each run: it ends when the application wants to begin more transactions than the model
-has, and the next run begins with another system. An act after which nothing else is observed is no event.
+has, and the next run begins with another system. An act that changes no observation is not an event.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from isrcheck.models.messages import UsageError, nearest
 from isrcheck.models.transactions.generations import MODEL
 
 BOUNDS = {"producers": 3, "failovers": 3, "timeouts": 1, "late_markers": 3, "late_requests": 3}
-"""Of a run, if no others are given. So are 4 transactions, logs for these, and 2 expirations if there can be any."""
+"""Default values of a run. Also defaults: 4 transactions, logs for these, and 2 expirations if any are possible."""
 
 
 class ModelGap(Enum):
@@ -113,7 +113,7 @@ class TransactionsPlan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Raises UsageError for invalid shares, and for values and bugs that there are not."""
+        """Check the plan. Raises UsageError for invalid shares, and for values and bugs that do not exist."""
         require_bug_of("transactions", self.bug)
         assert self.left_out  # which checks the shares
         assert self.instance  # which checks the values
@@ -167,8 +167,8 @@ ABORTED = TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT
 
 LATE_MARKER = ("late_marker", "late_marker_epoch", "late_marker_coordinator_epoch")
 LATE_END_TXN = ("late_end_txn", "late_end_txn_epoch")
-"""The variables about late messages, of which nothing is observed once they are lost, or have arrived in vain: in the
-model they remain under way.
+"""The variables about late messages, which are not observed once the messages are lost, or have arrived in vain: in the
+model they remain in flight.
 """
 
 
@@ -204,7 +204,7 @@ class RandomActs(Acts):
         self.between_steps()
         for message in self.system.messages:
             if isinstance(message.payload, AddPartitionsToTxnRequest) and isinstance(message.source, int):
-                self.drop(message.number)  # a question about a record that the log holds
+                self.drop(message.number)  # a request about a record that the log holds
         return step
 
     # -------------------------------------------------------------------------------------------- what can be observed
@@ -225,18 +225,18 @@ class RandomActs(Acts):
         return any(one.phase is Phase.STOPPED for one in self.system.producers)
 
     def _keeps_out(self, gap: ModelGap) -> bool:
-        """Whether the run must keep this out."""
+        """Whether the run must prevent this behaviour."""
         return gap not in self._allowed
 
     def _is_fenced(self, producer: TransactionalProducer) -> bool:
         return producer.producer_epoch != self.durable.producer_epoch
 
     def _may_go_on(self, producer: TransactionalProducer) -> bool:
-        """Whether the producer may ask the coordinator for something: a fenced one is refused."""
+        """Whether the producer may send the coordinator a request: a fenced producer is refused."""
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """With TV2, the coordinator tells by the epoch whether it has carried out the abort that it is asked for."""
+        """With TV2, the epoch shows the coordinator whether it has already carried out a requested abort."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 
@@ -316,7 +316,7 @@ class RandomActs(Acts):
         return step
 
     def _may_ask_for_epoch(self, producer: TransactionalProducer) -> bool:
-        """Whether the request of the producer can arrive: it is under way, or was refused, or was lost in a fail-over
+        """Whether the request of the producer can arrive: it is in flight, or was refused, or was lost in a fail-over
         before it had an effect.
         """
         is_answered = self._is_fenced(producer) and producer.producer_epoch == self.durable.last_producer_epoch
@@ -328,7 +328,7 @@ class RandomActs(Acts):
     def _of_ending(self, number: int, producer: TransactionalProducer) -> Choices:
         request, answer = producer.request, self.answer_to(producer.request)
         if producer.awaited is None:
-            return  # it was refused for good
+            return  # the request was finally refused
         if request is not None and self.is_in_flight(request):
             yield NORMAL, self._step("coordinator_handles_end_txn", number)
             yield RARE, partial(self.drop, request)
@@ -341,7 +341,7 @@ class RandomActs(Acts):
             yield RARE if self.is_pending else NORMAL, self._step("coordinator_handles_end_txn", number)
 
     def _learn(self, number: int, producer: TransactionalProducer, answer: Message) -> Step | None:
-        """An answer to EndTxn arrives; one that comes after a fence is lost."""
+        """An answer to EndTxn arrives; after a fence, it is lost."""
         content, phase = answer.payload, producer.phase
         assert isinstance(content, EndTxnResponse)
         is_late = content.error is Errors.NONE and content.producer_epoch != self.durable.producer_epoch
@@ -444,7 +444,7 @@ class RandomActs(Acts):
         return self._step("marker_is_sent_again", partition)()
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """A marker is late; so is an earlier one, if that is allowed."""
+        """A marker is late; so is an earlier marker, if that is allowed."""
         if not self._keeps_out(ModelGap.SECOND_LATE_MARKER) and partition in self.seen.late_markers:
             self._late_copies[self.seen.late_markers.pop(partition)] = "leader_appends_late_marker", (partition,)
         super().leave_late(partition, marker)
@@ -465,7 +465,7 @@ class RandomActs(Acts):
         return "producer_state_expires", (partition,)
 
     def _record_arrives(self, leader: TransactionLeader, message: Message, request: ProduceRequest) -> Step | None:
-        """A copy of a record arrives, and if the leader asks the coordinator about it, the question arrives, too. So
+        """A copy of a record arrives; if the leader asks the coordinator about it, the request arrives, too, and so
         does the answer, unless the coordinator appends something first.
         """
         at = leader.number, number_of(request.payload)
@@ -506,14 +506,14 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """A late copy arrives of which the model knows nothing."""
+        """A late copy that the model does not know arrives."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)
         return step
 
     def _lose_what_the_model_lacks(self) -> None:
-        """Messages are lost whose arrival would be a `ModelGap`."""
+        """Lose the messages whose arrival would be a `ModelGap`."""
         begun = dict(begun_in(self.system))
         for leader in self.system.leaders:
             if self._keeps_out(ModelGap.ANSWER_TO_LEADER_IS_LATE):
@@ -570,7 +570,7 @@ class TransactionsRun:
             before = after
 
     def _write(self, step: tuple[str, tuple[int, ...]] | None, observed: Observed) -> None:
-        """Write an event; without a step, it is one that only shows what changed."""
+        """Write an event; without a step, the event only shows what changed."""
         self._events += 1
         action, ordinals = step or (None, ())
         names = [] if action is None else self._names_of(action)
@@ -592,7 +592,7 @@ class TransactionsRun:
         acts.seen.note(acts.system)
         for key, value in _by_key(project(acts.system, acts.seen, instance.configuration)):
             layout, cells = self._variables.part(key).layout, list(_flat(value))
-            if not cells:  # of a mechanism that the bounds leave out
+            if not cells:  # the bounds leave the mechanism out
                 continue
             if len(cells) > layout.count or min(cells) < layout.low or max(cells) > layout.high:
                 return None

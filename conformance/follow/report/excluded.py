@@ -4,8 +4,8 @@ In:  the search, with the states before the line.
 Out: lines of text: rules of this kind of line; the step after which a claim was no longer true; and for the steps that
      would bring a possible state nearer to the line, the first false guard or the rule of the recording against them.
 
-A state is the nearer to a line, the fewer of its claims are false in it, and the fewer cells have other values. Each
-action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
+The fewer claims of a line are false in a state, and the fewer cells have other values, the nearer is the state to the
+line. Each action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ CHANGING = ("may_change_record", "may_lose_member", "may_change_leader")
 
 
 def forbidden(script: Script, position: int, step: Step, cells: Cells, after: Cells) -> str | None:
-    """What forbids a step in a state before the line at this position of the script; None if nothing known does."""
+    """What forbids a step in a state before the line at this position of the script; None if no reason is known."""
     instance = script.instance
     if take(instance, cells, step) is None:
         return _by_guard(instance, cells, step)
@@ -81,7 +81,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
-    """What the recording has to do with a guard that is false because a bound is reached."""
+    """How the recording explains a guard that is false because a bound is reached."""
     if any(name in guard.source for name in ELECTING) and s.controller_epoch >= s.elections:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:
@@ -255,7 +255,7 @@ class _Exclusion:
         return leader == self.search.script.recording.replica(self.line.leader)
 
     def _without_guards(self, cells: Cells) -> Iterator[tuple[Step, Tried]]:
-        """The steps that write what the line is about, each with its result without guards."""
+        """The steps that write the variables of the line, each with its result without guards."""
         fields = self._fields(self.claims)
         for step in self._steps:
             function = self.instance.function(step.action_index)
@@ -268,7 +268,7 @@ class _Exclusion:
             is_cut = False
             try:
                 _unguarded(self.instance.python(function), guards)(state, *arguments)
-            except ModelError:  # what a guard would have prevented; what was written before counts
+            except ModelError:  # a guard would have prevented this; the cells written before count
                 is_cut = True
             yield step, Tried(state.cells, guards.count(False), is_cut)
 
@@ -290,6 +290,6 @@ class _Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """An action that takes its step whatever its guards say, and notes what they say."""
+    """An action that takes its step whatever its guards say, and notes the truth of each guard."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

@@ -124,7 +124,7 @@ def _explained(outcome: Explained) -> list[str]:
 
 
 def unused(what: str) -> list[str]:
-    """What the recording holds and the answer does not rest on, in wrapped lines."""
+    """The content of the recording that the answer does not use, in wrapped lines."""
     return wrapped(f"Not used: {what}.") if what else []
 
 
@@ -216,14 +216,14 @@ def names(recording: Recording) -> list[str]:
 
 
 def place(path: Path, line: Line) -> str:
-    """The position of a line of a recording, as FILE:LINE; for what is in a file beside it, that file or folder."""
+    """The position of a line of a recording, as FILE:LINE; for a line from a file beside it, that file or folder."""
     return f"{path}:{line.number}" if line.source is None else str(path.parent / line.spot)
 
 
 # ---------------------------------------------------------------------------- the loss of an acknowledged record
 
 HARMLESS = (FaultKind.START, FaultKind.THAW)
-"""Faults that no loss rests on: they end other faults."""
+"""Faults that cause no loss: they end other faults."""
 
 
 def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[int]) -> Iterator[str]:

@@ -1,15 +1,15 @@
 """Decides whether the model explains a recording: finds a path that does, or the line that no path passes.
 
-A path that violates a promise is reported only if none was found that keeps all promises: then a second search goes on
-from no state that violates one. A path that the executable cluster cannot take, because it has clocks, is reported only
-if a further search finds no other.
+A path that violates a promise is reported only if no path was found that keeps all promises: a second search looks for
+one, and continues from no state that violates a promise. A path that the executable cluster cannot take, because it has
+clocks, is reported only if a further search finds no other path.
 
 In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
 Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
 
-A search that a limit has ended says which kind of line is missing most. A line that says what differs leaves only the
-states in which it is true, so the search need not go on from the others. It costs states of its own, because it is one
-line more.
+A search that a limit has ended says which kind of line is missing most. A line about a variable that differs leaves
+only the states in which it is true, so the search need not continue from the others. It costs some states itself,
+because it is an additional line.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 
 MOST_STATES = 100_000
-"""The states that are looked at; a sample at equal distances if there are more."""
+"""The number of inspected states; if there are more, a sample at equal distances is taken."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something that no line says: the variable, what it is, and the line that says it."""
+    """A fact that no line shows: the variable, its meaning, and the kind of line that shows it."""
 
     variable: Variable
     what: str
@@ -61,7 +61,7 @@ class Unknown:
 
 
 def hint(search: ObservationSearch) -> str:
-    """The sentence; empty if the states do not differ in anything that a line can say."""
+    """The sentence; empty if the states differ in nothing that a line can show."""
     states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
     passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
@@ -81,7 +81,7 @@ def hint(search: ObservationSearch) -> str:
 
 
 def _bits(search: ObservationSearch, states: np.ndarray, one: Unknown) -> float:
-    """How much a line about this would say: the entropy of its values."""
+    """How much information a line about this would give: the entropy of its values."""
     _, counts = np.unique(search.cells.column(states, *one.variable), return_counts=True)
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
@@ -151,10 +151,10 @@ class Explained:
     is_shortest: bool = True
     fail_all: bool = False
     untimely: str | None = None
-    """Why a system with clocks cannot take the trace; empty if it can, None if none was asked."""
+    """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
     def judged(self) -> Explained:
-        """The same, with the promises that the trace breaks."""
+        """This outcome, with the promises that the trace breaks."""
         return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property
@@ -192,8 +192,8 @@ class Rejected:
 
 @dataclass(frozen=True)
 class RejectedAfter:
-    """No path explains the recording: all were tried that agree with what later lines say (pruning.py). Then a limit
-    ended the search for the first line that no path passes, which is `line` or a later one.
+    """No path explains the recording: all paths that agree with later lines were tried (pruning.py). Then a limit ended
+    the search for the first line that no path passes, which is `line` or a later one.
     """
 
     recording: Recording
@@ -206,8 +206,8 @@ class RejectedAfter:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit ended the search, or the user did (`why` is then interrupt), or something that is not modelled happens
-    before `line` (`why` says what); all lines before `line` are explained.
+    """A limit ended the search, or the user did (`why` is then interrupt), or an event that is not modelled happens
+    before `line` (`why` names it); all lines before `line` are explained.
 
     Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
     `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most.
@@ -266,15 +266,15 @@ def follow_recording(
 
 
 def not_modelled(line: Remark) -> str:
-    """Why nothing is decided after a line that says that something happens which is not modelled."""
+    """Why nothing is decided after a line about an event that is not modelled."""
     return f"{line.unmodelled} ({line.spot}) is not modelled"
 
 
 @dataclass
 class _Following:
-    """What `follow_recording` was asked, and how far it has come: the recording that is followed, the search for a path
-    of it, and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
-    `leaves_out`: a search without a path has come to a state in which the model leaves something out (rules.py).
+    """The request of `follow_recording`, and its progress: the recording that is followed, the search for a path of it,
+    and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
+    `leaves_out`: a search without a path has reached a state in which the model leaves something out (rules.py).
     """
 
     path: Path
@@ -314,7 +314,7 @@ class _Following:
         unmodelled = recording.unmodelled
         if unmodelled is None or isinstance(outcome, Undecided) or outcome.exit_code == 0:
             return outcome
-        # What follows may be the effect of what is not modelled; what comes before is not.
+        # Later lines may be effects of the event that is not modelled; earlier lines are not.
         before = recording.until(unmodelled.n)
         self.explanation, self.is_judged = None, False
         earlier = None if not before.lines else self.in_every_way(before)
@@ -323,7 +323,7 @@ class _Following:
         return self.unmodelled(recording, outcome)
 
     def unmodelled(self, recording: Recording, outcome: Explained | Rejected | RejectedAfter) -> Undecided:
-        """The outcome in place of a failure that may be the effect of something that is not modelled."""
+        """The outcome in place of a failure that may be the effect of an event that is not modelled."""
         cause = recording.unmodelled
         assert cause is not None
         line = next(line for line in (*recording.lines, None) if line is None or line.n >= cause.n)
@@ -361,7 +361,7 @@ class _Following:
         return self.unmodelled(recording, outcome)
 
     def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
-        """What is known when a limit, or the user, ends the work here."""
+        """The known facts when a limit, or the user, ends the work here."""
         if self.explanation is not None and self.is_judged:
             return self.explanation
         nothing = Effort((), 0, time.monotonic() - self.began, 0)
@@ -413,7 +413,7 @@ class _Following:
         return self.preferred(search)
 
     def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
-        """The path that was found, or one that keeps all promises or keeps to time, if a short search finds it."""
+        """The path that was found, or, if a short search finds it, a path that keeps all promises or keeps to time."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
             manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)
@@ -493,7 +493,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
 
 
 def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
-    """In how many of these states a claim is true, and what is true instead in the others."""
+    """In how many of these states a claim is true, and the actual values in the others."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     found: list[tuple[str, int]] = []

@@ -1,5 +1,6 @@
-"""What a search remembers of a path besides its last state, packed into one number, the monitor: the number of passed
-lines, the checkpoints observed so far, and whether a record was acknowledged at another offset than the recorded one.
+"""What a search remembers of a path in addition to its last state, packed into one number, the monitor: the number of
+passed lines, the observed checkpoints so far, and whether a record was acknowledged at an offset other than the
+recorded one.
 
 In:  a script.
 Out: the claims of its lines, which read that number and the states; its bit fields, and how each step changes them. For

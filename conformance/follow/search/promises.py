@@ -6,8 +6,8 @@ Out: for each state whether every promise about single states is true, or its fa
      fails on the path (a behaviour of the model can violate properties), its first failure, and the lines that report
      it.
 
-A kernel counts the failures in a range of states, and names the first; so small ranges are judged, and the rest of a
-range again after each failure. Promises about transitions are judged only on whole paths.
+A kernel counts the failures in a range of states, and names the first failure; so small ranges are judged, and after
+each failure the rest of the range is judged again. Promises about transitions are judged only on whole paths.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RANGE = 32
 
 
 class Keeping:
-    """Judges the promises of an instance, or only the one of this name."""
+    """Judges all promises of an instance, or only the promise of this name."""
 
     def __init__(self, instance: Instance, kernel: Kernel, only: str | None = None) -> None:
         self.kernel = kernel

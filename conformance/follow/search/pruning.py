@@ -1,13 +1,13 @@
-"""What later lines say of states: cells that are no longer read, and states from which no path passes all lines, as a
-later line contradicts what can no longer change.
+"""What later lines imply for states: cells that are no longer read, and states from which no path passes all lines,
+because a later line contradicts a value that can no longer change.
 
 In:  a script, and packed states with the numbers of lines that they have passed.
 Out: the same states, in which unread cells have one value, so that states that differ only in them are one (`Unread`);
      for each of them, whether a later line contradicts it (`Foreseen`).
 
-No line shows the messages that a partitioned leader has on their way to brokers that follow another leader by now, nor
-the high watermark of a broker that nobody will read from. Each such cell has a handful of values, and a search goes
-through all combinations of them. With KRaft, this module knows three kinds of cells that are dead:
+No line shows the messages in flight from a partitioned leader to brokers that meanwhile follow another leader, nor the
+high watermark of a broker that will not be read from again. Each such cell has a handful of values, and a search goes
+through all their combinations. With KRaft, this module knows three kinds of dead cells:
 
 1. *The fetch of a follower at a leader that it will never follow again*, with its response. To send a fetch, to serve
    it and to apply its response, the follower has to follow this leader; the leader's answer to a parked fetch, and the
@@ -18,25 +18,25 @@ through all combinations of them. With KRaft, this module knows three kinds of c
    checkpoint or high watermark of this broker, or starts it. A follower only copies it from its responses and keeps it
    within its log. (Where a follower truncates a log that has no epoch to its high watermark, the log is empty.)
 
-A broker will never follow a leader again if it does not follow it now, the leader is not the one of record, no
+A broker will never follow a leader again if it does not follow it now, the leader is not the leader of record, no
 announcement that the broker has yet to apply names it, and no election that the script allows elects it from here on.
-Each of these stays true once all of them are, so a cell that is dead stays dead.
+Once all these conditions are true, each stays true, so a dead cell stays dead.
 
-Nothing is lost, and nothing invented: two states that differ only in dead cells allow the same steps, except those that
-change only dead cells, which lead from a state to one of the same class; the other steps lead to such states again; and
-the same lines are true in both. So the classes are a bisimulation up to steps without effect. A step that a search
-takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a path are those
-of a path of the model itself, which `from_steps` takes again without this module. Promises may read these cells: a
-search that judges promises in every state clears nothing. Nor does one that does not know all later lines (online/).
+No behaviour is lost or added: two states that differ only in dead cells allow the same steps, except those that change
+only dead cells, which lead to a state of the same class; the other steps lead to such states again; and the same lines
+are true in both. So the classes are a bisimulation up to steps without effect. A step that a search takes from a state
+whose cells are cleared can be taken from every state of the class, so the steps of a path are those of a path of the
+model itself, which `from_steps` takes again without this module. Promises may read these cells, so a search that judges
+promises in every state clears nothing. Nor does a search that does not know all later lines (online/).
 
-A record is acknowledged once. If that was at another offset than a later line says, the monitor remembers it
-(monitor.py), and no path passes this line.
+A record is acknowledged once. If its offset was not the one of a later line, the monitor remembers this (monitor.py),
+and no path passes that line.
 
 Since 2.8 every change of leader, leader epoch or ISR at the controller begins a new partition epoch, and partition
-epochs never fall. So a partition epoch has one record. A metadata line with this partition epoch that is yet to be
-passed is true only in states with its leader, leader epoch and ISR; a state that has this partition epoch, and another
-record, can never pass it. A search leaves such states until it has tried all others: if no other is left, no path
-explains the recording; and only which line is the first that none passes depends on them.
+epochs never fall. So a partition epoch has one record. A later metadata line with this partition epoch is true only in
+states with its leader, leader epoch and ISR; a state with this partition epoch and another record can never pass it. A
+search leaves such states until it has tried all others: if no other is left, no path explains the recording; only the
+identity of the first line that no path passes depends on them.
 """
 
 from __future__ import annotations
@@ -179,12 +179,12 @@ def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int 
 
 
 ANY = -2
-"""The value of what no line shows; -1 is nobody."""
+"""The value of a record that no line shows; -1 is no leader."""
 
 
 class Foreseen:
-    """The records that lines show. `records[stage, partition_epoch]` is the one that a line from this stage on shows:
-    the leader, the leader epoch, and for each replica whether it is in the ISR; ANY if none does.
+    """The records that lines show. `records[stage, partition_epoch]` is the record that a line from this stage on
+    shows: the leader, the leader epoch, and for each replica whether it is in the ISR; ANY if no line shows it.
     """
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:

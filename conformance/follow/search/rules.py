@@ -2,17 +2,17 @@
 
 In:  states, their monitors, and successors, many at a time.
 Out: a truth value for each successor: whether the recording allows it (`Rules`); whether a leader sends, and the
-     controller decides on, no request to change the ISR but those of the recording, if it has all of them (header
-     `all_requests`; `Requests`); and whether clocks and controllers allow it, although the model does (`InTime`).
+     controller decides on, only recorded requests to change the ISR, if the recording has all of them (header
+     `all_requests`; `Requests`); and whether clocks and controllers allow what the model allows (`InTime`).
 
 The proxy sees a request before the controller does. A request that a leader has prepared but not sent is left out, as
 it is for requests that make the ISR smaller (script.py).
 
-A leader drops the followers that have not caught up for long. It keeps one that is at its log end, so in time it drops
-every follower that lags, and no other; or some that lag, if the others have begun to lag later, of which the states
-say nothing. With KRaft it proposes a follower for the ISR if it has read in the metadata that this one is active; if
-the recording has a fault of that follower, it has to have read everything. The replay (conformance/replay) says
-whether the cluster can take a path.
+A leader drops the followers that have not caught up for long. It keeps a follower that is at its log end, so in time it
+drops every lagging follower, and no other; or only some, if the others began to lag later, which the states do not
+show. With KRaft it proposes a follower for the ISR if it has read in the metadata that the follower is active; if the
+recording has a fault of that follower, it has to have read everything. The replay (conformance/replay) says whether the
+cluster can take a path.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from isrcheck.models.kafka.state.values import AlterPartition
 
 DECIDES = ("controller_handles_alter_partition", "controller_completes_reassignment")
 NO_REQUEST = 0
-"""The number of no request; the requests of the recording have the numbers 1, 2, ..."""
+"""The number for "no request"; the requests of the recording have the numbers 1, 2, ..."""
 
 
 class Requests:
@@ -87,7 +87,7 @@ class Requests:
         return allowed
 
     def _is(self, found: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it is the one with this number."""
+        """For each of these requests, whether it has this number."""
         truths: Truths = (numbers != NO_REQUEST) & (found == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
@@ -227,7 +227,7 @@ class Rules:
     def _are_required(
         self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
     ) -> Truths:
-        """For each successor, whether its step is no election, or an election that the recorded leaders require.
+        """For each successor, whether its step is not an election, or an election that the recorded leaders require.
 
         If epochs are recorded, elections happen up to the next recorded epoch, and the last one elects its recorded
         leader, if any. Otherwise there is one election if the next leader differs. After the last recorded leader any
@@ -248,9 +248,8 @@ class Rules:
         return are
 
     def leave_out(self, states: Words, monitors: Words) -> Truths:
-        """For each of these states, whether the controller may reassign the partition here as the model does not
-        (models/kafka/actions/kraft.py): while the leader is not active, or so that the members of the ISR
-        that stay are not.
+        """For each of these states, whether the controller may reassign the partition in a way that the model excludes
+        (models/kafka/actions/kraft.py): while the leader, or every staying member of the ISR, is not active.
         """
         found: Truths = np.zeros(len(states), bool)
         if not self.cells.instance.configuration.reassignments:
@@ -286,7 +285,7 @@ class Rules:
         return found
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether it is no retry of an idempotent producer, or the log holds only earlier records."""
+        """For each step, whether it is not a retry of an idempotent producer, or the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.seen)):

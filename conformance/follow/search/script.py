@@ -4,7 +4,7 @@ In:  a recording, and the instance of the model.
 Out: a `Script`: one stage before each line, with the steps that are possible in this stage.
 
 Every fault is recorded; elections happen only if the recorded leaders require them; all other steps are always
-possible. An action that is added to the model has to be named here: it is free, or an election, or never happens.
+possible. Every new action of the model has to be named here: it is free, or an election, or never happens.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ ELECTIONS = (
 )
 REASSIGNMENTS = ("controller_begins_reassignment", "controller_reassigns_without_leader")
 CANCELLATIONS = ("controller_cancels_reassignment", "controller_cancels_without_leader")
-"""What the controller does when an operator asks for it; the second ones elect another leader."""
+"""Actions of the controller at the request of an operator; the second of each pair elects another leader."""
 
 SHUTDOWNS = (
     "broker_asks_to_shut_down",
@@ -82,10 +82,10 @@ SHUTDOWNS = (
     "last_leader_asks_to_shut_down",
     "broker_shuts_down",
 )
-"""The steps of a controlled shutdown with KRaft. Before, a broker that shuts down in order is one that crashes."""
+"""The steps of a controlled shutdown with KRaft. Before KRaft, a controlled shutdown counts as a crash."""
 
 ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
-"""Actions of a leader to which the follower contributes only a fetch that is on its way."""
+"""Actions of a leader to which the follower contributes only a fetch in flight."""
 
 NEVER = (
     "broker_bounces",
@@ -124,8 +124,8 @@ NEVER = (
     "leader_handles_late_fetch",
     "late_fetch_is_lost",
 )
-"""Actions that never happen: faults that recordings cannot contain, requests that no client sends, and what needs
-switches that are off in every generation."""
+"""Actions that never happen: faults that recordings cannot contain, requests that no client sends, and actions that
+need switches that are off in every generation."""
 
 BROKERS = (Replica, AlteringReplica, KraftReplica)
 """The domains of parameters that are brokers."""
@@ -134,7 +134,7 @@ NOBODY = -1
 """No replica."""
 
 CANCEL = 0
-"""In the place of a set of replicas: the reassignment is cancelled."""
+"""In place of a set of replicas: the reassignment is cancelled."""
 
 
 class Permission(IntEnum):
@@ -151,7 +151,7 @@ class Permission(IntEnum):
 
 @dataclass
 class Away:
-    """The brokers that take no part, or will take none."""
+    """The brokers that take no part in steps, or will take none."""
 
     down: set[int] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
@@ -179,7 +179,7 @@ class Stage:
     line: Line
 
     replica: int
-    """The broker with the fault, if the line is one, or NOBODY."""
+    """The broker of the fault, if the line is a fault, or NOBODY."""
 
     down: frozenset[int]
     frozen: frozenset[int]
@@ -203,7 +203,7 @@ class Stage:
     """The latest partition epoch that can have begun."""
 
     may_prefer: bool
-    """A preferred election can happen, also without a shutdown."""
+    """A preferred election can happen even without a shutdown."""
 
     may_be_unclean: bool
     """An unclean election can happen."""
@@ -375,7 +375,7 @@ def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metad
 
 
 def _most_sent(recording: Recording, position: int) -> int:
-    """The number of records that can have been sent at this position: those before the next `send` line."""
+    """The number of records that can have been sent at this position: the records before the next `send` line."""
     for line in recording.lines[position:]:
         if isinstance(line, Sent):
             return recording.record(line.value)
@@ -396,7 +396,8 @@ def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]]
 def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
     """The latest partition epoch that can have begun at this position.
 
-    It is that of the next metadata line that has one, less the changes between the metadata lines before it.
+    It is the partition epoch of the next metadata line that has one, less the changes between the metadata lines before
+    that line.
     """
     changes, before = 0, None
     for line in recording.lines[position:]:
@@ -420,9 +421,9 @@ def _differ(before: Metadata, line: Metadata) -> bool:
 def changes_required(recording: Recording) -> int:
     """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
 
-    Where metadata lines have a partition epoch, they count the changes. From one line without to the next, each new
-    leader epoch and each member that joins or leaves the ISR can be a change, and so can each request that reassigns
-    the partition; and so can each death.
+    Where metadata lines have a partition epoch, it counts the changes. Between lines without a partition epoch, each of
+    these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that reassigns the
+    partition, a death.
     """
     changes, asked, before = 0, 0, None
     for line in recording.lines:
@@ -463,7 +464,7 @@ def changes_after_metadata(recording: Recording) -> int:
 def elections_after_metadata(recording: Recording) -> int:
     """How many elections may have followed the last metadata line, where nothing shows them.
 
-    There is none as long as its leader runs, nobody asks for an election, and the partition is not reassigned.
+    There is no election as long as its leader runs, no election is requested, and the partition is not reassigned.
     """
     metadata, later, away = _ending(recording)
     befallen = away | {line.broker for line in later if isinstance(line, Fault)}

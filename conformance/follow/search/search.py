@@ -5,7 +5,7 @@ Out: a path that passes the last line; or all states before the line that no pat
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
 without a step, if waiting gains nothing (script.py). So only steps count. The search is breadth first at the beginning:
-a path that it finds then is a shortest one. Later, each passed line counts as some steps less: a path is followed
+a path that it finds then is a shortest path. Later, each passed line reduces the counted steps: a path is followed
 further than others as long as it passes lines, and less so the more steps it has taken since its last line. How many
 steps a line should count depends on the recording, so several orders share the nodes equally. Every node has its turn,
 so a search without a result is complete. No depth limits the search: it ends when no new node appears. Budgets are
@@ -40,18 +40,18 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 
 STEPS_OF_A_LINE = (1, 3)
-"""How many more steps a path may have for each line that it has passed in addition, in each of the orders."""
+"""How many more steps a path may have for each additional passed line, in each of the orders."""
 
 TOGETHER, SHARE = 512, 50
-"""Once the search is no longer breadth first, at most so many nodes are expanded together, or one of so many of all
-nodes: a few at a time follow a path quickly, and many at a time cost less each."""
+"""Once the search is no longer breadth first, it expands at most TOGETHER nodes together, or one in SHARE of all nodes
+if these are more. Few nodes at a time follow a path quickly; many at a time cost less each."""
 
 MANY = 1 << 16
 """The number of nodes that change their order together."""
 
 
 class Order:
-    """Nodes by rank: their depth, less some steps for each passed line. `taken` counts those that it has chosen."""
+    """Nodes by rank: their depth, less some steps for each passed line. `taken` counts the nodes chosen so far."""
 
     def __init__(self, steps_of_a_line: int) -> None:
         self.steps_of_a_line = steps_of_a_line
@@ -98,7 +98,7 @@ class Waiting:
         while True:
             order = min(self._orders, key=lambda one: one.taken)
             nodes = order.take(min(most, max(TOGETHER, self._count // SHARE)))
-            if not len(nodes):  # what waits in one order waits in all of them, or was taken by another one
+            if not len(nodes):  # each node waits in all orders, unless another order has taken it
                 return nodes
             nodes = nodes[~self._are_taken(nodes)]
             order.taken += len(nodes)
@@ -107,7 +107,7 @@ class Waiting:
                 return nodes
 
     def leave(self, nodes: Numbers) -> None:
-        """Let nodes wait until no other is left."""
+        """Let nodes wait until no other node is left."""
         if len(nodes):
             self._left.append(nodes)
 
@@ -124,7 +124,7 @@ class Waiting:
         return self._is_taken[nodes]
 
     def prefer_lines(self, depths: NDArray[np.uint16], passed_of: Callable[[Numbers], Numbers]) -> None:
-        """Be no longer breadth first. The depths and the numbers of passed lines of all nodes are given."""
+        """End the breadth-first phase. The depths and the numbers of passed lines of all nodes are given."""
         left = self._orders[0]
         self._count = 0
         self.is_broad = False
@@ -168,10 +168,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Manner:
-    """What a search is to find, and how."""
+    """The goal of a search, and its method."""
 
     keeps_promises: bool = False
-    """No path goes on from a state that violates a promise of the model."""
+    """No path continues from a state that violates a promise of the model."""
 
     in_time: Dropped | None = None
     """If given, no path takes a step that a cluster's clocks may exclude (rules.py)."""
@@ -183,7 +183,7 @@ class Manner:
     """Cells that are no longer read are cleared (pruning.py), unless promises are judged, which may read them."""
 
     finds_line: bool = True
-    """If no path passes the last line, the first line that none passes is looked for."""
+    """If no path passes the last line, the search looks for the first line that no path passes."""
 
 
 class Nodes:
@@ -318,8 +318,8 @@ class Checks:
 class ObservationSearch:
     """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
 
-    States that a later line contradicts (pruning.py) are left until no other is: from then on `is_exhausted`, no path
-    passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
+    States that a later line contradicts (pruning.py) wait until no other state is left: from then on `is_exhausted`, no
+    path passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
     """
 
     room_bytes = ROOM_BYTES
@@ -394,7 +394,7 @@ class ObservationSearch:
             self.stopped = "memory"
 
     def _start(self) -> None:
-        """Start with the leader of the first metadata line, if that is of the first epoch."""
+        """Start with the leader of the first metadata line, if that line is about the first epoch."""
         starts, layout = self.instance.initial_states, self.cells.layout
         chosen = [at for at, cells in enumerate(starts) if self._is_start(State(self.instance, cells))]
         states = np.array([layout.pack(starts[at]) for at in chosen], np.uint64).reshape(len(chosen), layout.words)
@@ -481,8 +481,8 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Pass every line that is passed at once; return the nodes whose next line may be passed at any time, and is
-        true."""
+        """Pass every line that is passed at once; return the nodes whose next line is true and may be passed at any
+        time."""
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -517,7 +517,7 @@ class ObservationSearch:
         return self.monitor.passed.read(self.nodes.of(nodes)[1])
 
     def _let_wait(self, new: Numbers) -> None:
-        """Let new nodes wait; those that violate a promise do not, if the search keeps promises."""
+        """Let new nodes wait; if the search keeps promises, drop those that violate a promise."""
         if self.checks.keeping is not None:
             new = new[self.checks.keeping.keep(self.nodes.of(new)[0])]
         passed = self._passed_at(new)
@@ -555,7 +555,7 @@ class ObservationSearch:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether the search has come to a state in which the model leaves something out."""
+        """Whether the search has reached a state in which the model leaves something out."""
         count = self.nodes.store.count
         parts = (np.arange(at, min(at + ROOM, count)) for at in range(0, count, ROOM))
         return any(self.checks.rules.leave_out(*self.nodes.of(nodes)).any() for nodes in parts)

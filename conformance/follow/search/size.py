@@ -3,9 +3,9 @@
 In:  a recording, or the `Size` of one; the protocol, and configuration entries that the recording does not determine.
 Out: an instance, which has only the initial states with empty logs, and whose ISR has replicas only.
 
-The model's initial states are far more: with start=any their number grows with the third power of the records, because
+The model has far more initial states: with start=any their number grows with the third power of the records, because
 logs may hold any of them. Enumerating them to choose a dozen took minutes and gigabytes for a hundred records. While
-all logs are empty, no offset differs from another, and no record from another. So the states are those of the same
+all logs are empty, all offsets are alike, and all records are alike. So the states are those of the same
 configuration with one record and one offset, whose cells stand for all records and offsets.
 """
 
@@ -67,7 +67,7 @@ controller."""
 
 @dataclass(frozen=True)
 class Size:
-    """What an instance has room for, and the settings that the recording shows (None: it does not).
+    """The bounds of an instance, and the settings that the recording shows (None: not shown).
 
     `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
     `asks_unclean`: an administrator asks for an unclean election. The partition is reassigned if `first_replicas` is
@@ -152,7 +152,7 @@ def instance_for(
 
 
 def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
-    """The bounds of what came with 2.8 and with KRaft. A living broker's session expires only while it is frozen."""
+    """The bounds that 2.8 and KRaft introduced. A living broker's session expires only while the broker is frozen."""
     if not alters_partitions(instance):
         return {}
     found = {"partition_changes": size.changes}

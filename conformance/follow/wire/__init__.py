@@ -6,5 +6,5 @@ Out: the objects of a recording of observations (recorded/), each with the line 
 
 messages.py reads the lines, survey.py finds out what they are about, and where the recording ends. exchanges.py and
 controller.py hold what the traffic has shown of requests, logs, leader and ISR; traffic.py converts line by line.
-beside.py reads what lies beside. convert.py puts all of it together, command.py is the command line.
+beside.py reads the files beside the recording. convert.py combines these parts; convert_command.py is the command line.
 """

@@ -1,4 +1,4 @@
-"""Reads what lies beside a wire recording: observations.ndjson, and the folders broker<i>/ that brokers left on disk.
+"""Reads the files beside a wire recording: observations.ndjson, and the folders broker<i>/ that brokers left on disk.
 
 In:  the lines of observations.ndjson, which the experimenter saw of the same cluster at the same time, and the
      conversion of the traffic up to the time of each line; broker<i>/TOPIC-0/*.log (segments, format of 0.11 and later)
@@ -6,9 +6,9 @@ In:  the lines of observations.ndjson, which the experimenter saw of the same cl
 Out: the observations that the traffic does not show; a `DiskContent` for each broker. A line that contradicts the
      traffic is one UsageError; so is every defect of a folder, with the file, and the byte for a segment.
 
-Both files have seconds since the same start, and a line stands where its time puts it. What counts of each kind:
+Both files have seconds since the same start; the time of a line decides its place. What counts of each kind:
 
-- `disk`: as it stands, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
+- `disk`: everything, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
   shown another log of the broker shortly before: the disk can have been read before that.
 - `metadata`: like a broker's answer to a client, so only as news (controller.py).
 - `acked`, `send`, `client_read` and faults of brokers: only what the traffic does not show. The offset of an
@@ -159,7 +159,7 @@ FILE = "observations.ndjson"
 MOST_LINES = 10_000
 
 SHORTLY = 0.01
-"""Seconds for which a disk that was read may be older than its line."""
+"""Seconds by which the content of a disk may be older than its line."""
 
 AGREE = 1.0
 """Seconds by which the two files may differ about the time of a fault or of a read."""

@@ -1,12 +1,11 @@
-"""What the traffic has shown of the controller's state: leader, leader epoch, ISR and replicas, without what is out of
-date.
+"""What the traffic has shown of the controller's state: leader, leader epoch, ISR and replicas, without outdated views.
 
 In:  AlterPartition answers, records of the metadata log, and Metadata responses of brokers, in the order in which the
      proxy saw them; and leader epochs that appear in other messages.
 Out: for each of them the new state of the controller, or None if it shows no news.
 
-An AlterPartition answer and a record of the metadata log come with an order: the partition epoch. A Metadata response
-has none, and a broker may lag behind: such a view is news only if no earlier state can explain it.
+An AlterPartition answer and a record of the metadata log are ordered by the partition epoch. A Metadata response has no
+partition epoch, and a broker may lag behind: such a view is news only if no earlier state can explain it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class View:
 
     @property
     def says(self) -> tuple[int, int, frozenset[int]]:
-        """What any message can say: leader, leader epoch and ISR."""
+        """The part that any message can show: leader, leader epoch and ISR."""
         return self.leader, self.leader_epoch, self.members
 
     @property
@@ -77,7 +76,7 @@ class Controller:
         return known is not None and view.says != known.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """What the metadata log would say if it had this change at an offset at which it has another; else None."""
+        """The state if the metadata log had this change at an offset where it has another change; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]
@@ -100,7 +99,7 @@ class Controller:
     def position_of(self, view: View) -> int | None:
         """The smallest partition epoch that can have this state; None if it is not known.
 
-        Each change makes the state another one, so the partition epoch before a known one has another state.
+        Each change alters the state, so the partition epoch before a known one has a different state.
         """
         known = [epoch for epoch, one in self._at.items() if one.says == view.says]
         for epoch in range(min(known, default=0)):
@@ -119,7 +118,8 @@ class Controller:
     def contradicts(self, view: View) -> bool:
         """Whether no delay explains this view of a broker.
 
-        It names another leader of an epoch than before; or the metadata log is recorded, and never had this ISR.
+        It names another leader of an epoch than earlier views did; or the metadata log is recorded, and never had this
+        ISR.
         """
         same = [one for one in self.views if one.leader_epoch == view.leader_epoch]
         if any(NO_LEADER not in (one.leader, view.leader) and one.leader != view.leader for one in same):
@@ -141,7 +141,7 @@ class Controller:
         if any(one.members == view.members and one.leader == view.leader for one in earlier):
             return False
         # Only AlterPartition adds members, and it is recorded; so an unseen change leaves a smaller ISR. Such an ISR
-        # is a later one than the last, unless it could also have come between the last two.
+        # is later than the last one, unless it could also have come between the last two.
         is_smaller = view.members < last.members
         return is_smaller and (
             len(earlier) < 2 or not view.members <= earlier[-2].members or earlier[-2].members >= last.members

@@ -11,14 +11,14 @@ Which observations the traffic gives:
 - an AlterPartition response, a change in the metadata log, a Metadata response with news: leader, leader epoch and ISR,
   and in the latter two the replicas, if the partition is reassigned;
 - an AlterPartitionReassignments request: the controller may reassign the partition; its response: it has, or has not;
-- faults of brokers, what a producer was told, and what a consumer has read: the same;
+- faults of brokers, results at a producer, and records that a consumer has read: the same;
 - the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
 
-The last line counts what gives none: messages that are not decoded or say nothing about the partition, notes, and the
-lines after the shutdown at the end; and requests that were sent again.
+The last line counts the lines that give no observation: messages that are not decoded or say nothing about the
+partition, notes, and the lines after the shutdown at the end; and requests that were sent again.
 
-An observation says that something is true at its place among the others. So what a message shows of a past moment is
-left out, unless nothing was observed between that moment and the message.
+An observation says that something is true at its place among the others. So a fact about a past moment is left out,
+unless nothing was observed between that moment and the message that shows it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_RECORDS = 1_000_000
 """The most records in all logs of all observations."""
 
 REBALANCE_SECONDS = 300
-"""The default of leader.imbalance.check.interval.seconds: later, there can be elections that nobody requests."""
+"""The default of leader.imbalance.check.interval.seconds: later, there can be elections without a request."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def observations_of(
 ) -> Iterator[tuple[int, Observation]]:
     """The observations of a wire recording, each with the line that shows it; a header is first. Raises UsageError.
 
-    If the content is given, nothing is read from the disk, so folders of brokers are left out. Who follows them online
-    drops each after its turn, so that there may be any number of them.
+    If the content is given, nothing is read from the disk, so folders of brokers are left out. Following online drops
+    each observation after its turn, so their number is unlimited.
     """
     beside = path if content is None else None
     survey = survey_of(path, wire_lines(path, content), happenings_beside(beside))

@@ -1,15 +1,15 @@
 """What the traffic has shown of fetches, of produced records, and of each broker's log.
 
 In:  the Fetch and Produce requests and responses of a wire recording, in order.
-Out: what each fetch asks for (`Asked`), and what each response tells (`Answered`), completed by what their fetch
-     session leaves out: a partition is missing where nothing about it changed; which records are sent for the first
-     time, and which acknowledgements say something new; a broker's whole log, where it is known.
+Out: what each fetch requests (`Asked`), and what each response says (`Answered`), completed by the partitions that
+     their fetch session leaves out because nothing changed; which records are sent for the first time, and which
+     acknowledgements say something new; a broker's whole log, if it is known.
 
-A record of an idempotent producer is known by its sequence number. Any other one is sent again if a record with the
-same value, of an earlier request, is not acknowledged yet.
+A record of an idempotent producer is known by its sequence number. Any other record counts as sent again if a record
+with the same value, of an earlier request, is not acknowledged yet.
 
-A record that was offered to a follower counts as in its log only after the follower fetches behind it: the answer may
-have come too late. A follower's log ends where it fetches, so everything behind that is forgotten.
+A record that was sent to a follower counts as in its log only after the follower fetches beyond it: the answer may have
+come too late. A follower's log ends where it fetches, so all later records are forgotten.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_SESSIONS = 1_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A record as a batch shows it: its offset, its leader epoch, and its value, or for a marker a name of it."""
+    """A record as a batch shows it: its offset, its leader epoch, and its value, or the name of a marker."""
 
     offset: int
     epoch: int
@@ -98,7 +98,7 @@ class Sessions:
         return session.asked
 
     def answer(self, line: Message) -> Answered | None:
-        """What a response tells; None if nothing about the partition, or an error. Raises UnreadableError."""
+        """What a response says of the partition; None if it says nothing, or an error. Raises UnreadableError."""
         session = self._sessions.get((line.client, line.broker))
         if session is None or session.asked is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
             return None
@@ -135,7 +135,7 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
 
 
 def spelled(offset: int, value: Any, *, is_control: bool) -> str:
-    """The name of a record in observations: its value, or, for a marker, one made of its offset."""
+    """The name of a record in observations: its value, or, for a marker, a name made of its offset."""
     if is_control:
         return f"{MARKER}{offset})"
     return NULL if value is None else value if isinstance(value, str) else f"({value})"
@@ -143,7 +143,7 @@ def spelled(offset: int, value: Any, *, is_control: bool) -> str:
 
 @dataclass
 class Pending:
-    """The requests without a response yet, as far as a response has to be understood with its request."""
+    """The requests without a response yet, if their response can only be understood with them."""
 
     most: int = 10_000
     _kept: dict[tuple[str, int | None, int], Any] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class Pending:
         return self._kept.get(line.exchange)
 
     def pop(self, line: Message) -> Any:
-        """The same, and forget it."""
+        """Return what was remembered of the request to this response, or None, and forget it."""
         return self._kept.pop(line.exchange, None)
 
 
@@ -194,7 +194,7 @@ class Produced:
         return {offset for offset in self._acked.get(value, ()) if offset is not None}
 
     def sends(self, records: Sequence[SentRecord]) -> list[str]:
-        """Those of the records of a request that were not sent before. Raises UnreadableError."""
+        """The records of a request that were not sent before. Raises UnreadableError."""
         found: list[str] = []
         for value, number in records:
             if self._is_another(value, number) or (number is None and value in found):
@@ -208,7 +208,7 @@ class Produced:
         return found
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether the record is another one than those that were sent before with this value."""
+        """Whether the record differs from those that were sent before with this value."""
         known = self._numbers.get(value, set())
         if number in known:
             return False
@@ -266,11 +266,11 @@ class KnownLogs:
         self._held[broker][entry.offset] = (entry.value, entry.epoch)
 
     def offer(self, follower: int, entries: tuple[Entry, ...]) -> None:
-        """An answer with these records is on its way to a follower."""
+        """An answer with these records is in flight to a follower."""
         self._offered[follower] = entries
 
     def truncate(self, broker: int, end: int) -> None:
-        """Forget what a broker had from this offset on."""
+        """Forget the records of a broker from this offset on."""
         held = self._held[broker]
         for offset in [offset for offset in held if offset >= end]:
             del held[offset]

@@ -24,7 +24,7 @@ from isrcheck.conformance.follow.recorded.faults import fault_in
 Value = TypeVar("Value")
 
 NOTE = "note"
-"""The remark of a person, who types it while `conform record` runs."""
+"""The kind of a remark that a person types while `conform record` runs."""
 
 FILE = "wire.ndjson"
 """The name of a wire recording in its folder."""
@@ -46,8 +46,8 @@ MOST_FAULTS_FIRST = 1_000
 class Message:
     """A request or response at the proxy; `is_held`: the proxy keeps it for now, and forwards it later, or never.
 
-    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. What a recorder could not
-    decode has an empty body; where it could not read the header, `api` is empty, too (`undecoded`).
+    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. If the recorder could not
+    decode the message, the body is empty; if it could not read the header, `api` is empty, too (`undecoded`).
     """
 
     number: int
@@ -70,7 +70,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Happening:
-    """A line that the experimenter or a client wrote: what it did or saw."""
+    """A line that the experimenter or a client wrote about its own acts or observations."""
 
     number: int
     n: int
@@ -80,7 +80,7 @@ class Happening:
 
 
 def is_wire(path: Path, content: bytes | None = None) -> bool:
-    """Whether a file is a wire recording: the first line that is no fault has a kind that no other recording has."""
+    """Whether a file is a wire recording: its first line that is not a fault has a kind that only these have."""
     for number, line in lines_of(path, content):
         try:
             said = parsed(line)
@@ -153,7 +153,7 @@ def _happening(number: int, n: int, t: float, said: Mapping[str, Any]) -> Happen
 
 
 def _header(said: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
-    """A part of a message's header. A client need not name itself; of a frame that is cut off nothing may be known."""
+    """A part of a message's header. A client need not name itself; of a truncated frame nothing may be known."""
     if said.get(key) is None and key in said and (undecoded or key == "client"):
         return unknown
     found: Value = get(said, key, kind)

@@ -6,15 +6,16 @@ Out: a `Survey`. A recording in which several partitions are written to is refus
 Metadata responses name the topics, their ids and replicas. Without them, the partition is the one that Produce requests
 write to, or else the one that followers fetch.
 
-A shutdown is not the end of the recording if anything shows that the cluster goes on after it: a producer that writes
-or is told something, a client that reads, a fault, a broker that registers, or a broker that keeps sending heartbeats.
-Then it is a fault like any other.
+A shutdown is not the end of the recording if anything shows that the cluster continues after it: a producer that writes
+or gets an answer, a client that reads, a fault, a broker that registers, or a broker that keeps sending heartbeats.
+Then the shutdown is a fault like any other.
 
 With `auto.leader.rebalance.enable`, the controller elects the preferred leader, the first of the assignment, from time
-to time (ReplicationControlManager.maybeBalancePartitionLeaders). No message asks for it.
+to time (ReplicationControlManager.maybeBalancePartitionLeaders). No message requests this.
 
-A broker may lag behind: within a leader epoch replicas are only added, because a change that removes one begins a new
-one (PartitionChangeBuilder). So what is older, or smaller in the same epoch, is not news.
+A broker may lag behind: within a leader epoch replicas are only added, because a change that removes a replica begins a
+new epoch (PartitionChangeBuilder). So a set of replicas from an older epoch, or a smaller set in the same epoch, is not
+news.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ Replicas = tuple[int, ...]
 
 @dataclass
 class Assignments:
-    """The replicas that were shown, each with the line that shows them first; and the requests with their lines, of
-    which one that cancels a reassignment has None.
+    """The replicas that were shown, each with the line that shows them first; and the requests with their lines: a
+    request that cancels a reassignment has None.
     """
 
     shown: list[tuple[int, Replicas]] = field(default_factory=list)
@@ -90,13 +91,13 @@ class Assignments:
         return known[0][1] if known and (first_request is None or known[0][0] < first_request) else ()
 
     def preferred_before(self, number: int) -> int | None:
-        """The preferred leader by what lines before this one show or ask for."""
+        """The preferred leader according to the lines before this one."""
         named = [(at, replicas[0]) for at, replicas in (*self.shown, *self.requests) if replicas and at < number]
         return max(named)[1] if named else None
 
     def unasked(self) -> dict[int, list[Replicas | None]]:
         """For each change that no request explains: the line that shows the replicas before it, and the requests that
-        may have made it. What is added first, and what is left in the end, can be two steps of one request.
+        may have made it. Adding replicas first and removing others at the end can be two steps of one request.
         """
         found: dict[int, list[Replicas | None]] = {}
         for at, ((since, before), (until, after)) in enumerate(pairwise(self.shown)):
@@ -108,7 +109,7 @@ class Assignments:
         return found
 
     def reordered(self) -> Iterator[int]:
-        """The lines that ask for the same replicas in another order, or show them so without a request for it."""
+        """The lines that request the same replicas in another order, or show that order without a request for it."""
         for number, target in self.requests:
             current = self._current_before(number)
             if target is not None and current and set(target) == set(current) and target != current:
@@ -124,7 +125,7 @@ class Assignments:
         return next((request for request in reversed(self.requests) if request[0] < number), None)
 
     def _current_before(self, number: int) -> Replicas:
-        """The replicas that were last shown or asked for before a line."""
+        """The replicas that were last shown or requested before a line."""
         named = [one for one in (*self.shown, *self.requests) if one[0] < number]
         return max(named, key=lambda one: one[0])[1] or () if named else ()
 
@@ -140,7 +141,7 @@ class Assignments:
 class Elections:
     """The leaders of a partition: for each leader epoch its leader, and the first line that shows it.
 
-    `rebalanced_after` has the leader epochs that a preferred election ended which nobody asked for.
+    `rebalanced_after` has the leader epochs that ended by an unrequested preferred election.
     """
 
     leaders: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -158,7 +159,7 @@ class Elections:
     def judge(
         self, departures: Sequence[tuple[int, int | None]], preferred_before: Callable[[int], int | None]
     ) -> None:
-        """Find the elections that nobody asked for: the leader before did not depart. Each departure has its line.
+        """Find the unrequested elections: the former leader did not depart. Each departure has its line.
 
         A departure of None is a request for an election, or for other replicas. `preferred_before` names the preferred
         leader before a line.
@@ -177,12 +178,12 @@ END = "end"
 FAULTS = tuple(kind.value for kind in FaultKind)
 
 LATE_HEARTBEATS = 1
-"""Heartbeats that a broker may still send before it asks to be shut down, too. It sends one in two seconds."""
+"""Heartbeats that a broker may still send before it asks to be shut down, too. It sends one every two seconds."""
 
 
 class Ending:
-    """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are told to
-    be, and did not come back: they ask again and again.
+    """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are being
+    shut down, and did not come back: they ask repeatedly.
     """
 
     def __init__(self) -> None:
@@ -245,7 +246,7 @@ def shuts_down(line: Message) -> bool:
 
 
 INTERNAL = "__"
-"""The names of Kafka's own topics begin so."""
+"""The prefix of the names of Kafka's own topics."""
 
 WEAKEST_FIRST = ("0", "1", "all")
 """The values of acks, as observations spell them."""
@@ -269,10 +270,10 @@ class Partition:
     """None: no Metadata response names it."""
 
     fetching: set[int] | None = None
-    """The followers, with the brokers that they fetch from; None: nobody fetches it."""
+    """The followers, with the brokers that they fetch from; None: no follower fetches it."""
 
     acks: set[str] = field(default_factory=set)
-    """Those of its producers."""
+    """The acks of its producers."""
 
     elections: Elections = field(default_factory=Elections)
     assignments: Assignments = field(default_factory=Assignments)
@@ -281,7 +282,7 @@ class Partition:
     """The smallest offset at which a follower fetches."""
 
     def join(self, other: Partition) -> None:
-        """Add what messages show of it by the id of its topic. What the name has shown first comes first."""
+        """Add what messages show of it by the id of its topic. Facts first shown by the name come first."""
         self.replicas = _united(self.replicas, other.replicas)
         self.fetching = _united(self.fetching, other.fetching)
         self.acks |= other.acks
@@ -304,10 +305,10 @@ class Topic:
     unclean_election: bool | None = None
 
     values: set[str] = field(default_factory=set)
-    """Some of the records that are sent to it."""
+    """Some of the records that producers send to it."""
 
     carried: set[str] = field(default_factory=set)
-    """Some of those that brokers answer with."""
+    """Some of the records that brokers answer with."""
 
     def join(self, other: Topic) -> None:
         """Add what messages show of it by its id."""
@@ -322,12 +323,12 @@ class Survey:
     topic: str | None = None
     topic_id: str | None = None
     replicas: tuple[int, ...] = ()
-    """Those at the beginning, if the partition is reassigned."""
+    """The replicas at the beginning, if the partition is reassigned."""
 
     partition: int = 0
 
     acks: set[str] = field(default_factory=set)
-    """Those of its producers."""
+    """The acks of its producers."""
 
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None
@@ -336,7 +337,7 @@ class Survey:
     """The time from the first line to the last one."""
 
     first_offset: int = 0
-    """The smallest offset at which a follower fetches: what lies before is taken for equal in all logs."""
+    """The smallest offset at which a follower fetches: earlier records are assumed to be equal in all logs."""
 
     elections: Elections = field(default_factory=Elections)
     assignments: Assignments = field(default_factory=Assignments)
@@ -356,12 +357,12 @@ class Survey:
 
     @property
     def shut_down_at(self) -> int | None:
-        """The line from which on the brokers are shut down at the end, without a line that says so."""
+        """The line from which on the brokers are shut down at the end, if no line records this."""
         return self.ending.at
 
     @property
     def weakest_acks(self) -> str | None:
-        """The acks that promise the least, because the model has one kind of producer."""
+        """The weakest acks, because the model has one kind of producer."""
         return next((acks for acks in WEAKEST_FIRST if acks in self.acks), None)
 
     def is_about(self, topic: Mapping[str, Any]) -> bool:
@@ -380,7 +381,7 @@ class Survey:
                         yield partition
 
     def choose(self) -> None:
-        """Choose the partition: the only one that is written to, or else the only one that there is.
+        """Choose the partition: the only one that is written to, or else the only one that exists.
 
         Raises UnreadableError.
         """
@@ -544,7 +545,7 @@ def _take_fetch(found: Survey, line: Message, broker: int) -> None:
 
 
 def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """The replicas that a request to reassign asks for; None: it cancels the reassignment. Raises UnreadableError."""
+    """The replicas in a reassignment request; None: it cancels the reassignment. Raises UnreadableError."""
     return None if partition.get("replicas") is None else numbers(partition, "replicas")
 
 

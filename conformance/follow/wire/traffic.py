@@ -37,9 +37,9 @@ MOST_KINDS = 4
 
 @dataclass
 class Unused:
-    """What was counted. `undecoded` has the undecoded messages by their API, `others` the messages that say nothing
-    about the partition. `acks` are acknowledgements of requests that the recording does not have. `after` are lines
-    from `shut_down_at` on, `beside` those of observations.ndjson after that, `older` disks that may have been read too
+    """Counts. `undecoded` has the undecoded messages by their API, `others` the messages that say nothing about the
+    partition. `acks` are acknowledgements of requests that the recording does not have. `after` are lines from
+    `shut_down_at` on, `beside` the lines of observations.ndjson after that, `older` disks that may have been read too
     early.
     """
 
@@ -53,7 +53,7 @@ class Unused:
     undecoded: Counter[str] = field(default_factory=Counter)
 
     def told(self) -> str:
-        """All of it in words."""
+        """All counts in words."""
         found = [
             (self.acks, "acknowledgement", "of a request that is not in the recording"),
             (self.after, "line", f"from line {self.shut_down_at} on, after all brokers begin to shut down"),
@@ -92,7 +92,7 @@ class Reassignments:
         self._pending = Pending()
 
     def before(self, line: Message) -> Iterator[Observation]:
-        """What happens from this line on without a request, and what the model leaves out."""
+        """Observations of changes from this line on that have no request, or that the model leaves out."""
         if line.number in self._reordered:
             yield unmodelled(REORDERED, line.api)
         for target in self._unasked.get(line.number, ()):
@@ -105,7 +105,7 @@ class Reassignments:
             target = asked_in(partition)
             if not self.survey.assignments.first:
                 yield unmodelled(UNKNOWN, REASSIGNS)
-            elif target != ():  # which the controller refuses
+            elif target != ():  # the controller refuses an empty list
                 replicas = None if target is None else list(target)
                 self._pending.put(line, {"replicas": replicas})
                 yield {"kind": "fault", "what": REASSIGN, "replicas": replicas}
@@ -123,12 +123,12 @@ class Reassignments:
 
 
 def unmodelled(why: str, what: str) -> Observation:
-    """The remark that something happens which no path of the model has."""
+    """The remark about an event that no path of the model has."""
     return {"kind": "note", "what": what, "unmodelled": why}
 
 
 SAME_PROCESS = (FaultKind.FREEZE.value, FaultKind.THAW.value, FaultKind.CUT.value)
-"""Faults after which a broker is the same process."""
+"""Faults after which a broker continues as the same process."""
 
 SILENT = ("hold", "release", ELECT, "delay", "pass", "refused", "heal")
 """Interventions without a claim: other lines show their effects."""
@@ -140,7 +140,7 @@ UNMODELLED = {
     "AlterConfigs": "a change of settings, whose request is not decoded",
     "IncrementalAlterConfigs": "a change of settings, whose request is not decoded",
 }
-"""Requests whose effects no path has: what follows them is not rejected."""
+"""Requests whose effects no path has: later lines are not rejected."""
 
 UNDECODED = "a reassignment of replicas, whose request is not decoded"
 
@@ -200,7 +200,7 @@ class Traffic:
         yield from self.give(self._happening(line) if isinstance(line, Happening) else self._message(line))
 
     def give(self, observations: Iterable[Observation]) -> Iterator[Observation]:
-        """Note that these observations are given, whoever made them, and give them."""
+        """Note that these observations are given, whatever their source, and return them."""
         for found in observations:
             self.count += 1
             self.given_at = max(self.given_at, self.now)
@@ -219,7 +219,7 @@ class Traffic:
             yield from self.sends([(value_in(keys), None)])
         elif what == "client_result":
             offset, value = keys.get("offset"), value_in(keys)
-            if keys.get("error") is None and not self.records.offsets(value):  # else the response was seen
+            if keys.get("error") is None and not self.records.offsets(value):  # otherwise the response was seen
                 yield from self.acks([(value, offset if is_number(offset) else None)])
         elif what == "client_read":
             yield from self._reads(keys)
@@ -255,7 +255,7 @@ class Traffic:
             yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
-        """A producer is told that these records are written, at these offsets; only the first time counts."""
+        """A producer learns that these records are written, at these offsets; only the first time counts."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 acks = self.survey.weakest_acks
@@ -265,7 +265,7 @@ class Traffic:
                 yield found | ({} if acks is None else {"acks": acks})
 
     def log_of(self, broker: int) -> tuple[Log | None, float]:
-        """The last log that the traffic has shown of a broker, and when; None: it has shown none."""
+        """The last log that the traffic has shown of a broker, and its time; None: it has shown no log."""
         return self.told_logs.get(broker), self.told_at.get(broker, 0.0)
 
     def _is_shown(self, value: str, offset: int) -> bool:
@@ -363,7 +363,7 @@ class Traffic:
         self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
     def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
-        """A follower that fetches has its log, and has taken over the high watermark of the last answer."""
+        """A follower that fetches has its log, and has adopted the high watermark of the last answer."""
         had_records = self.logs.has_records(follower)
         log = self.logs.fetches(follower, asked)
         if log is not None and (log != self.told_logs.get(follower, ()) or (had_records and not log)):
@@ -376,7 +376,7 @@ class Traffic:
             yield {"kind": "log_end", "broker": follower, "log_end_offset": asked.offset, **epoch}
         self.told_ends[follower] = end
         heard_from, heard = self.heard.pop(follower, (None, 0))
-        if heard_from == leader:  # it may not have read the last answer of another leader
+        if heard_from == leader:  # the follower may not have read the last answer of another leader
             high_watermark = min(heard, asked.offset)
             if high_watermark >= self.survey.first_offset and self.followed.get(follower) != high_watermark:
                 self.followed[follower] = high_watermark
@@ -413,7 +413,7 @@ class Traffic:
             yield from self._high_watermark(line.broker, answered)
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
-        """What a leader has answered with, which it still has if nobody else was elected and it did not fail."""
+        """The records that a leader has sent, which it still has if no other leader was elected and it did not fail."""
         kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
         view = self.controller.last
         if not kept or view is None or view.leader != broker:
@@ -485,7 +485,7 @@ class Traffic:
                     yield from self._applied(line.broker, before, view, partition)
 
     def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
-        """What a broker showed when it was asked, it has applied when it answers with something else.
+        """The state that a broker showed at a request is applied once the broker answers with another state.
 
         With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
         then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
@@ -538,23 +538,23 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 
 def _shown(broker: int | None, view: View) -> Observation:
-    """A state that other messages deny, as a broker shows it, or the controller (None)."""
+    """A state that contradicts other messages, as a broker shows it, or the controller (None)."""
     found = {"kind": "view", "leader": view.leader, "leader_epoch": view.leader_epoch, "isr": list(view.isr)}
     epoch = {} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}
     return found | epoch | ({} if broker is None else {"broker": broker})
 
 
 def _waits_until(line: Message) -> float | None:
-    """The earliest time at which a broker that has nothing for this fetch reads its high watermark and answers."""
+    """The earliest time at which a broker without new records for this fetch reads its high watermark and answers."""
     wait: Any = line.body.get("max_wait")
     is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
     return line.t + float(wait) if is_told else None
 
 
 def _has_nothing(line: Message) -> bool:
-    """Whether an answer to a fetch has nothing about any partition, so that the broker has waited for the whole time.
+    """Whether an answer to a fetch is empty for every partition, so the broker has waited for the whole time.
 
-    Kafka: DelayedFetch. A client over its quota is answered with nothing at once.
+    Kafka: DelayedFetch. A client over its quota gets an empty answer at once.
     """
     return line.body.get("responses") == [] and line.body.get("throttle_time") == 0
 
@@ -576,7 +576,7 @@ def value_in(keys: Any) -> str:
 
 
 def _follower_of(client: str) -> int | None:
-    """The follower whose fetcher has this client id, broker-<i>-fetcher-<j>; None if it is no follower."""
+    """The follower whose fetcher has this client id, broker-<i>-fetcher-<j>; None if it is not a follower."""
     words = client.split("-")
     if len(words) == 4 and words[0] == "broker" and words[2] == "fetcher" and words[1].isdecimal():
         return int(words[1]) if len(words[1]) < 10 else None

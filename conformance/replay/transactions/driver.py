@@ -8,10 +8,10 @@ the progress of replication. No act writes a field of a node. follow/recorder/tr
 takes the steps of a trace. It reads the trace ahead to know how often a client has to send a request again, because
 every step in which a copy arrives needs one. It also tries what the model forbids, and checks that nothing changes.
 
-In the model, a producer learns of the outcome as soon as it is decided, and if it was not its own request that was
-carried out, then by one that it sends again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until every
+In the model, a producer learns of the outcome as soon as it is decided; if its own request was not carried out, it
+learns this by sending the request again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until every
 partition has its marker and the coordinator has written that (TransactionCoordinator.endTransaction). So no driver
-brings about a step in which a producer learns of an answer that nobody sends.
+brings about a step in which a producer learns of an answer that is never sent.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """The first step in which a producer learns of an outcome before anybody tells it, as a reason; None if none is."""
+    """The first step in which a producer learns of an outcome before an answer, as a reason; None if there is none."""
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -81,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether the late EndTxn is one that this producer has sent, and awaits the answer to."""
+    """Whether this producer has sent the late EndTxn, and awaits its answer."""
     asked = WAITS_FOR.get(state.phase[producer])
     return bool(asked == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
@@ -130,7 +130,7 @@ class Acts:
         self.between_steps()
 
     def between_steps(self) -> None:
-        """Deliver what the model does not tell apart: answers to producers, except those to EndTxn; copies of a record
+        """Deliver what the model does not distinguish: answers to producers, except those to EndTxn; copies of a record
         that the log holds; markers that end nothing, to the followers. Partitions look for producers that are gone.
         """
         system = self.system
@@ -195,8 +195,8 @@ class Acts:
     producer_learns_of_abort = producer_learns_of_commit
 
     def _is_known_id(self, answer: Message) -> bool:
-        """Whether the coordinator knows the producer id of this answer. If it has forgotten the next one in a
-        fail-over (KAFKA-20310), an answer that has not arrived before is lost.
+        """Whether the coordinator knows the producer id of this answer. If it has forgotten the next id in a fail-over
+        (KAFKA-20310), an answer that has not arrived before is lost.
         """
         known = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
@@ -223,7 +223,7 @@ class Acts:
         self.deliver_request(producer)
 
     def end_txn_is_sent_again(self, producer: int) -> None:
-        """The copy that is under way takes longer; an earlier one that does is lost."""
+        """The copy in flight becomes late; an earlier late copy is lost."""
         self.drop(self.seen.late_end_txn)
         self.seen.late_end_txn = self.request_of(producer)
         self.system.producers[producer].ask_again()
@@ -265,7 +265,7 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """The transition becomes durable, and is answered, just before; an answer to InitProducerId is lost."""
+        """Just before, the transition becomes durable and is answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -316,14 +316,14 @@ class Acts:
         self.system.deliver(self.seen.late_markers.pop(partition))
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """This marker takes longer; an earlier one that does is lost."""
+        """This marker becomes late; an earlier late marker is lost."""
         self.drop(self.seen.late_markers.get(partition))
         self.seen.late_markers[partition] = marker
 
     # ------------------------------------------------------------------------------------------------------ partitions
 
     def ask_coordinator(self, partition: int, transaction: int) -> None:
-        """A copy of a record arrives, and the leader's question about it arrives at the coordinator."""
+        """A copy of a record arrives, and the leader's request about it arrives at the coordinator."""
         self.deliver_record(partition, transaction)
         question = self.question_of(partition)
         if question is None:
@@ -334,7 +334,7 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The answer to the leader arrives; if there is none, another copy of the record has the leader ask again."""
+        """The answer to the leader arrives; if there is none, another copy of the record makes the leader ask again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -360,7 +360,7 @@ class Acts:
         raise ClusterError(f"no copy of record {name_of(transaction)} is on its way to partition {partition}")
 
     def copies_in_flight(self, partition: int, transaction: int) -> Iterator[Message]:
-        """The copies of a record that are on their way to a partition, in order of sending."""
+        """The copies of a record that are in flight to a partition, in order of sending."""
         for message in self.system.messages:
             content = message.payload
             is_copy = isinstance(content, ProduceRequest) and content.payload.startswith(name_of(transaction))
@@ -368,7 +368,7 @@ class Acts:
                 yield message
 
     def question_of(self, partition: int) -> Message | None:
-        """The question that the leader has just asked the coordinator, if it has."""
+        """The request that the leader has just sent to the coordinator, if any."""
         last = self.system.messages[-1] if self.system.messages else None
         is_question = last is not None and isinstance(last.payload, AddPartitionsToTxnRequest)
         return last if is_question and last is not None and last.source == partition else None
@@ -381,7 +381,7 @@ class Acts:
                 yield message
 
     def lose_answers_to(self, partition: int) -> None:
-        """Answers of the coordinator that come after an append are of no use to the leader: they are lost."""
+        """Lose the answers of the coordinator that come after an append, and are of no use to the leader."""
         for message in list(self.answers_to_leader(partition)):
             self.system.drop(message.number)
 
@@ -432,7 +432,7 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The same. Raises ClusterError if there is none."""
+        """The number of that marker. Raises ClusterError if there is none."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -443,7 +443,7 @@ ARRIVES = ("leader_adds_partition", "leader_verifies_transaction", "leader_appen
 """The steps in which a copy of a record arrives at a partition's leader."""
 
 ASKS_NO_MORE = (*LEARNS, "application_stops")
-"""After each of these a producer waits for the answer to no EndTxn."""
+"""After each of these steps a producer waits for no answer to an EndTxn."""
 
 
 class TransactionsDriver(Acts):
@@ -479,9 +479,9 @@ class TransactionsDriver(Acts):
     # -------------------------------------------------------------------------------------- what the model does not do
 
     def _try_what_is_refused(self) -> None:
-        """Do what has no step in the model here, because it changes nothing: the coordinator's thread looks for what is
-        complete; a copy of a late marker arrives that the partition refuses; so does one of a record that finds a
-        transaction of another one open.
+        """Do what has no step in the model here, because it changes nothing: the coordinator's thread looks for
+        complete transactions; a copy of a late marker arrives, which the partition refuses; so does a copy of a record
+        while a different transaction is open.
         """
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
@@ -504,7 +504,7 @@ class TransactionsDriver(Acts):
         """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
         if (
             now.pending_state != TransactionState.NOTHING
-        ):  # a leader's question is answered meanwhile, if it adds nothing
+        ):  # a leader's request is answered meanwhile, if it adds nothing
             return set()
         found = set()
         for leader in self.system.leaders:
@@ -529,7 +529,7 @@ class TransactionsDriver(Acts):
         transaction = begun[id(self.system.producers[producer].transactions[-1])]
         super().producer_sends_record(producer, partition)
         arrivals = [step for step in self._later() if step.action in ARRIVES]
-        for _ in [step for step in arrivals if step.ordinals == (partition, transaction)]:  # one is to be refused
+        for _ in [step for step in arrivals if step.ordinals == (partition, transaction)]:  # one copy is to be refused
             self.system.producers[producer].resend(partition)
 
     def producer_commits(self, producer: int) -> None:
@@ -554,7 +554,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """The copies are alike: if a producer awaits the answer to one, this is the one that arrives."""
+        """The copies are alike: if a producer awaits the answer to one of them, that copy arrives."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [one.payload for one in self.system.messages if one.number == late]
         for number, producer in enumerate(self.system.producers):
@@ -564,7 +564,7 @@ class TransactionsDriver(Acts):
         self.system.deliver(-1 if late is None else late)
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """Markers that the old coordinator has sent are lost, or arrive late, as many as the model says."""
+        """Markers of the old coordinator are lost, except as many as are late in the model."""
         return super().coordinator_fails_over(
             State(self.trace.instance, self.trace.states[self.position - 1]).late_markers_left
         )
@@ -581,7 +581,7 @@ class TransactionsDriver(Acts):
         self.drop(self.copies.pop(partition, None))
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """This marker takes longer; an earlier one that does is lost, and so is its copy."""
+        """This marker becomes late; an earlier late marker is lost, and so is its copy."""
         self.drop(self.copies.pop(partition, None))
         super().leave_late(partition, marker)
 

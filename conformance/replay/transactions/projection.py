@@ -40,7 +40,7 @@ OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
 
 def name_of(transaction: int) -> str:
-    """The name of the model's transaction with that number, which is that of its records: a letter."""
+    """The name of the model's transaction with that number, which its records also have: a letter."""
     return chr(ord("a") + transaction)
 
 
@@ -51,9 +51,9 @@ def number_of(payload: str) -> int:
 
 @dataclass
 class Observations:
-    """What the driver knows: the numbers of late messages, who asks for a new id, what was decided so far; which
-    partitions know the producer, and at which offset one has forgotten it; which transaction the coordinator has
-    confirmed to a leader last, with what was appended and verified there so far.
+    """What the driver knows: the numbers of late messages, the producers that ask for a new id, the decisions so far;
+    the partitions that know the producer, and the offset at which a partition has forgotten it; the transaction that
+    the coordinator last confirmed to a leader, with what was appended and verified there so far.
     """
 
     late_markers: dict[int, int] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Observations:
     taken_at_end: set[int] = field(default_factory=set)
 
     def number_of(self, producer_id: int, producer_epoch: int) -> int:
-        """The number of an epoch in the model: those of an id that the end of a transaction took follow those of the
-        first one; those of an id that InitProducerId took come one later.
+        """The number of an epoch in the model: the epochs of an id taken at the end of a transaction follow those of
+        the first id; the epochs of an id taken by InitProducerId come one later.
         """
         if producer_id <= FIRST_PRODUCER_ID:
             return producer_epoch - (self.first_epoch if producer_epoch >= 0 else 0)
@@ -135,7 +135,7 @@ def replicated_entries_of(leader: TransactionLeader) -> int:
 
 
 def project(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
-    """The variables of the model, all but the budgets. `sizes` is the configuration of the model."""
+    """The variables of the model, except the budgets. `sizes` is the configuration of the model."""
     return {
         **_coordinator(system, seen, sizes),
         **_markers(system, seen, sizes),

@@ -1,11 +1,11 @@
-"""What the requests of clients are answered from: the cluster, the addresses of its brokers, and groups of consumers.
+"""The state from which requests of clients are answered: the cluster, the addresses of its brokers, consumer groups.
 
 In:  a cluster and its pump; the addresses of the brokers; requests to the group coordinator, with the time in ms.
 Out: the cluster's answers, when they come; those of the group coordinator; committed offsets.
 
 Groups are kept in the memory of the server: the topic __consumer_offsets and its replication are left out. A group has
 at most one member and needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
-consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet says nothing of groups: this is just what one
+consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups: this is just what one
 consumer needs.
 """
 
@@ -95,7 +95,7 @@ class Membership:
         self._generations = itertools.count(1)
 
     def join(self, group: str, name: str, session_timeout: int, now: int) -> tuple[ErrorCode, Member | None]:
-        """Become the member of a group, or stay it in a new generation; an empty name asks for a new one."""
+        """Become the member of a group, or remain it in a new generation; an empty name requests a new name."""
         present = self._members.get(group)
         if present is not None and now - present.heard > present.session_timeout:
             present = None
@@ -119,7 +119,7 @@ class Membership:
         return code, found.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
-        """Note that the member lives."""
+        """Note that the member is alive."""
         found = self._members.get(group)
         if found is None or found.name != name:
             return ErrorCode.unknown_member_id
@@ -138,7 +138,7 @@ class Membership:
 
 
 MOST_STORED = 256 << 20
-"""Bytes of batches that a server takes before it takes no more."""
+"""The most bytes of batches that a server takes."""
 
 NO_LEADER = -1
 
@@ -148,7 +148,7 @@ class Disconnected(Exception):
 
 
 class Moves(Protocol):
-    """What brings the cluster up to date (pump.py)."""
+    """Brings the cluster up to date (pump.py)."""
 
     def run(self) -> None:
         """Bring the cluster up to date."""
@@ -213,7 +213,7 @@ class Backend:
         answer: asyncio.Future[Payload | None] = asyncio.get_running_loop().create_future()
 
         def settle(payload: Payload | None) -> None:
-            if not answer.done():  # the client may have gone
+            if not answer.done():  # the client may have disconnected
                 answer.set_result(payload)
 
         send(settle)

@@ -1,4 +1,4 @@
-"""What is told to the person who runs a server, under which name, and at which address.
+"""Names for a server: of its partition, of the function that takes events, and of its default address.
 
 In:  nothing.
 Out: names.
@@ -15,8 +15,8 @@ Tell = Callable[[str], None]
 """Takes one line for each event."""
 
 LOOPBACK = "127.0.0.1"
-"""Where a server listens if nothing else is said."""
+"""The default address of a server."""
 
 
 def be_silent(line: str) -> None:
-    """Take a line, and tell nobody."""
+    """Take a line, and drop it."""

@@ -1,4 +1,4 @@
-"""Drives a cluster in time with the clock on the wall: messages, timers, the controller, the transaction coordinator.
+"""Drives a cluster in real time: messages, timers, the controller, the transaction coordinator.
 
 In:  a cluster, used through its public methods only; the passing of time.
 Out: the cluster, up to date; one line per event.
@@ -23,7 +23,7 @@ from isrcheck.conformance.cluster.scheduler import INTERVALS
 from isrcheck.conformance.wire.driving.events import PARTITION, Tell
 
 AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
-"""The timers whose deadlines the cluster keeps itself."""
+"""The timers whose deadlines the cluster itself checks."""
 
 SESSION_TIMEOUT = 6_000
 """zookeeper.session.timeout.ms up to 2.4, in ms. Fact sheet, section 4.1."""

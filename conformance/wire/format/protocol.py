@@ -1,4 +1,4 @@
-"""Requests and responses as frames: which there are, in which versions, and their bytes.
+"""Requests and responses as frames: the supported APIs, their versions, and their bytes.
 
 In:  the bytes of a frame; the values of a response.
 Out: `Request`; the bytes of a response. Or MalformedError.
@@ -6,8 +6,7 @@ Out: `Request`; the bytes of a response. Or MalformedError.
 Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
 idempotent and no transactional producers (KIP-98), before 2.1 consumers do not ask where an epoch ends (KIP-320), and
 epochs cannot be bumped by clients (InitProducerId 3 and 4, KIP-360, 2.5). In all other APIs the server also takes
-versions that are newer than the release. Records have the
-format of 0.11 and later (magic 2) in every release.
+versions that are newer than the release. Records have the format of 0.11 and later (magic 2) in every release.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ HEADER = "RequestHeader"
 
 
 class MalformedError(Exception):
-    """The bytes are no request; the message says what is wrong with them."""
+    """The bytes are not a request; the message says what is wrong with them."""
 
 
 class Cursor:
@@ -60,7 +60,7 @@ class Cursor:
         return int(found)
 
     def count(self, values: int) -> None:
-        """Is told how many elements a list has. Others than this cursor may bound them. Raises MalformedError."""
+        """Called with the number of elements of a list, which subclasses may bound. Raises MalformedError."""
 
     def varint(self) -> int:
         """The next unsigned integer of variable length."""
@@ -94,8 +94,8 @@ def read(schema: Any, cursor: Cursor) -> Any:
 
 @cache
 def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
-    """The reader of each field: those without a tag in their order, and those with one by their tags. The third are
-    fields with a tag for which kio has no default; where they are absent, they are null.
+    """The reader of each field: fields without a tag in their order, and fields with a tag by their tags. The third
+    item are fields with a tag for which kio has no default; if they are absent, they are null.
     """
     hints = get_type_hints(schema)
     # The header's only string is never compact.
@@ -183,7 +183,7 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
 
 
 def _tagged_fields(cursor: Cursor, known: dict[int, tuple[str, Read]]) -> dict[str, Any]:
-    """The tagged fields that are there; those that are not keep their defaults, and unknown ones are skipped."""
+    """The tagged fields that are present; absent fields keep their defaults, and unknown ones are skipped."""
     found = {}
     for _ in range(cursor.varint()):
         tag, size = cursor.varint(), cursor.varint()

@@ -3,8 +3,8 @@
 In:  connections; frames, which may be anything.
 Out: responses, in the order of the requests of each connection; one log line for each connection that is closed.
 
-Each connection has one request at a time, as in Kafka. A frame that is no request closes its connection, and no other.
-A broker that is down has no listener, and one that is frozen does not answer.
+Each connection has one request at a time, as in Kafka. A frame that is not a request closes only its own connection. A
+broker that is down has no listener, and a frozen broker does not answer.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ MOST_REQUEST = 4 << 20
 MOST_CONNECTIONS = 100
 DEFECT = "this is a defect of the server"
 TICK = 0.01
-"""The seconds after which the cluster is brought up to date at the latest."""
+"""The most seconds after which the cluster is brought up to date."""
 
 Kept = TypeVar("Kept")
 Handler = Callable[[Backend, int, Request], Awaitable[Any]]
 
 
 class PortError(OSError):
-    """A port that cannot be had; the message is one line."""
+    """A port that is not available; the message is one line."""
 
 
 class Server:
     """The brokers of one cluster on the network. Use it as an asynchronous context manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` is that of broker 0; the other brokers have the next ones. With 0 the system chooses all of them."""
+        """`port` is the port of broker 0; the other brokers have the next ports. With 0 the system chooses them all."""
         self._backend = backend
         self._host = host
         self._port = port
@@ -80,7 +80,7 @@ class Server:
         return ",".join(f"{host}:{port}" for host, port in self._backend.addresses.values())
 
     async def __aenter__(self) -> Server:
-        """Listen on all ports. Raises PortError if one cannot be had."""
+        """Listen on all ports. Raises PortError if one is not available."""
         try:
             for broker in self._backend.cluster.brokers:
                 port = self._port + broker if self._port else 0
@@ -95,7 +95,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port. Raises what has ended the ticking before."""
+        """Close every connection and every port. Raises the error that has ended the ticking before, if any."""
         ticking = self.ticking
         assert ticking is not None
         ticking.cancel()
@@ -108,7 +108,7 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Tell clients these ports, by broker, instead of those where the brokers listen: a proxy has them."""
+        """Give clients these ports of a proxy, by broker, instead of those where the brokers listen."""
         self._backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:
@@ -125,7 +125,7 @@ class Server:
             if former:
                 loop.remove_reader(self._sockets[broker])
                 self._sockets[broker].close()
-                self._sockets[broker] = _bound(*self._listening[broker])  # so that the port is given to nobody else
+                self._sockets[broker] = _bound(*self._listening[broker])  # so that no other process gets the port
             if process:
                 self._sockets[broker].listen(MOST_CONNECTIONS)
                 loop.add_reader(self._sockets[broker], self._accept, broker)
@@ -150,10 +150,10 @@ class Server:
             await self.follow()  # a follower may have halted (0.8 to 2.0)
 
     def _accept(self, broker: int) -> None:
-        """Take a new connection. (asyncio's own servers may forget one that comes while they are being closed.)"""
+        """Take a new connection. (asyncio's own servers may lose a connection that comes while they are closing.)"""
         try:
             connection, _ = self._sockets[broker].accept()
-        except OSError:  # it has gone again
+        except OSError:  # the client has disconnected
             return
         if sum(map(len, self._connections.values())) >= MOST_CONNECTIONS:
             self._backend.tell(f"broker {broker} closes a connection: there are {MOST_CONNECTIONS} already")
@@ -175,7 +175,7 @@ class Server:
             while (frame := await _frame(reader)) is not None:
                 await self._answer(broker, frame, writer)
             writer.close()
-            await writer.wait_closed()  # the last answer may still be on its way
+            await writer.wait_closed()  # the last answer may still be in transit
         except MalformedError as error:
             self._backend.tell(f"broker {broker} closes a connection: {error}")
         except (Disconnected, ConnectionError):

@@ -1,7 +1,7 @@
 """Serves a cluster until it is interrupted; a person causes faults by commands of one line.
 
 In:  a cluster, where to listen, commands on standard input.
-Out: the address; one line per event, and what is wrong with a command.
+Out: the address; one line per event, and per invalid command.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Faults:
         }
 
     def obey(self, line: str) -> None:
-        """Carry out a command; tell what is wrong with it. An empty line is none."""
+        """Carry out a command, or report what is wrong with it. Empty lines are skipped."""
         words = line.split()
         if not words:
             return
@@ -72,7 +72,7 @@ class Faults:
 class Address:
     """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
 
-    `advertised` is the port of broker 0 that clients are told (0: where it listens). The other brokers have the next.
+    `advertised` is the port of broker 0 given to clients (0: where it listens). The other brokers have the next ports.
     """
 
     host: str

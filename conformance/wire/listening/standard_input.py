@@ -15,7 +15,7 @@ from contextlib import contextmanager
 LONGEST_LINE = 1_000
 
 Obey = Callable[[str], None]
-"""Takes one line, and tells what is wrong with it."""
+"""Takes one line, and reports what is wrong with it."""
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def commands(obey: Obey) -> Iterator[None]:
     try:
         number = sys.stdin.fileno()
         loop.add_reader(number, _Lines(loop, number, obey).read)
-    except (ValueError, OSError):  # closed, replaced, or a file, which is no source of events
+    except (ValueError, OSError):  # closed, replaced, or a file, which is not a source of events
         yield
         return
     try:
@@ -44,7 +44,7 @@ class _Lines:
         self._rest = ""
 
     def read(self) -> None:
-        """Obey every line that is complete, and at the end of the input also the last one."""
+        """Carry out every complete line, and at the end of the input also the last line."""
         if os.isatty(self._number) and os.tcgetpgrp(self._number) != os.getpgrp():
             return  # in the background: reading would stop this process
         data = os.read(self._number, LONGEST_LINE)

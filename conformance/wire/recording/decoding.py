@@ -1,9 +1,9 @@
 """Bodies of requests and responses, and the record batches in them, as plain values.
 
 In:  the API, its version, and a frame, which may be anything.
-Out: values for JSON, with the names of Kafka's fields (kio's schemas), and of batches with the words of the recordings
-     of Kafka 3.9; or UndecodedError, which says why not. A batch that cannot be read is one entry with the reason and
-     its size.
+Out: values for JSON, with the names of Kafka's fields (kio's schemas), and for batches with the words of the recordings
+     of Kafka 3.9; or UndecodedError with the reason. A batch that cannot be read is one entry with the reason and its
+     size.
 
 Times are seconds, as in the recordings of Kafka 3.9, and errors have names. An id of zeros is null.
 """
@@ -150,7 +150,7 @@ def _schema(kind: str, key: int, version: int) -> Any:
 
 
 class Bounded(Cursor):
-    """A cursor that reads no more than MOST_VALUES elements of lists."""
+    """A cursor that reads at most MOST_VALUES elements of lists."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)

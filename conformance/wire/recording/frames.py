@@ -5,8 +5,8 @@ Out: `Piece`s, which together are exactly these bytes; complete frames among the
      correlation id and the client id, where a response has the API and the client of its request.
 
 Memory is bounded: a frame of more than MOST_FRAME bytes is not kept, and all frames that are incomplete at one time
-have together at most MOST_KEPT bytes. No more of a message is read, so that it is passed on quickly; bodies are decoded
-by another process (writing.py).
+have together at most MOST_KEPT bytes. Only these fields of a message are read, so that it is passed on quickly; bodies
+are decoded by another process (writing.py).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ UNDECODED = "nothing that follows on this connection is decoded"
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a stream: its bytes, and the frame that they are if they are a complete one.
+    """A part of a stream: its bytes, and the frame if they are a complete frame.
 
-    `problem` says why the frame that begins here is not decoded; `size` is the one that it announces.
+    `problem` says why the frame that begins here is not decoded; `size` is the size that it announces.
     """
 
     data: bytes
@@ -47,7 +47,7 @@ class Room:
         self._left = most
 
     def reserve(self, size: int) -> bool:
-        """Take so many bytes if there are as many; returns whether there are."""
+        """Take so many bytes if they are available; returns whether they were."""
         if size > self._left:
             return False
         self._left -= size
@@ -69,7 +69,7 @@ class Splitter:
         self._is_lost = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The pieces that are complete with these bytes. What is incomplete is kept, unless it is too long."""
+        """The pieces that are complete with these bytes. An incomplete frame is kept, unless it is too long."""
         self._kept += data
         while self._kept:
             if self._is_lost or self._passing:
@@ -151,7 +151,7 @@ class Message:
     correlation: int | None
 
     def meta(self) -> dict[str, Any]:
-        """What is recorded of it beside its body."""
+        """The recorded facts about it, except its body."""
         return {
             "client": self.client,
             "broker": self.broker,
@@ -198,7 +198,7 @@ class Conversation:
 
 
 def _client_of(frame: bytes) -> str | None:
-    """The client id: the same bytes in all versions of the header but the first, which has none."""
+    """The client id: the same bytes in all versions of the header except the first, which has none."""
     at = START.size
     if len(frame) < at + CLIENT.size:
         return None

@@ -4,7 +4,7 @@ In:  a certified trace of the model `kafka`.
 Out: the lines of the script: rules first, so that their line numbers are known, then a comment for each step.
 
 A message of the trace is held by one rule for its kind and its two ends, and passes at its step (`pass LINE`). Brokers
-have the numbers of the trace. What cannot be arranged by holding messages is written as what to do.
+have the numbers of the trace. Steps that holding messages cannot bring about become instructions.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ OF_A_VALUE = ("operator_changes_min_insync_replicas",)
 
 @dataclass(frozen=True)
 class Names:
-    """What the nodes are called: the id of the broker that is 0 in the trace, and the name of the controller."""
+    """The names of the nodes: the id of the broker that is 0 in the trace, and the name of the controller."""
 
     first_broker: int = 0
     controller: str = CONTROLLER
 
     def brokers(self, step: Step) -> list[int]:
-        """The ids of the brokers that are arguments of a step, by position; other arguments mean nothing here."""
+        """The ids of the brokers that are arguments of a step, by position; other arguments have no meaning here."""
         return [self.first_broker + each for each in step.ordinals]
 
 
@@ -174,7 +174,7 @@ class _Script:
         return [first, *others]
 
     def _rule(self, step: Step) -> str | None:
-        """What the message of a step is held by; None if the step is no arrival of a message that the proxy sees."""
+        """The rule that holds the message of a step; None if the step is not an arrival that the proxy sees."""
         brokers, controller = self._names.brokers(step), self._names.controller
         for make, table in _TABLES.items():
             if step.action in table:

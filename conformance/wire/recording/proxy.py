@@ -5,7 +5,7 @@ In:  connections of clients, and of brokers as clients of each other and of cont
 Out: a connection to the node for each of them, with the same bytes in order; one line per event; the recording.
 
 Without rules, bytes are passed on before they are looked at. With rules, a frame is passed on when it is complete and
-admitted. When one side ends its bytes, the other is told; when one side breaks, so does the other.
+admitted. When one side ends its stream, so does the proxy on the other; when one side breaks, so does the other.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ CHUNK = 64 << 10
 
 
 class Watched(asyncio.StreamReader):
-    """A reader that tells when its side has ended, even if nobody reads it at the moment."""
+    """A reader that signals the end of its side, even while it is not being read."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         super().__init__(limit=CHUNK, loop=asyncio.get_running_loop())
         self._ended = ended
 
     def feed_eof(self) -> None:
-        """The side sends no more."""
+        """The side has ended its stream."""
         self._ended.set()
         super().feed_eof()
 
@@ -66,7 +66,7 @@ class Shared:
 
 
 class Connection:
-    """A connection of a client to a node. `ended` is set when one side sends no more."""
+    """A connection of a client to a node. `ended` is set when one side has ended its stream."""
 
     def __init__(self, node: Broker, client: Side, broker: Side, ended: asyncio.Event, shared: Shared) -> None:
         self._node = node
@@ -86,7 +86,7 @@ class Connection:
             await asyncio.gather(*pumps)
             for side in (self._client, self._broker):
                 side.writer.close()
-                await side.writer.wait_closed()  # the last bytes may still be on their way
+                await side.writer.wait_closed()  # the last bytes may still be in transit
         except OSError:
             pass  # the other side notices
         finally:
@@ -123,7 +123,7 @@ class Connection:
             target.writer.write_eof()
 
     def _message(self, kind: str, piece: Piece) -> Message | None:
-        """What a piece is; None if it is the middle of something that is not decoded."""
+        """The message of a piece; None in the middle of a frame that is not decoded."""
         if piece.problem is not None:
             return self._conversation.unknown(kind)
         if piece.frame is None:
@@ -157,7 +157,7 @@ class Node:
 
 
 class PortError(OSError):
-    """A port that cannot be had; the message is one line."""
+    """A port that is not available; the message is one line."""
 
 
 class Proxy:
@@ -171,7 +171,7 @@ class Proxy:
         self.ports: dict[Broker, int] = {}
 
     async def __aenter__(self) -> Proxy:
-        """Listen on all ports. Raises PortError if one cannot be had."""
+        """Listen on all ports. Raises PortError if one is not available."""
         try:
             for node in self._nodes:
                 await self._listen(node)
@@ -199,7 +199,7 @@ class Proxy:
         self.ports[node.name] = server.sockets[0].getsockname()[1]
 
     def _accept(self, node: Node) -> asyncio.StreamReaderProtocol:
-        """What asyncio asks for at each new connection."""
+        """The protocol that asyncio needs for each new connection."""
         ended = asyncio.Event()
         return asyncio.StreamReaderProtocol(Watched(ended), partial(self._begin, node, ended))
 
@@ -241,7 +241,7 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 
 def _reason(error: OSError) -> str:
-    """What asyncio wraps into a sentence with the address; a name that cannot be resolved has no such number."""
+    """The reason, which asyncio wraps into a sentence with the address; an unresolvable name has no error number."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
@@ -273,7 +273,7 @@ async def record(
     holding = Holding(rules, recorder, tell, answer)
     typed = Typed([node.name for node in nodes], holding, recorder, answer)
     try:
-        # The connections end before the recorder, so that what is dropped at the end is still recorded.
+        # The connections end before the recorder, so messages dropped at the end are still recorded.
         async with recorder, Proxy(nodes, Shared(recorder, holding, tell)) as proxy:
             holding.start()
             with commands(typed.obey):
@@ -285,7 +285,7 @@ async def record(
                 waiting.cancel()
                 failing.cancel()
     except PortError:
-        path.unlink()  # nothing has passed
+        path.unlink()  # no message has passed
         raise
     if has_failed:
         raise WritingError

@@ -1,4 +1,4 @@
-"""Holds and delays messages by the rules of a script, and obeys what a person types while the proxy runs.
+"""Holds and delays messages by the rules of a script, and carries out commands that a person types meanwhile.
 
 In:  the text of a script, one rule a line; the names of the nodes; each message when it arrives; typed lines.
 Out: `Rule`s, or a UsageError with file and line; when a message may pass; entries of the recording: `hold`, `delay`,
@@ -10,9 +10,9 @@ Out: `Rule`s, or a UsageError with file and line; when a message may pass; entri
     MESSAGE: [response] API [from PARTY] [to PARTY]      API: fetch, alter_partition, ..., or any
     MOMENT:  MESSAGE | begun | released                  PARTY: broker N | controller | client ID
 
-A message is held by the first rule that fits, then by the next ones. What follows it on its connection waits behind
-it, because the order of bytes must not change. A fault that a person types is only written down: the person causes it.
-Its line stands where it was typed, so type it at the same moment.
+A message is held by the first rule that fits, then by the next ones. Later messages on its connection wait behind it,
+because the order of bytes must not change. A fault that a person types is only written down: the person causes it. The
+place of its line is the moment of typing, so type it when you cause the fault.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_MS = 3_600_000
 ANY = "any"
 CONTROLLER = "controller"
 BEGUN, RELEASED = "begun", "released"
-"""Moments at which the person who runs the proxy says so."""
+"""Moments that the person who runs the proxy chooses."""
 
 SUCH_AS = "fetch, produce, alter_partition, or any"
 LONG = 100
@@ -61,7 +61,7 @@ class Party:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Requests or responses of one API, between two parties; None stands for any."""
+    """Requests or responses of one API, between two parties; None stands for any party."""
 
     kind: str
     api: str
@@ -162,7 +162,7 @@ class _Words:
         return found
 
     def _party(self, *, is_client: bool) -> Party:
-        """`is_client`: it has opened the connection, and is known by its client id; else it is a node."""
+        """`is_client`: the party has opened the connection, and is known by its client id; otherwise it is a node."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":
@@ -240,7 +240,7 @@ class _Active:
         return self.is_on and not self.is_over and self.rule.pattern.fits(message)
 
     def let_pass(self) -> None:
-        """Let the messages pass that are held now; later ones are held anew."""
+        """Let the messages pass that are held now; later messages are held again."""
         self.passes.set()
         self.passes = asyncio.Event()
 
@@ -280,7 +280,7 @@ class Holding:
                 await self._hold(each, message, frame, ended)
 
     def obey(self, act: str, line: str) -> None:
-        """Begin, let pass or release the rule at this line of the script; answer what is wrong with it."""
+        """Begin, let pass or release the rule at this line of the script, or answer what is wrong."""
         found = next((each for each in self._rules if str(each.rule.line) == line), None)
         if found is None:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
@@ -295,7 +295,7 @@ class Holding:
             self._begin(found)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin and end the rules whose moment this message is; returns those that begin, and hold only later ones."""
+        """Begin and end the rules whose moment is this message; returns those that begin: they hold later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule
@@ -386,7 +386,7 @@ class Typed:
         self._conditions: dict[Broker, str] = {}
 
     def obey(self, line: str) -> None:
-        """Carry out a command of one line; answer what is wrong with it. An empty line is none."""
+        """Carry out a command of one line, or answer what is wrong with it. Empty lines are skipped."""
         command, _, rest = line.strip().partition(" ")
         words = rest.split()
         if command in FAULTS and len(words) == 1:

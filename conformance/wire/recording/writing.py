@@ -1,4 +1,4 @@
-"""Writes wire.ndjson: decodes what the proxy hands over, in a process of its own, so that the proxy never waits for it.
+"""Writes wire.ndjson: decodes the proxy's entries in a separate process, so that the proxy does not wait for decoding.
 
 In:  entries, with frames or without; in the process, on standard input, entries as `packed` makes them, and the path of
      the file as the only argument.
@@ -85,7 +85,7 @@ class Recorder:
 LENGTHS = struct.Struct(">II")
 DEFECT = "this is a defect of the decoder"
 NICE = 10
-"""How much this process gives way to the proxy, where they share cores."""
+"""How much this process yields to the proxy if they share cores."""
 
 TOLD = ("request", "response")
 

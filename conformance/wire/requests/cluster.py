@@ -1,10 +1,11 @@
 """ApiVersions, Metadata, FindCoordinator.
 
 In:  questions about the cluster.
-Out: what the broker that is asked knows.
+Out: what the answering broker knows.
 
-A broker tells the leader that it knows itself; so a broker that has missed an election tells an old one. The ISR and
-the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients spreads.
+A broker answers with the leader that it knows itself; so a broker that has missed an election names an old leader. The
+ISR and the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients
+spreads.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ async def metadata(backend: Backend, broker: int, request: Request) -> Any:
 
 
 def _name(backend: Backend, asked: Any) -> str | None:
-    """The name of the topic that is asked for; since version 10 it may be asked for by its id."""
+    """The name of the requested topic; since version 10 it may be requested by its id."""
     return backend.topic if getattr(asked, "topic_id", None) == TOPIC_ID else asked.name
 
 

@@ -105,7 +105,7 @@ async def sync_group(backend: Backend, members: Membership, broker: int, request
 
 
 async def heartbeat(backend: Backend, members: Membership, broker: int, request: Request) -> Any:
-    """Note that the member lives."""
+    """Note that the member is alive."""
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         code = members.heartbeat(body.group_id, body.member_id, body.generation_id, backend.cluster.now)

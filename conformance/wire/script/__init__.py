@@ -1,5 +1,5 @@
 """Plays a trace of the model as a fault script under real clients.
 
 In:  a trace of `kafka`.
-Out: what the clients were told and read, and whether it is what the trace says.
+Out: the results that the clients got and the records that they read, and whether both agree with the trace.
 """

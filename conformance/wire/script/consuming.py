@@ -7,10 +7,10 @@ After each of its steps, the next fetch of a consumer must ask for the position 
 a leader names is the trace's choice, as if it were the one in the consumer's rack (KIP-392).
 
 The consumer of librdkafka leaves a follower after an error, after a broken connection, when another broker becomes the
-leader, and after five minutes. Where it has left and the trace's consumer has not, it is sent there again, as a leader
+leader, and after five minutes. If it has left and the trace's consumer has not, it is sent there again, as a leader
 does at every fetch. It is sent to the leader in the same way, because an error does not always move it: it compares the
 leader with the broker that it fetches from, and not with the one to which it is moving. If it learns of the leader in
-the midst of a move, it takes the broker at the move's end for that leader, and fetches there for ever. Sources:
+the midst of a move, it mistakes the move's target for that leader, and fetches there for ever. Sources:
 librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update,
 rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores rktp_next_broker.
 """
@@ -154,13 +154,13 @@ class Consuming:
             waiting.answer.set_result(self._answer(waiting, *follower))
 
     async def after(self, step: Step, position: int) -> None:
-        """Wait until a consumer has done what it does in this step. Raises ClientError."""
+        """Wait until a consumer has completed its part of this step. Raises ClientError."""
         if step.action not in READS:
             return
         consumer, before, after = step.ordinals[0], self._states[position - 1], self._states[position]
         broker = self._stage.leaders[reader_of(consumer)][0] if step.action == TO_LEADER else step.ordinals[-1]
         if step.action in (TO_FOLLOWER, TO_LEADER) and not self._stage.cluster.is_running(broker):
-            return  # it looks for the broker in vain
+            return  # the consumer looks for the broker in vain
         if step.action == FOLLOWS:
             self._let_know(consumer, broker, after)
         await self._fetch(consumer, broker, position, after)
@@ -191,8 +191,8 @@ class Consuming:
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
         """The fetch that waits at a broker, with the consumer's position and epoch in this state. Raises ClientError.
 
-        What waits with another epoch is refused, so that the consumer looks for the leader. What waits elsewhere is
-        told this broker as its preferred replica, or refused where consumers do not read from followers.
+        A fetch with another epoch is refused, so that the consumer looks for the leader. A fetch at another broker gets
+        this broker as its preferred replica, or is refused if consumers do not read from followers.
         """
         follows = self._configuration.follower_fetching
         if not (follows and state.preferred_read_replica[consumer] == broker):

@@ -1,7 +1,8 @@
 """What happened in a play, and what went wrong in it.
 
 In:  nothing.
-Out: `Played`, with what clients were told and have read; `ClientError`, and how its messages begin.
+Out: `Played`, with the results that clients got and the records that they read; `ClientError`, and how its messages
+     begin.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from isrcheck.models.messages import UsageError
 
 @dataclass(frozen=True)
 class Told:
-    """What a producer's callback was told about its record: an error, or the offset, which acks=0 does not tell."""
+    """The result in a producer's callback for its record: an error, or the offset, which is unknown with acks=0."""
 
     error: str | None
     offset: int | None
@@ -40,11 +41,11 @@ class Reading:
 
 
 class ClientError(UsageError):
-    """A client did not do, or not in time, what the trace needs."""
+    """A client did not do in time what the trace needs, or not at all."""
 
 
 def otherwise(position: int) -> str:
-    """What a client's deviation from the trace is called: the beginning of a message."""
+    """The kinds of a client's deviation from the trace: the beginnings of messages."""
     return f"the client did something else at step {position}"
 
 
@@ -52,11 +53,11 @@ def otherwise(position: int) -> str:
 class Played:
     """What happened.
 
-    `told` maps each record to what its producer was told, and after which step; `ended` maps each transaction whose
-    producer was told that it is committed or aborted to that step. `reading` and `committed` are what new consumers
-    read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed; `is_leaderless`: the
-    partition had no leader then. `consumed` has, for each consumer with a position, the offset and the value of every
-    record that it has read, in order.
+    `told` maps each record to the result at its producer, and the step of that result; `ended` maps each transaction
+    whose producer learned that it is committed or aborted to that step. `reading` and `committed` are what new
+    consumers read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed;
+    `is_leaderless`: the partition had no leader then. `consumed` has, for each consumer with a position, the offset and
+    the value of every record that it has read, in order.
     """
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)

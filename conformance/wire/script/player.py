@@ -1,12 +1,12 @@
 """Plays a trace: the cluster takes its steps, and real producers and consumers take part.
 
 In:  a trace of `kafka`, which the driver of `conform replay` takes step by step.
-Out: `Played`: what the clients were told and have read at which step, what new consumers read afterwards, and whether
-     the cluster has the states of the trace.
+Out: `Played`: the clients' results and the records that they read, each with its step; what new consumers read
+     afterwards; whether the cluster has the states of the trace.
 
 Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets its request
-through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster runs on
-without faults and elections, so that new consumers can read.
+through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster keeps
+running without faults and elections, so that new consumers can read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOR_CLIENTS = (*SENDS, *READS)
 """The actions that a trace must have, so that there is something to play."""
 
 AFTERWARDS = 60
-"""Virtual seconds for which the cluster runs on, one after the other."""
+"""Virtual seconds for which the cluster keeps running, one after the other."""
 
 ROUNDS = 10
 """In a replay, a fetch without news does not wait: messages between brokers never end."""
@@ -105,7 +105,7 @@ class Player:
     async def _run_on(self, stage: Stage, server: Server) -> None:
         """Let the cluster run without faults and elections; brokers that are down stay down.
 
-        What brokers had on their way to each other is lost first: it could still bring a lost record back.
+        Messages in flight between brokers are lost first: they could still bring a lost record back.
         """
         for message in self._cluster.messages():
             if isinstance(message.source, int) and isinstance(message.destination, int):
@@ -125,7 +125,7 @@ class Player:
         await server.follow()
 
     def _write_markers(self) -> None:
-        """The transaction coordinator goes on until each marker is written."""
+        """The transaction coordinator continues until each marker is written."""
         view = self._cluster.observe()
         is_sent = {each.producer for each in view.markers if each.outcome in (None, Errors.NONE)}
         leader = view.controller.leader

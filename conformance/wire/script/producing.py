@@ -1,12 +1,12 @@
-"""The producers of a play: real producers, their requests, and what they are told.
+"""The producers of a play: real producers, their requests, and their results.
 
 In:  addresses of brokers; the steps of a trace; the requests of real producers that wait at the stage.
-Out: each step's request, once it has arrived; answers to the producers; what they were told (`Played`).
+Out: each step's request, once it has arrived; answers to the producers; their results (`Played`).
 
 Without idempotence each record has a producer of its own, because a broker handles one request of a connection at a
 time, and in the model several records can wait for their acknowledgement at once. An idempotent producer sends all of
-its records, and a transactional one those of its transaction. What such a producer numbers has to be what the trace's
-producer numbers.
+its records, and a transactional producer those of its transaction. Such a producer has to give records the numbers that
+the trace's producer gives them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FAST = {
 
 SILENT = logging.getLogger(__name__)
 SILENT.disabled = True
-"""Takes what the library would print on stderr in any case: errors after which a producer sends nothing more."""
+"""Takes the errors that the library would always print on stderr: those after which a producer sends nothing."""
 
 
 class RealProducer:
@@ -61,12 +61,12 @@ class RealProducer:
 
     @property
     def told(self) -> Mapping[str, Told]:
-        """What the callbacks were told so far, by record."""
+        """The results in the callbacks so far, by record."""
         self._poll()
         return self._told
 
     def is_told(self, value: str) -> bool:
-        """Whether a callback was told about this record."""
+        """Whether a callback had a result for this record."""
         return value in self.told
 
     def send(self, value: str) -> None:
@@ -87,13 +87,13 @@ class RealProducer:
             self._producer.abort_transaction(seconds)
 
     def end(self) -> None:
-        """Give up the records that are still on their way. Blocks until the library has ended its threads."""
+        """Give up the records that are still in flight. Blocks until the library has ended its threads."""
         self._producer.purge()
         self._poll()
         del self._producer  # close() would first wait for the abort of a transaction that is still open
 
     def _poll(self) -> None:
-        with suppress(KafkaException):  # an error after which it sends nothing more; its records are told of it, too
+        with suppress(KafkaException):  # a final error of the producer, which the callbacks of its records also get
             self._producer.poll(0)
 
     def _note(self, error: KafkaError | None, message: Message) -> None:
@@ -108,11 +108,11 @@ RETRIES = ("producer_retries", *SEND_AGAIN)
 ENDS = {"coordinator_commits": Control.COMMIT, "coordinator_aborts": Control.ABORT}
 
 REFUSED = ProduceResponse(-1, Errors.NOT_LEADER_OR_FOLLOWER)
-"""The answer to a request that fails, and does not break its connection: requests behind it are in flight."""
+"""The answer to a request that fails without breaking its connection: later requests on it are in flight."""
 
 MOST_REFUSALS = 5
 IN_FLIGHT_SECONDS = 0.05
-"""The time in which a producer sends a record that is ready, behind another one."""
+"""The time in which a producer sends a ready record after another record."""
 
 Key = tuple[str, int]
 """A request of a producer of the cluster: the producer's name, and the request's number."""
@@ -159,7 +159,7 @@ class Producing:
                 raise ClientError(f"the producer was not told in {SECONDS:.0f} s that record {value} is delivered")
 
     async def end(self) -> None:
-        """Note what producers have been told since, and end them."""
+        """Note the producers' new results, and end the producers."""
         self._note_told(len(self._trace.steps))
         for each in {id(each): each for each in (*self._by_name.values(), *self._by_value.values())}.values():
             await asyncio.to_thread(each.end)
@@ -181,7 +181,7 @@ class Producing:
                 self._must_not_wait(producer, value, position)
             self._send(producer, value, position)
             if step.action == FAILS and self._waits(producer, value):
-                return None  # behind an earlier request: it is lost before a broker handles it
+                return None  # after an earlier request: it is lost before a broker handles it
         elif step.action in RETRIES:
             is_refused = step.action in NUMBER_ANEW
             self._stage.expected, record = step.ordinals if is_refused else reversed(step.ordinals)
@@ -239,8 +239,8 @@ class Producing:
     async def _arrived(self, value: str, position: int) -> Arrival:
         """The request with this record, at the expected broker. Raises ClientError.
 
-        Another record that the same producer sends again, and the trace does not, is refused as in FAILS: a request
-        behind it may be on the way already.
+        Another record that the same producer sends again, and the trace does not, is refused as in FAILS: a later
+        request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         found: list[Arrival] = []
@@ -250,11 +250,11 @@ class Producing:
                 if arrival.value not in producer.sent or id(arrival) in bound or arrival.answer.done():
                     continue
                 if self._stage.expected not in (None, arrival.broker):
-                    arrival.answer.set_result(None)  # it waits at the broker of an earlier step
+                    arrival.answer.set_result(None)  # the request waits at the broker of an earlier step
                     continue
                 found.append(arrival)
             told = producer.told.get(value)
-            # With acks=0, a record is delivered as soon as its request is on its way.
+            # With acks=0, a record counts as delivered as soon as its request is in flight.
             is_told = told is not None and (self._acks is not Acks.NONE or told.error is not None)
             return bool(found) or is_told
 
@@ -291,7 +291,7 @@ class Producing:
         self._played.ended[transaction] = position
 
     async def _done(self, act: Callable[[], None], what: str) -> None:
-        """Do what blocks, in a thread. Raises ClientError."""
+        """Do a blocking call in a thread. Raises ClientError."""
         try:
             await asyncio.to_thread(act)
         except KafkaException as error:
@@ -300,7 +300,7 @@ class Producing:
     # -------------------------------------------------------------------------------------------------- after a step
 
     async def after(self, step: Step, arrival: Arrival | None, position: int) -> None:
-        """Answer the requests that the cluster has answered, and wait until their producers have been told.
+        """Answer the requests that the cluster has answered, and wait until their producers have the results.
 
         Raises ClientError.
         """
@@ -318,8 +318,8 @@ class Producing:
             raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")
 
     def _answer(self) -> Iterator[str]:
-        """Answer requests; yields the records that are acknowledged, or refused because of their number: of them a
-        producer is told, unless it sends them again.
+        """Answer requests; yields the records that are acknowledged, or refused because of their number: their producer
+        gets a result, unless it sends them again.
         """
         for key, sent in self._sent():
             arrival = self._bound.get(key)
@@ -336,7 +336,7 @@ class Producing:
         return refused & {arrival.value for arrival in self._stage.arrivals if not arrival.answer.done()}
 
     def _note_told(self, position: int) -> set[str]:
-        """Note what producers were told since; returns all records of which they were told something."""
+        """Note the producers' new results; returns all records that have a result."""
         for value, producer in self._by_value.items():
             told = producer.told.get(value)
             if told is not None and value not in self._played.told and value not in self._common:
@@ -352,7 +352,7 @@ class Producing:
     def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:
         """Raise ClientError if the record's number, or its epoch, is not that of the trace's producer.
 
-        Ids and epochs are compared by their changes: each one of the trace's is always the same one of the client's.
+        Ids and epochs are compared by their changes: each of the trace's always stands for the same of the client's.
         """
         real = arrival.stamp
         if own is None or real is None:

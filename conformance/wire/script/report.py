@@ -1,4 +1,4 @@
-"""Says what the clients of a play were told and read, and compares it with the trace.
+"""Reports the results and reads of the clients of a play, and compares them with the trace.
 
 In:  a trace, what was played.
 Out: lines of text, an exit code.
@@ -81,7 +81,7 @@ def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
-    """What the consumers with a position have read, and where a new consumer of their isolation level reads else."""
+    """What the consumers with a position have read, and where a new consumer of their isolation level differs."""
     is_committed = trace.instance.configuration.isolation_level == IsolationLevel.READ_COMMITTED
     new = dict((played.committed if is_committed and played.committed else reading).records)
     last = State(trace.instance, trace.states[-1])
@@ -115,7 +115,7 @@ def _is_leaderless_as_said(trace: Trace, played: Played) -> bool:
 
 
 def _contradictions(trace: Trace, played: Played) -> list[str]:
-    """Where the clients were told or have read something else than the trace says."""
+    """Where the results or reads of the clients differ from the trace."""
     told = {value for value, (_, each) in played.told.items() if each.error is None}
     meant = _acknowledged(trace) - set(_common(trace))
     found = [

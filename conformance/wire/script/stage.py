@@ -1,10 +1,10 @@
-"""The brokers' side of a play: requests of clients wait until the trace comes to them.
+"""The brokers' side of a play: requests of clients wait until the trace reaches their step.
 
 In:  requests of real producers and consumers.
 Out: `Arrival` and `Waiting`, for the player, which answers each of them when the cluster does.
 
-What real producers ask the transaction coordinator is answered by a coordinator of their own. That of the cluster has
-the trace's transactions, and takes their decisions step by step.
+A separate coordinator answers the real producers' requests to the transaction coordinator. The cluster's coordinator
+has the trace's transactions, and takes their decisions step by step.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class Stage(Backend):
         return self._transactions
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
-        """The broker that the trace lets the client take for the leader: a client's metadata can be old.
+        """The broker that the trace presents to the client as the leader: a client's metadata can be old.
 
-        Producers are told no epoch. With epochs, librdkafka never returns to the leader of an older one; the model's
+        Producers get no epoch. With epochs, librdkafka never returns to the leader of an older epoch; the model's
         producer may.
         """
         if client in self.leaders:
@@ -108,7 +108,7 @@ class Stage(Backend):
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Hold the request until the trace has a step for it.
 
-        A request to another broker than the expected one is refused if that one does not lead; otherwise it is lost.
+        A request to an unexpected broker is refused if that broker does not lead; otherwise it is lost.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:

@@ -4,9 +4,9 @@ In:  heartbeats and requests of brokers in the network; registrations, ends of s
      requests.
 Out: the metadata log (replication_control.py): a message to every running broker for each record.
 
-A record that the controller writes is committed at once, so that a fail-over to another controller loses none. The
-brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so that it shuts down in two
-steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
+A record that the controller writes is committed at once, so a fail-over to another controller loses no record. The
+brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so it shuts down in two steps.
+Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class BrokerState:
-    """One broker. `shutdown_offset` is the end of the log when its controlled shutdown began; -1 if it shuts not
+    """One broker. `shutdown_offset` is the end of the log when its controlled shutdown began; -1 if it is not shutting
     down. `last_contact` is in ms.
     """
 
@@ -81,7 +81,7 @@ class BrokerStates:
         self._states[broker] = replace(self._states[broker], shutdown_offset=offset)
 
     def may_stop(self, broker: int, active: Iterable[int]) -> bool:
-        """Whether every active broker has told that it has read what the shutdown has changed."""
+        """Whether every active broker has reported that it has read the changes of the shutdown."""
         least = self._states[broker].shutdown_offset
         return all(self._states[each].metadata_offset >= least for each in active)
 
@@ -115,7 +115,7 @@ class QuorumController:
         self._log = MetadataLog(first, network, process_of)
         self.replication = ReplicationControl(self._log, settings, switches, bug)
 
-    # What it has recorded
+    # What the controller has recorded
 
     @property
     def log(self) -> tuple[MetadataImage, ...]:
@@ -139,7 +139,7 @@ class QuorumController:
 
     @property
     def leader(self) -> int | None:
-        """The current leader, which may be dead; None if nobody can lead."""
+        """The current leader, which may be dead; None if no broker can lead."""
         return self.partition.leader
 
     @property
@@ -193,7 +193,7 @@ class QuorumController:
             if not request.wants_to_shut_down and request.metadata_offset >= self._log.registered_at(broker):
                 self._unfence(broker)
             elif request.wants_to_shut_down:
-                self._fence(broker)  # once more: the last member of the ISR may start an epoch by it
+                self._fence(broker)  # once more: this may start an epoch of the last member of the ISR
             return request.wants_to_shut_down
         if not request.wants_to_shut_down:
             return False
@@ -226,9 +226,9 @@ class QuorumController:
             raise ClusterError(f"broker {broker}: the session of its earlier process lasts; end the session first")
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started; with KIP-966, an earlier process that has not shut down in order
-        makes it lose its place in ISR and ELR. Otherwise it leaves the ISR, as if it were fenced first, unless it may
-        come back unnoticed. Kafka: registerBroker. Errors: as for `must_accept`.
+        """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
+        earlier process has not shut down cleanly. Otherwise it leaves the ISR, as if it were fenced first, unless it
+        may come back unnoticed. Kafka: registerBroker. Errors: as for `must_accept`.
         """
         self.must_accept(broker)
         if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
@@ -244,8 +244,8 @@ class QuorumController:
         return not self._switches.RESTART_BEFORE_FENCING
 
     def unregister(self, broker: int) -> None:
-        """An administrator tells that a broker is gone for good. Kafka: unregisterBroker. Errors: `ClusterError` if it
-        is not registered.
+        """An administrator unregisters a broker that is gone for good. Kafka: unregisterBroker. Errors: `ClusterError`
+        if it is not registered.
         """
         if not self.image.brokers[broker].is_registered:
             raise ClusterError(f"broker {broker} is not registered; name another")
@@ -288,15 +288,16 @@ class QuorumController:
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
 
     def _unfence(self, broker: int) -> None:
-        """The broker is fenced no longer; it leads if the partition has no leader, and it is valid."""
+        """The broker is no longer fenced; it leads if the partition has no leader, and the broker is valid."""
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=False))
         self.replication.elect_if_leaderless()
 
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election, which the candidate has to win: the first replica in a preferred one, the first active one
-        in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another broker is elected, or none.
+        """Hold an election, which the candidate has to win: the first replica in a preferred election, the first active
+        replica in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another or no broker is
+        elected.
         """
         if kind is Election.FAIL_OVER:
             leader = self.leader

@@ -33,7 +33,7 @@ from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
 
 
 class MetadataLog:
-    """The metadata after each record, by offset; offset 0 is what the log begins with."""
+    """The metadata after each record, by offset; the log begins with that of offset 0."""
 
     def __init__(self, first: MetadataImage, network: Network, process_of: Callable[[int], int]) -> None:
         """`process_of` gives the number of a broker's running process; 0 if none runs."""
@@ -81,8 +81,8 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """A change of the record to this target. `may_lead` tells the active brokers; `unclean` are brokers that have
-    registered anew after an unclean shutdown, which may have lost records. A fail-over is Kafka's Election.ONLINE.
+    """A change of the record to this target. `may_lead` recognises active brokers; `unclean` are brokers that have
+    registered again after an unclean shutdown, and may have lost records. A fail-over is Kafka's Election.ONLINE.
     `knows_elr` is Kafka's eligibleLeaderReplicasEnabled; without it, the ELR is forgotten. With
     `changes_directory`, there is always a new record.
     """
@@ -131,9 +131,9 @@ class PartitionChange:
         return None if is_same else replace(after, partition_epoch=before.partition_epoch + 1)
 
     def _elr(self) -> frozenset[int]:
-        """Who was in ISR or ELR stays eligible until the ISR is large enough. Kafka: maybePopulateTargetElr.
+        """Members of ISR or ELR stay eligible until the ISR is large enough. Kafka: maybePopulateTargetElr.
 
-        Kafka does not ask whether they are replicas still.
+        Kafka does not check whether they are still replicas.
         """
         if not self.knows_elr:
             return self.partition.elr
@@ -146,8 +146,8 @@ class PartitionChange:
         return trusted - self.target_isr
 
     def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
-        """The leader, and whether it may lack records. A valid leader stays, but for a preferred election; otherwise
-        the first valid broker in assignment order leads; the last known leader if ISR and ELR are empty.
+        """The leader, and whether it may lack records. A valid leader stays, except in a preferred election; otherwise
+        the first valid broker in assignment order leads, or the last known leader if ISR and ELR are empty.
         """
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
@@ -172,7 +172,7 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Kafka: isValidNewLeader. Who cannot be elected is not asked whether it is active."""
+        """Kafka: isValidNewLeader. Whether a broker is active is checked only if it can be elected."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
@@ -184,7 +184,7 @@ class PartitionChange:
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
 
     def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
-        """Kept from the first time that nobody leads until somebody does. Kafka: maybeUpdateLastKnownLeader."""
+        """Kept from the moment in which no broker leads until one does. Kafka: maybeUpdateLastKnownLeader."""
         before = self.partition
         if not self.knows_elr:
             return before.last_known_leader
@@ -250,8 +250,8 @@ def assignment_of(partition: PartitionRegistration) -> Assignment:
 def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
     """The assignment with which a reassignment to the wanted replicas begins. Kafka: changePartitionReassignment.
 
-    What an unfinished reassignment adds or removes is kept if the new one adds or removes nothing: a replica can then
-    be in both sets.
+    If the new reassignment adds (or removes) no replica, it keeps those that an unfinished reassignment adds (or
+    removes): a replica can then be in both sets.
     """
     removing = frozenset(present.replicas) - frozenset(wanted)
     adding = frozenset(wanted) - frozenset(present.replicas)
@@ -259,9 +259,9 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is over, once this is the ISR: the added replicas are in it, and so are the others that
-    stay; up to 3.7 without the others (KAFKA-15665), since 4.3 without them unless it removes more replicas than it
-    adds (KAFKA-19975). Kafka: maybeCompleteReassignment.
+    """Whether a reassignment is complete with this ISR: it has the added replicas and the others that stay. The others
+    are not required up to 3.7 (KAFKA-15665), nor since 4.3 unless it removes more replicas than it adds (KAFKA-19975).
+    Kafka: maybeCompleteReassignment.
     """
     kept, target = isr - assignment.removing, frozenset(assignment.target)
     if not (assignment.adding or assignment.removing) or not kept or not target:
@@ -299,8 +299,8 @@ class ReplicationControl:
 
     @property
     def effective_min_isr(self) -> int:
-        """min.insync.replicas as it decides about the ELR: at most the number of replicas of the topic's partition 0,
-        with those that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr.
+        """min.insync.replicas as used for the ELR: at most the number of replicas of the topic's partition 0, with
+        those that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr.
         """
         of_itself = len(self.partition.replicas)
         first = self._settings.replicas_of_partition_0
@@ -321,8 +321,8 @@ class ReplicationControl:
             self._write(self.change(removed=broker, unclean=frozenset({broker})))
 
     def unregister(self, broker: int) -> None:
-        """A broker is scrapped: it leaves the ISR. It stays in the ELR, although Kafka's comment says that it leaves
-        that as well. Kafka: handleBrokerUnregistered.
+        """A broker is unregistered: it leaves the ISR. It stays in the ELR, although Kafka's comment says that it
+        leaves the ELR as well. Kafka: handleBrokerUnregistered.
         """
         if broker in self.partition.isr | self.partition.elr:
             scrapped = frozenset({broker}) if self._switches.UNREGISTERED_LEAVES_ELR else frozenset()
@@ -344,8 +344,8 @@ class ReplicationControl:
     # Proposals of leaders
 
     def alter_partition(self, sender: int, request: AlterIsrRequest) -> AlterIsrResponse:
-        """Make a proposed ISR the ISR of record, which may complete a reassignment; or refuse it. A leader that is
-        removed by that learns only that there is another one. Kafka: ReplicationControlManager.alterPartition.
+        """Make a proposed ISR the ISR of record, which may complete a reassignment; or refuse it. A leader that this
+        removes learns only that the leader has changed. Kafka: ReplicationControlManager.alterPartition.
         """
         error = error_for(sender, request, self._log.now, self._switches, self._bug)
         if error is not Errors.NONE:
@@ -393,7 +393,7 @@ class ReplicationControl:
         self._write_min_insync_replicas(self._log.now.min_insync_replicas)
 
     def _write_min_insync_replicas(self, least: int) -> None:
-        """With the value comes ClearElrRecord: nobody is eligible outside the ISR any longer, and nobody led last.
+        """The value comes with ClearElrRecord: the ELR becomes empty, and the last known leader is forgotten.
         Kafka: ConfigurationControlManager, ReplicationControlManager.replay(ClearElrRecord).
         """
         cleared = before = self.partition
@@ -437,7 +437,7 @@ class ReplicationControl:
         ).build()
 
     def may_lead(self, broker: int) -> bool:
-        """Whether a broker is active. Errors: `ClusterError` for an active broker that is no replica before the change:
+        """Whether a broker is active. Errors: `ClusterError` for an active broker that was not a replica before:
         the controller asks for the directory of its replica. Kafka: LeaderAcceptor, PartitionRegistration.directory.
         """
         is_active = self._log.now.brokers[broker].is_active
