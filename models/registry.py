@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from isrcheck.models import language
 from isrcheck.models.language.declarations import DeclarationError
-from isrcheck.models.language.reading.source import former_names
 from isrcheck.models.messages import LanguageError, UsageError, escaped, nearest
 
 if TYPE_CHECKING:
@@ -118,6 +117,8 @@ def load_file(path: Path) -> Model:
     # Files with the same name become different modules, and no file hides an installed module.
     unique = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
+    from isrcheck.models.language.reading.source import former_names  # here, because only a user's file needs it
+
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
