@@ -19,6 +19,10 @@ from isrcheck.conformance.follow.search.size import begin_empty
 from isrcheck.models import registry
 from isrcheck.traces.format.trace import Trace
 
+# A limit can be reached in the callback of the garbage collector that Hypothesis installs in this process. Python drops
+# what is raised there and warns; the timer then looks again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 SLACK = 5
 """The seconds after the limit that an answer may take, on a slow machine."""
 
