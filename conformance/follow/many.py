@@ -24,7 +24,7 @@ from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word
 from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
 from isrcheck.conformance.follow.wire.messages import FILE as WIRE
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.files import parse_document, read_trace
 
 SUFFIX = ".ndjson"
@@ -164,7 +164,7 @@ class Report:
         say(escaped(str(found)))
         if self.out is not None and found.trace is not None:
             try:
-                kept = folder.write(read_trace(parse_document(found.trace)), self.out)
+                kept = files.write(read_trace(parse_document(found.trace)), self.out)
             except UsageError as error:
                 self.codes.add(complain(str(error)))
             else:

@@ -29,7 +29,7 @@ from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.lanes.table import wrapped
 
 
@@ -110,7 +110,7 @@ def _find_history(path: Path, arguments: argparse.Namespace) -> int:
     line.clear()
     say(*tell(outcome), *_by_default(arguments, outcome.exit_code))
     if arguments.out and isinstance(outcome, Explained):
-        kept = folder.write(outcome.trace, arguments.out)
+        kept = files.write(outcome.trace, arguments.out)
         say(f"written: {kept}; replay it: conform replay {kept}")
     return outcome.exit_code
 

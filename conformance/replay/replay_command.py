@@ -27,7 +27,7 @@ from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import Trace, label
 from isrcheck.traces.lanes.scene import listed
 
@@ -48,7 +48,7 @@ OPTIONS = (
         "--out DIR",
         "the folder for the trace of a walk that diverges (default: ./%(default)s)",
         path,
-        default=folder.DEFAULT,
+        default=files.DEFAULT,
     ),
 )
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
     """Replay every file; a file that is not a trace does not stop the replay of the others."""
-    paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
+    paths = [path for given in arguments.files for path in (files.files(given) if given.is_dir() else [given])]
     if not paths:
         print(
             f"conform: there is no trace in {' '.join(map(str, arguments.files))}; run check to get some",
@@ -89,11 +89,11 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _replay_file(path: Path, system: System, coverage: Coverage | None, options: Sequence[str]) -> int:
     try:
-        header, _, _ = folder.read_header(path)
+        header, _, _ = files.read_header(path)
         if header.file is not None:
             what = f"a trace of the model in {header.file}, but only traces of {listed(BUGS)} are replayed"
             raise UsageError(f"{what}; compare your system with your model by isrcheck.testing, see docs/api.md")
-        trace = folder.read(path, None)
+        trace = files.read(path, None)
         divergence = _replayed(trace, system, coverage)
     except (MissingMechanismError, UntimelyError) as error:
         say(escaped(f"{path}: UNDECIDED: {error}"))
@@ -136,7 +136,7 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
             kept = replace(trace, states=trace.states[: end + 1], steps=trace.steps[:end])
             command = _command(arguments, number)
             try:
-                path = folder.write(replace(kept, command=command), arguments.out)
+                path = files.write(replace(kept, command=command), arguments.out)
             except UsageError as error:  # the divergence is reported nevertheless
                 say(*divergence.lines(trace), f"  replay it: {command}")
                 complain(str(error))

@@ -23,7 +23,7 @@ from isrcheck.conformance.implemented import MissingMechanismError, UntimelyErro
 from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.trace import label
 
 MOST_REPLICAS = 9
@@ -108,7 +108,7 @@ def _play(arguments: argparse.Namespace) -> int:
             raise
         raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
     file = arguments.trace
-    trace = folder.read(file, None)
+    trace = files.read(file, None)
     if not any(step.action in FOR_CLIENTS for step in trace.steps):
         say(escaped(f"{file}: no client takes part in this trace: no producer sends, and no consumer reads"))
         return NOTHING

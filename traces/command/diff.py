@@ -11,7 +11,7 @@ import argparse
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.traces.command.shared import LOOK, MODEL, look_of, model_of
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.terminal import diff
 
 OPTIONS = (
@@ -26,9 +26,9 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Print where the traces differ."""
     look = look_of(arguments)
-    headers = [folder.read_header(file)[0] for file in (arguments.one, arguments.other)]
+    headers = [files.read_header(file)[0] for file in (arguments.one, arguments.other)]
     diff.refuse_different(*(header.model for header in headers))
     model = model_of(arguments)
-    difference = diff.Difference(*(folder.read(file, model) for file in (arguments.one, arguments.other)))
+    difference = diff.Difference(*(files.read(file, model) for file in (arguments.one, arguments.other)))
     print_lines(diff.tell(difference, arguments.full, look))
     return 0 if difference.is_none else 1

@@ -12,7 +12,7 @@ from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import REPLACE
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.files import put
 from isrcheck.traces.other_tools.client_history import events, operations_of
 
@@ -25,7 +25,7 @@ OPTIONS = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the operations of the clients."""
-    lines = events(operations_of(folder.read(arguments.file, None)))
+    lines = events(operations_of(files.read(arguments.file, None)))
     if arguments.jsonl is None:
         print_lines(lines)
         return 0

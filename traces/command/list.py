@@ -11,25 +11,25 @@ import argparse
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.program import complain, print_lines
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.lanes.table import GAP
 
-OPTIONS = (Option("[DIR]", "", path, field="folder", default=folder.DEFAULT),)
+OPTIONS = (Option("[DIR]", "", path, field="folder", default=files.DEFAULT),)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for every readable file; report every other file, and return 2 if there is one."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
-    paths = folder.files(arguments.folder)
+    paths = files.files(arguments.folder)
     for file in paths:
         try:
-            header, steps, loop = folder.read_header(file)
+            header, steps, loop = files.read_header(file)
         except UsageError as error:
             code = complain("trace", str(error))
             continue
         facts = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
-        rows.append((escaped(file.name), *facts, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
+        rows.append((escaped(file.name), *facts, _length(steps, loop), " ".join(files.changed(header)) or "default"))
     if not paths:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:

@@ -13,7 +13,7 @@ from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, REPLACE, model_of
 from isrcheck.traces.drawing.plot import curves_of, lines_of, svg_of
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.format.files import put
 
 OPTIONS = (
@@ -30,7 +30,7 @@ OPTIONS = (
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the curves."""
-    trace = folder.read(arguments.file, model_of(arguments))
+    trace = files.read(arguments.file, model_of(arguments))
     curves = curves_of(trace, arguments.fields, arguments.clock)
     if arguments.svg is None:
         print_lines(lines_of(curves))

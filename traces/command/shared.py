@@ -15,7 +15,7 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages import UsageError
 from isrcheck.models.registry import load_file
-from isrcheck.traces.lanes import table as colour
+from isrcheck.traces.lanes import table
 from isrcheck.traces.lanes.table import WIDTH, Ink, Look
 
 FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
@@ -24,7 +24,7 @@ MODEL = Option("--model FILE.py", "your own model file, which is executed", path
 
 LOOK = (
     Option("--width N", "columns (default: those of the terminal, or 120)", integer),
-    Option("--color", "auto: colours on a terminal", choices=colour.WHEN, default=colour.AUTO),
+    Option("--color", "auto: colours on a terminal", choices=table.WHEN, default=table.AUTO),
 )
 """The options for the width and the colours of a view."""
 
@@ -42,5 +42,5 @@ def look_of(arguments: argparse.Namespace) -> Look:
     if arguments.width is not None and arguments.width < 1:
         raise UsageError(f"--width {arguments.width}: give at least one column")
     width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
-    is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
+    is_coloured = table.is_wanted(arguments.color, is_terminal, os.environ)
     return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)

@@ -12,7 +12,7 @@ from isrcheck.commands.declarations import Option, integer, path
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, LOOK, MODEL, look_of, model_of
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 from isrcheck.traces.kafka.lanes import BASICS, SIGNS, SIGNS_SINCE_2_8, spell_legend
 from isrcheck.traces.lanes.table import Look
 from isrcheck.traces.other_tools import foreign as reading
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     foreign = reading.find(arguments.file)
     if foreign is not None:
         return _show_foreign(foreign, arguments, look)
-    trace = folder.read(arguments.file, model_of(arguments))
+    trace = files.read(arguments.file, model_of(arguments))
     expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
     if arguments.why and expressions:
         raise UsageError("--why shows no states, so --eval would have no effect; leave one of them out")

@@ -15,22 +15,22 @@ from isrcheck.models.messages import escaped
 from isrcheck.traces.command.shared import MODEL, model_of
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.explaining import slicing as slice_text
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 
 OPTIONS = (
     Option("FILE", "a trace that ends in the failure of a property", path),
     MODEL,
-    Option("--out DIR", "folder for the sliced trace", path, default=folder.DEFAULT),
+    Option("--out DIR", "folder for the sliced trace", path, default=files.DEFAULT),
 )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print which steps the failure needs, and write the sliced trace."""
-    trace = folder.read(arguments.file, model_of(arguments))
+    trace = files.read(arguments.file, model_of(arguments))
     sliced = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
     lines = slice_text.tell(trace, sliced)
     if sliced.left_out:
-        written = folder.write(sliced.trace, arguments.out)
+        written = files.write(sliced.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]
         lines.append(escaped(f"see it: {shlex.join(['trace', 'show', str(written), *model])}"))
     print_lines(lines)

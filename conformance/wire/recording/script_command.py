@@ -13,7 +13,7 @@ from isrcheck.commands.exit_codes import DONE, NOTHING
 from isrcheck.commands.program import say
 from isrcheck.conformance.wire.recording.from_trace import CONTROLLER, KAFKA, Names, script_of
 from isrcheck.models.messages import UsageError, escaped
-from isrcheck.traces.format import files as folder
+from isrcheck.traces.format import files
 
 MOST_BROKER = 1_000_000
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     controller = arguments.controller
     if controller.partition("-")[0] != CONTROLLER or not controller.isprintable() or " " in controller:
         raise UsageError(f"--controller {controller}: write {CONTROLLER}, or {CONTROLLER}-ID")
-    trace = folder.read(arguments.file, None)
+    trace = files.read(arguments.file, None)
     if trace.instance.model.name != KAFKA:
         name = trace.instance.model.name
         say(escaped(f"# {arguments.file}: a trace of {name}; scripts are made of traces of {KAFKA}"))
