@@ -128,7 +128,7 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     if not case.has_elr:
         return
     # The setting itself, which counts as the number of replicas if it is above it: those of the smallest partition.
-    least = next(int(one.value) for one in cluster.understood if one.key == LEAST_ISR)
+    least = next(int(setting.text) for setting in cluster.understood if setting.key == LEAST_ISR)
     unequal = list(_without_protection(cluster.partitions, least))
     if case.replication_factor > 1 or unequal:
         yield "Beware", OPERATIONS
@@ -461,8 +461,7 @@ def subject(cluster: Cluster) -> str:
     if cluster.topics:
         kind = "topic" if len(cluster.topics) == 1 else counted(len(cluster.topics), "topic") + ":"
         topics = f"{kind} {listed(cluster.topics)}, "
-    values = {one.key: one.value for one in cluster.understood}
-    release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
+    values = {setting.key: setting.text for setting in cluster.understood}
     replicas = counted(cluster.replication_factor.value, "replica")
     shown = [replicas if cluster.is_replication_given else "an unknown number of replicas"]
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
@@ -470,18 +469,17 @@ def subject(cluster: Cluster) -> str:
         shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
     if cluster.unclean_election.value:
         shown.append("unclean.leader.election.enable=true")
-    return f"{topics}Kafka {release}, {', '.join(shown)}"
+    return f"{topics}Kafka {cluster.release}, {', '.join(shown)}"
 
 
 def left_out(cluster: Cluster) -> list[str]:
     """Return the ignored settings that may change the answer: those that were probably meant for others, those whose
     mechanism the answer leaves out, and those that this release of Kafka does not know."""
-    found = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.is_told]
-    unknown = [one for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.is_told]
+    lines = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.may_matter]
+    unknown = [one.key for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.may_matter]
     if unknown:
-        names = listed([one.key for one in unknown])
-        found.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {names}")
-    return found
+        lines.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {listed(unknown)}")
+    return lines
 
 
 def reach(found: Finding) -> str:
@@ -608,7 +606,7 @@ def understood_lines(cluster: Cluster) -> list[str]:
     """Return lines with the settings that the answer uses, and with those that it ignores and why."""
     lines = [
         "Understood",
-        *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
+        *table([[f"{u.key}={u.text}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
     ]
     groups: dict[WhyIgnored, list[str]] = {}
     for ignored in cluster.ignored:
@@ -620,7 +618,7 @@ def understood_lines(cluster: Cluster) -> list[str]:
         else:
             lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
-    if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
+    if cluster.is_version_given and cluster.release.is_newer_than(newest):
         lines += ["", f"Settings that Kafka has since {newest} are known to isrcheck only as far as it uses them"]
     return lines
 
@@ -667,7 +665,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     """Return the table, with the state of the partitions before it; `remarks` say what is missing in the files."""
     rows = rows_of(answers)
     worst = rows[0].first
-    release = next(one for one in worst.cluster.understood if one.key == "Kafka version")
+    release = worst.cluster.kafka_version
     topics, partitions = sum(len(row.topics) for row in rows), sum(row.partitions for row in rows)
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
@@ -836,13 +834,13 @@ def _availability(findings: Mapping[Question, Finding]) -> list[dict[str, Any]]:
 
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
-        "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
+        "kafka_version": str(cluster.release) if cluster.is_version_given else None,
         "protocol": cluster.generation.protocol,
         "is_nearest": cluster.generation.why_undecided is not None,
         "taken": cluster.generation.taken,
         "assumed": list(cluster.assumed),
         "understood": [
-            {"key": u.key, "value": u.value, "meaning": u.meaning, "source": u.source} for u in cluster.understood
+            {"key": u.key, "value": u.text, "meaning": u.meaning, "source": u.source} for u in cluster.understood
         ],
         "ignored": [
             {"key": i.key, "value": i.value, "why": i.why.value, "reason": i.reason, "source": i.source}

@@ -240,7 +240,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "transaction.state.log.replication.factor": _count,
     "transaction.partition.verification.enable": _true_or_false,
     "transaction.version": _one_of(
-        {"0": 0, "1": 1, "2": 2}, "is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0"
+        {"0": 0, "1": 1, "2": 2}, "is not 0, 1 or 2; write 2 if transactions end with a new epoch, or 0"
     ),
     "delivery.timeout.ms": _times,
     "linger.ms": _times,

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.checker.cluster.tables import understood
 from isrcheck.checker.cluster.cluster import NO_REPLICAS_GIVEN, Cluster, Reading, read_clusters
 from isrcheck.checker.cluster.describe import Partition
 from isrcheck.checker.cluster.generation import Generation
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.cluster.settings import Setting, UnderstoodSetting
+from isrcheck.checker.cluster.settings import Setting
 
 TO_2_3 = (
     "Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:min.insync.replicas=2,cleanup.policy=compact,delete\n"
@@ -207,7 +208,7 @@ def test_several_reassignments_are_told_in_one_line() -> None:
 )
 def test_the_output_of_a_tool_bounds_the_assumed_release(text: str, release: str, mode: str, source: str) -> None:
     cluster = read(text, version=None)
-    assert cluster.kafka_version is None
+    assert not cluster.is_version_given
     assert f": Kafka {release} (not given: {source}) with {mode} (" in cluster.generation.taken
     assert cluster.generation.why_undecided is None
 
@@ -374,15 +375,6 @@ def test_topics_without_partitions_are_whole() -> None:
     assert cluster.min_insync_replicas.value == 2
 
 
-def test_a_line_that_ends_in_its_middle_elsewhere_is_an_error() -> None:
-    broken = TWO.replace("\tIsr: 1,2,3\n\tTopic", "\n\tTopic")
-    assert complaint(broken) == f"1.txt:2: this line has no Isr{UNCHANGED}"
-
-
-def test_nothing_whole_is_an_error() -> None:
-    assert complaint("Topic: t\tPartitionCount: 2\t") == f"1.txt:1: this line has no ReplicationFactor{UNCHANGED}"
-
-
 # --- kafka-configs ----------------------------------------------------------------------------------------------------
 
 
@@ -505,7 +497,8 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
 
 def test_the_inter_broker_protocol_determines_the_version() -> None:
     text = "All configs for broker 1 are:\n  inter.broker.protocol.version=2.0-IV1 sensitive=false synonyms={}\n"
-    assert read(text, version=None).kafka_version == Setting("2.0", "1.txt:2")
+    version = read(text, version=None).kafka_version
+    assert (version.value.text, version.source) == ("2.0", "1.txt:2")
 
 
 def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
@@ -533,16 +526,6 @@ def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
     assert "hunter2" not in repr(cluster)
 
 
-@pytest.mark.parametrize("whose", ["topic t", "topics t", "broker 1.5", "default topics", "brokers default"])
-def test_a_line_about_an_unknown_topic_or_broker_is_not_taken_for_one_about_a_client(whose: str) -> None:
-    """Its settings would be left out in silence."""
-    text = f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n"
-    assert complaint(text) == (
-        f"1.txt:1: '{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it; give the unchanged"
-        " output of kafka-topics --describe, kafka-configs --describe or kafka-features describe"
-    )
-
-
 # --- Standard input ---------------------------------------------------------------------------------------------------
 
 
@@ -568,43 +551,51 @@ COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features 
 UNCHANGED = f"; give the unchanged output of {COMMANDS}"
 
 
+NO_LINE = "is not a line of kafka-topics, kafka-configs or kafka-features"
+TOPIC_LINE, PARTITION_LINE = "Topic: t\tPartitionCount: ", "\tTopic: t\tPartition: 0\tLeader: "
+CONFIG = "  a.b=1 sensitive=false synonyms={}\n"
+NO_HEADING = "'a.b' has no heading above it such as 'All configs for topic t are:'"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is not a line of kafka-topics, kafka-configs or kafka-features"),
-        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics, kafka-configs or kafka-features"),
-        ("Topic t doesn't exist!\n", 1,
-         "'Topic t doesn't exist!' is not a line of kafka-topics, kafka-configs or kafka-features"),
-        ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
-        ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
-         "PartitionCount 'x' is not a whole number of at least 1"),
-        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 0\n", 1,
-         "ReplicationFactor '0' is not a whole number of at least 1"),
-        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: delete\n", 1, "'delete' is not KEY=VALUE"),
+        ("hello\n", 1, f"'hello' {NO_LINE}"),
+        (TO_2_3 + "acks=all\n", 3, f"'acks=all' {NO_LINE}"),
+        ("Topic t doesn't exist!\n", 1, f"'Topic t doesn't exist!' {NO_LINE}"),
+        (f"{TOPIC_LINE}1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
+        (f"{TOPIC_LINE}x\tReplicationFactor: 3\n", 1, "PartitionCount 'x' is not a whole number of at least 1"),
+        (f"{TOPIC_LINE}1\tReplicationFactor: 0\n", 1, "ReplicationFactor '0' is not a whole number of at least 1"),
+        (f"{TOPIC_LINE}1\tReplicationFactor: 3\tConfigs: delete\n", 1, "'delete' is not KEY=VALUE"),
         ("\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n", 1, "this line has no Topic"),
-        ("\n\tTopic: t\tPartition: zero\tLeader: 1\tReplicas: 1\tIsr: 1\n", 2,
+        ("\n" + PARTITION_LINE.replace("0", "zero") + "1\tReplicas: 1\tIsr: 1\n", 2,
          "Partition 'zero' is not a whole number of at least 0"),
         ("\tTopic: t\tPartition: 0\tReplicas: 1\tIsr: 1\n", 1, "this line has no Leader"),
-        ("\tTopic: t\tPartition: 0\tLeader: -2\tReplicas: 1\tIsr: 1\n", 1,
-         "Leader '-2' is not a whole number of at least 0"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tIsr: 1\n", 1, "this line has no Replicas"),
-        ("\tTopic: t\tPartition: 0\tLeader: none\tReplicas: \tIsr: \n", 1, "t-0 has no replicas"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\n", 1, "this line has no Isr"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1 2\n", 1, "Isr '1 2' is not a list of broker ids"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,1\tIsr: 1\n", 1, "Replicas '1,1' names a broker twice"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1,
-         "broker 3 is in the ISR, but not a replica"),
+        (f"{PARTITION_LINE}-2\tReplicas: 1\tIsr: 1\n", 1, "Leader '-2' is not a whole number of at least 0"),
+        (f"{PARTITION_LINE}1\tIsr: 1\n", 1, "this line has no Replicas"),
+        (f"{PARTITION_LINE}none\tReplicas: \tIsr: \n", 1, "t-0 has no replicas"),
+        (f"{PARTITION_LINE}1\tReplicas: 1,2\n", 1, "this line has no Isr"),
+        (f"{PARTITION_LINE}1\tReplicas: 1,2\tIsr: 1 2\n", 1, "Isr '1 2' is not a list of broker ids"),
+        (f"{PARTITION_LINE}1\tReplicas: 1,1\tIsr: 1\n", 1, "Replicas '1,1' names a broker twice"),
+        (f"{PARTITION_LINE}1\tReplicas: 1,2\tIsr: 1,3\n", 1, "broker 3 is in the ISR, but not a replica"),
+        (f"{PARTITION_LINE}1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
         (TO_2_3.replace("Isr: 2,3", "Isr: 2,3\tAdding Replicas: 7"), 2,
          "broker 7 is in Adding Replicas, but not a replica"),
         (TO_2_3.replace("Isr: 2,3", "Isr: 2,3\tRemoving Replicas: 1,2,3"), 2,
          "every replica of t-0 is in Removing Replicas"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
         (WITH_ELR.replace("Elr: 1", "Elr: one"), 2, "Elr 'one' is not a list of broker ids"),
         (WITH_ELR.replace("Elr: 1", "Elr: 3"), 2, "broker 3 is both in the ISR and in the Elr"),
-        ("  a.b=1 sensitive=false synonyms={}\n", 1,
-         "'a.b' has no heading above it such as 'All configs for topic t are:'"),
-        (TO_2_3 + "  a.b=1 sensitive=false synonyms={}\n", 3,
-         "'a.b' has no heading above it such as 'All configs for topic t are:'"),
+        (CONFIG, 1, NO_HEADING),
+        (TO_2_3 + CONFIG, 3, NO_HEADING),
+        # A line that ends in its middle is an error if lines follow, or if no line is whole.
+        (TWO.replace("\tIsr: 1,2,3\n\tTopic", "\n\tTopic"), 2, "this line has no Isr"),
+        (f"{TOPIC_LINE}2\t", 1, "this line has no ReplicationFactor"),
+        # The settings of an unknown topic or broker are not taken for those of a client, which are left out.
+        *(
+            (f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n", 1,
+             f"'{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it")
+            for whose in ("topic t", "topics t", "broker 1.5", "default topics", "brokers default")
+        ),
     ],
 )  # fmt: skip
 def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: str) -> None:
@@ -686,12 +677,10 @@ def test_the_features_of_a_cluster_decide_its_generation() -> None:
     cluster = read(TO_2_3, FEATURES, version="4.1")
     switches = {"EPOCH_BUMP_ON_SHRINK": "on", "ELR": "off"}
     assert cluster.generation == Generation("4.1", switches, None)
-    assert cluster.understood[1:3] == (
-        UnderstoodSetting("metadata.version", "3.5-IV2", "the replication protocol is 4.1", "2.txt:3"),
-        UnderstoodSetting(
-            "eligible.leader.replicas.version", "0", "the controllers keep no eligible leader replicas", "2.txt:1"
-        ),
-    )
+    assert understood(cluster)[1:3] == [
+        "metadata.version=3.5-IV2 (2.txt:3): the replication protocol is 4.1",
+        "eligible.leader.replicas.version=0 (2.txt:1): the controllers keep no eligible leader replicas",
+    ]
     assert cluster.generation.taken.endswith(
         ", without eligible leader replicas (eligible.leader.replicas.version=0 in 2.txt:1)"
     )
