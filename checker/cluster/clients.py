@@ -281,7 +281,9 @@ class Consumer:
 def read_consumer(settings: Settings, versions: Versions) -> Consumer:
     """Return the consumer with these settings. Raises PropertiesError if Kafka refuses the settings."""
     own = RoleSettings(settings, versions.release, Role.CONSUMER)
-    is_given = any(one.role is Role.CONSUMER and knows(versions.release, one.role, one.key) for one in settings)
+    is_given = any(
+        setting.role is Role.CONSUMER and knows(versions.release, setting.role, setting.key) for setting in settings
+    )
     level, reset = own.setting(ISOLATION_LEVEL), _offset_reset(own)
     understood = []
     if own.knows(ISOLATION_LEVEL):

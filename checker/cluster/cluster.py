@@ -176,7 +176,9 @@ def _cluster(
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
     winners = {key: settings.first(keys) for keys in decisive for key in keys}
     of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
-    winners |= {(one.role, one.key): one for one in of_versions} | dict.fromkeys((OF_TOPIC, OF_BROKER), least.used)
+    winners |= {(given.role, given.key): given for given in of_versions} | dict.fromkeys(
+        (OF_TOPIC, OF_BROKER), least.used
+    )
     return Cluster(
         kafka_version=versions.binaries,
         is_version_given=versions.is_given,
@@ -437,7 +439,9 @@ def _assumptions(
     if settings.brokers_alone and not settings.controllers:
         values = " and ".join(f"{setting.key}={setting.text}" for setting in of_brokers)
         yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
-    is_unclean = any((one.key, one.text) == ("unclean.leader.election.enable", "true") for one in of_brokers)
+    is_unclean = any(
+        (setting.key, setting.text) == ("unclean.leader.election.enable", "true") for setting in of_brokers
+    )
     if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
         yield _BY_HAND
     if transactions and transactions.assumed:

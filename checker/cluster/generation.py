@@ -364,9 +364,9 @@ def _record_version(version: Version) -> int:
 def _why_inexact(given: GivenSetting, release: Version) -> str | None:
     """Return why the model is not exact for records without leader epochs in this release; None if it is exact."""
     if not release.has_repair(("0.11.0.3", "1.0.2", "1.1.1", "2.0")):
-        what = "answers with its log end offset (KAFKA-6857)"
+        behaviour = "answers with its log end offset (KAFKA-6857)"
     elif release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
-        what = "still records its leader epoch (KAFKA-7897)"
+        behaviour = "still records its leader epoch (KAFKA-7897)"
     else:
         return None
-    return f"with {given.spelled} a leader of Kafka {release} {what}, which is not modelled"
+    return f"with {given.spelled} a leader of Kafka {release} {behaviour}, which is not modelled"

@@ -50,7 +50,7 @@ class Ignored:
     source: str
     meant: str = ""
     """The setting that was probably meant, and on which the verdict does depend: min.insync.replicas for a key without
-    its last letter. Empty if there is none."""
+    its last letter. Otherwise empty."""
 
     @property
     def may_matter(self) -> bool:

@@ -190,12 +190,12 @@ class Settings:
         """
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
-            values = [one for one in values if one.layer is Layer.CLUSTER or self.is_of_controllers(one)]
+            values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]
         elif key in OF_CONTROLLERS:
-            values = [one for one in values if one.value or not {*one.members} <= {*self.brokers_alone}]
+            values = [given for given in values if given.value or not {*given.members} <= {*self.brokers_alone}]
         elif key in OF_BROKERS:
-            values = [one for one in values if one.layer is not Layer.CONTROLLER]
-        return max(values, key=lambda one: one.layer, default=None)
+            values = [given for given in values if given.layer is not Layer.CONTROLLER]
+        return max(values, key=lambda given: given.layer, default=None)
 
     def has_members(self, role: Role) -> bool:
         """Whether files or outputs show the settings of members of a role, and not only those of the whole cluster."""

@@ -22,7 +22,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.answers import doctor
 from isrcheck.checker.answers.answer import MOST_REPLICAS
 from isrcheck.checker.answers.doctor import budgets_of, in_words
-from isrcheck.checker.answers.findings import inexpressible
+from isrcheck.checker.answers.findings import without_search
 from isrcheck.checker.answers.questions import Question, Topic
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.marked_folder import MarkedFolder
@@ -446,7 +446,7 @@ def test_a_change_says_which_known_defects_matter_with_it(ask, fake, release, se
 
 
 def test_a_question_that_is_not_searched_says_why(ask, fake):
-    fake.rule = saying(inexpressible("no model has it"), Topic.ORDER)
+    fake.rule = saying(without_search(Word.NOT_APPLICABLE, "no model has it"), Topic.ORDER)
     _, text, _ = ask(f"{DURABLE_3_9} --details", t=DURABLE, b=BROKER)
     assert labelled(text)["Resends"] == ["order not searched: no model has it"]
     assert [line.split() for line in text.splitlines() if line.startswith("  order ")] == [["order", "n/a", "-", "-"]]
@@ -924,7 +924,7 @@ def test_what_a_history_tells_is_kept(ask, monkeypatch):
     from isrcheck.checker.answers import findings as history
 
     first = ask("--config t --kafka-version 3.9", t=DURABLE)
-    history.told.cache_clear()
+    history.description_of.cache_clear()
     monkeypatch.setattr(history, "trace_of", None)
     assert ask("--config t --kafka-version 3.9") == first
 

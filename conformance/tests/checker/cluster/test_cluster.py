@@ -574,73 +574,6 @@ b: broker.id=1 zookeeper.connect=a:2181 eligible.leader.replicas.version=1 @ 3.9
 @ 10.0
     --kafka-version: 10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the
      distribution contains
-# --- Producers that refuse to start
-p: transactional.id=t enable.idempotence=FALSE @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: enable.idempotence=FALSE: a producer of Kafka VERSION refuses to start with it, because transactional.id=t
-     (p:1) needs enable.idempotence=true; write enable.idempotence=true, or leave transactional.id out
-p: enable.idempotence=true acks=0 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: acks=0: a producer of Kafka VERSION refuses to start with it, because enable.idempotence=true (p:1) needs
-     acks=all; write acks=all, or write enable.idempotence=false
-p: enable.idempotence=true acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: acks=1: a producer of Kafka VERSION refuses to start with it, because enable.idempotence=true (p:1) needs
-     acks=all; write acks=all, or write enable.idempotence=false
-p: enable.idempotence=true retries=0 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: retries=0: a producer of Kafka VERSION refuses to start with it, because enable.idempotence=true (p:1) needs
-     retries above 0; leave retries out, or write enable.idempotence=false
-p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.2|3.9|4.1
-    p:2: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection of at most 5; write
-     max.in.flight.requests.per.connection=5, or write enable.idempotence=false
-p: enable.idempotence=true max.in.flight.requests.per.connection=2 @ 0.11|0.11.0.3
-    p:2: max.in.flight.requests.per.connection=2: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
-     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
-p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 0.11|0.11.0.3
-    p:2: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
-     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
-p: transactional.id=t acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0
-    p:2: acks=1: a producer of Kafka VERSION refuses to start with it, because transactional.id=t (p:1), which enables
-     idempotence, needs acks=all; write acks=all, or leave transactional.id out
-p: transactional.id=t acks=1 @ 3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: acks=1: a producer of Kafka VERSION refuses to start with it, because it disables idempotence, which
-     transactional.id=t (p:1) needs; write acks=all, or leave transactional.id out
-p: transactional.id=t retries=0 @ 3.0.1|3.1.1|3.2|3.9|4.1
-    p:2: retries=0: a producer of Kafka VERSION refuses to start with it, because it disables idempotence, which
-     transactional.id=t (p:1) needs; leave retries out, or leave transactional.id out
-p: transactional.id=t max.in.flight.requests.per.connection=6 @ 3.0.1|3.1.1|3.2|3.9
-    p:2: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because it
-     disables idempotence, which transactional.id=t (p:1) needs; write max.in.flight.requests.per.connection=5, or
-     leave transactional.id out
-# Since 4.0 too many requests in flight are refused before another setting disables idempotence (KAFKA-17927).
-p: max.in.flight.requests.per.connection=6 acks=1 retries=0 @ 4.0|4.1
-    p:1: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5; write
-     max.in.flight.requests.per.connection=5, or write enable.idempotence=false
---producer p: max.in.flight.requests.per.connection=6 @ 4.0|4.1
-    p:1: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5; write
-     max.in.flight.requests.per.connection=5, or write enable.idempotence=false
-p: max.in.flight.requests.per.connection=6 transactional.id=t @ 4.0|4.1
-    p:1: max.in.flight.requests.per.connection=6: a producer of Kafka VERSION refuses to start with it, because
-     enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5; write
-     max.in.flight.requests.per.connection=5
-# A delivery timeout covers one request. The default of linger.ms is 5 since 4.0 (KIP-1030).
-p: delivery.timeout.ms=29999 @ 2.1
-    p:1: delivery.timeout.ms=29999: a producer of Kafka 2.1 refuses to start with it, because it has to be at least
-     linger.ms + request.timeout.ms, 0 + 30000; write delivery.timeout.ms=30000 or more
-p: delivery.timeout.ms=30004 linger.ms=5 @ 2.1
-    p:1: delivery.timeout.ms=30004: a producer of Kafka 2.1 refuses to start with it, because it has to be at least
-     linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
-p: delivery.timeout.ms=30000 @ 4.0
-    p:1: delivery.timeout.ms=30000: a producer of Kafka 4.0 refuses to start with it, because it has to be at least
-     linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
-p: delivery.timeout.ms=30000 linger.ms=1 @ 4.1
-    p:1: delivery.timeout.ms=30000: a producer of Kafka 4.1 refuses to start with it, because it has to be at least
-     linger.ms + request.timeout.ms, 1 + 30000; write delivery.timeout.ms=30001 or more
-p: delivery.timeout.ms=1005 linger.ms=6 request.timeout.ms=1000 @ 3.9
-    p:1: delivery.timeout.ms=1005: a producer of Kafka 3.9 refuses to start with it, because it has to be at least
-     linger.ms + request.timeout.ms, 6 + 1000; write delivery.timeout.ms=1006 or more
 # --- Consumers and transactions
 c: auto.offset.reset=smallest @ 2.0
     c:1: auto.offset.reset=smallest: a consumer of Kafka 2.0 refuses to start with it, because only the old consumers
@@ -666,6 +599,69 @@ x: transactional.id=t transaction.timeout.ms=0 @ 3.9
 @each_row(REFUSED)
 def test_what_no_cluster_can_have_is_refused_in_one_line(row: Row) -> None:
     assert row.complaint() == row.text
+
+
+REFUSED_PRODUCERS = """
+p: transactional.id=t enable.idempotence=FALSE @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: transactional.id=t (p:1) needs enable.idempotence=true; write enable.idempotence=true, or leave transactional.id
+     out
+p: enable.idempotence=true acks=0 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs acks=all; write acks=all, or write enable.idempotence=false
+p: enable.idempotence=true acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs acks=all; write acks=all, or write enable.idempotence=false
+p: enable.idempotence=true retries=0 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.1.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs retries above 0; leave retries out, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0|3.0.1|3.2|3.9|4.1
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection of at most 5; write
+     max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=2 @ 0.11|0.11.0.3
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
+     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
+p: enable.idempotence=true max.in.flight.requests.per.connection=6 @ 0.11|0.11.0.3
+    2: enable.idempotence=true (p:1) needs max.in.flight.requests.per.connection=1; write
+     max.in.flight.requests.per.connection=1, or write enable.idempotence=false
+p: transactional.id=t acks=1 @ 0.11|0.11.0.3|1.0|1.1|2.0|2.1|2.8|3.0.0|3.1.0
+    2: transactional.id=t (p:1), which enables idempotence, needs acks=all; write acks=all, or leave transactional.id
+     out
+p: transactional.id=t acks=1 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    2: it disables idempotence, which transactional.id=t (p:1) needs; write acks=all, or leave transactional.id out
+p: transactional.id=t retries=0 @ 3.0.1|3.1.1|3.2|3.9|4.1
+    2: it disables idempotence, which transactional.id=t (p:1) needs; leave retries out, or leave transactional.id out
+p: transactional.id=t max.in.flight.requests.per.connection=6 @ 3.0.1|3.1.1|3.2|3.9
+    2: it disables idempotence, which transactional.id=t (p:1) needs; write max.in.flight.requests.per.connection=5, or
+     leave transactional.id out
+# Since 4.0 too many requests in flight are refused before another setting disables idempotence (KAFKA-17927).
+p: max.in.flight.requests.per.connection=6 acks=1 retries=0 @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: max.in.flight.requests.per.connection=6 @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5, or write enable.idempotence=false
+p: max.in.flight.requests.per.connection=6 transactional.id=t @ 4.0|4.1
+    1: enable.idempotence=true (Kafka VERSION's default) needs max.in.flight.requests.per.connection of at most 5;
+     write max.in.flight.requests.per.connection=5
+# A delivery timeout covers one request. The default of linger.ms is 5 since 4.0 (KIP-1030).
+p: delivery.timeout.ms=29999 @ 2.1
+    1: it has to be at least linger.ms + request.timeout.ms, 0 + 30000; write delivery.timeout.ms=30000 or more
+p: delivery.timeout.ms=30004 linger.ms=5 @ 2.1
+    1: it has to be at least linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
+p: delivery.timeout.ms=30000 @ 4.0
+    1: it has to be at least linger.ms + request.timeout.ms, 5 + 30000; write delivery.timeout.ms=30005 or more
+p: delivery.timeout.ms=30000 linger.ms=1 @ 4.1
+    1: it has to be at least linger.ms + request.timeout.ms, 1 + 30000; write delivery.timeout.ms=30001 or more
+p: delivery.timeout.ms=1005 linger.ms=6 request.timeout.ms=1000 @ 3.9
+    1: it has to be at least linger.ms + request.timeout.ms, 6 + 1000; write delivery.timeout.ms=1006 or more
+"""
+"""For each producer the line for which Kafka refuses it, the reason, and the cure."""
+
+
+@each_row(REFUSED_PRODUCERS)
+def test_producers_that_refuse_to_start(row: Row) -> None:
+    number, _, why = row.text.partition(": ")
+    line = row.files.split()[int(number)]
+    assert replace(row, files=f"--producer {row.files}").complaint() == (
+        f"p:{number}: {line}: a producer of Kafka {row.version} refuses to start with it, because {why}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -1123,7 +1119,7 @@ p: enable.idempotence=true acks=-1 retries=1 max.in.flight.requests.per.connecti
     retries=1 (p:3)
     in_flight=1 (p:4)
     is_idempotent=True (p:1)
-# --- Before 0.11 there is none
+# --- Before 0.11 no producer is idempotent
 p: enable.idempotence=true transactional.id=t acks=1 @ 0.10.2
     acks=1 (p:3)
     is_idempotent=False (Kafka 0.10.2's default)
