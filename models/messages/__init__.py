@@ -1,8 +1,4 @@
-"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print.
-
-In:  text from any source.
-Out: error classes, and text without control characters.
-"""
+"""Messages to the user: errors of one line each, cures for unknown names, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -48,7 +44,7 @@ def escaped(text: str) -> str:
     r"""Return the text with control characters as `\x1b`, and marks that change the writing direction as `\u202e`."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
 def escaped_lines(text: str) -> str:

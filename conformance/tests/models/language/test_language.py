@@ -370,7 +370,7 @@ WHOLE_FUNCTIONS = {
     "annotated with text": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass", "'Node' is not a domain"),
     "default": (
         "@action\ndef act(s, node: Node = 0):  # <-\n    pass",
-        "only plain parameters are allowed; no defaults, *args or keyword-only names",
+        "only plain parameters are allowed; leave out defaults, *args and keyword-only names",
     ),
     "star": ("@action\ndef act(s, *nodes):  # <-\n    pass", "only plain parameters are allowed"),
     "two stars": ("@action\ndef act(s, **nodes):  # <-\n    pass", "only plain parameters are allowed"),
@@ -382,7 +382,7 @@ WHOLE_FUNCTIONS = {
     ),
     "subset without a state": (
         "def h(nodes: Nodes):  # <-\n    return nodes[0]\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(nodes)",
-        "a subset is passed without a state; pass the state as well, as first parameter",
+        "a subset is passed without a state; pass the state as well, as the first parameter",
     ),
     "state annotated with a subset": (
         "def h(s: Nodes):\n    return s[0]  # <-\n@action\ndef act(s):\n    s.f = h(s)",
@@ -508,7 +508,7 @@ WHOLE_FUNCTIONS = {
     },
     "shows what there is not": (
         "@action(shows='{node}')\ndef act(s):  # <-\n    s.f = True",
-        "`shows` of act names node; name every parameter: there are none; remove `shows`",
+        "`shows` of act names node; the action has no parameters: remove `shows`",
     ),
     # Properties.
     "property that writes": (
@@ -823,7 +823,11 @@ BAD_DECLARATIONS = {
         "field(values=3)",
         "field(values=3) is not possible; give a domain, an IntEnum, Flag, between(low, high), optional(...), Set(...)",
     ),
-    "no values": ("", "field(Node)", "a field lacks values=; say what a cell holds, as in field(values=Flag)"),
+    "no values": (
+        "",
+        "field(Node)",
+        "a field lacks values=; declare the values of its cells, as in field(values=Flag)",
+    ),
     "initially no number": (
         "",
         "field(values=Flag, initially='on')",
@@ -844,7 +848,11 @@ BAD_DECLARATIONS = {
         "field(values=optional(between(1, 2)))",
         "optional(...) takes numbers that start at 0, not at 1; start them at 0",
     ),
-    "optional twice": ("", "field(values=optional(optional(Node)))", "optional(...) is written twice; write it once"),
+    "optional twice": (
+        "",
+        "field(values=optional(optional(Node)))",
+        "optional(...) contains another optional(...); write it once",
+    ),
     "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
     "setting too wide": (
         "class Configuration:\n    odd = setting(200, '', most=2**31)",

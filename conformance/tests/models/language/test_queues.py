@@ -215,7 +215,7 @@ WRITTEN = "write it as in Queue(of=Node, most=3)"
         ),
         (
             "x = field(values=Queue(of=Set(of=Node), most=1))",
-            "Queue(of=Set(...)): a set is no single value; index the field instead, as in field(Node, values=Set(...))",
+            "Queue(of=Set(...)): a set is no single value; index the field, as in field(Node, values=Set(...))",
         ),
     ],
 )

@@ -265,7 +265,7 @@ ELEMENTS = "give a domain or an IntEnum, as in: class Number(Domain, size=4)"
         ("x = field(values=Set(of=between('n', 5)))", f"Set(of=between('n', 5)) is not possible; {ELEMENTS}"),
         (
             "x = field(values=Set(of=Set(of=Replica)))",
-            "Set(of=Set(...)): a set is no single value; index the field instead, as in field(Node, values=Set(...))",
+            "Set(of=Set(...)): a set is no single value; index the field, as in field(Node, values=Set(...))",
         ),
         ("x = field(values=Set(Replica))", "Set(Replica) lacks of=; write it as in Set(of=Node)"),
         ("x = field(values=Set)", "field(values=Set): Set lacks its elements; write it as in Set(of=Node)"),
