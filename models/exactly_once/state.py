@@ -273,26 +273,16 @@ class State:
     deadlines_in_flight_left = field(InFlightDeadline, values=between(0, "deadlines_in_flight"))
 
 
-BUDGETS = (
-    "epoch_bumps",
-    "lost_connections",
-    "rejections",
-    "delivery_timeouts",
-    "lossy_failovers",
-    "forgotten_producers",
-    "reloaded_producers",
-)
-
-RARE_BUDGETS = ("overlapping_blocks", "deadlines_in_flight")
+RARE_BUDGETS = ("overlapping_blocks_left", "deadlines_in_flight_left")
 """These have no cell if they are 0."""
 
 
 @initial
 def nothing_sent(configuration):
     """Empty logs, a producer with its first id, and the whole budgets."""
-    yield {f"{name}_left": getattr(configuration, name) for name in BUDGETS} | {
-        f"{name}_left": [getattr(configuration, name)] * (getattr(configuration, name) > 0) for name in RARE_BUDGETS
-    }
+    budgets = [name for name in vars(State) if name.endswith("_left")]
+    left = {name: getattr(configuration, name.removesuffix("_left")) for name in budgets}
+    yield left | {name: [left[name]] * (left[name] > 0) for name in RARE_BUDGETS}
 
 
 @terminal

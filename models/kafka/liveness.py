@@ -189,20 +189,18 @@ def last_stable_offset_advances(s):
 
 def _without_losses(model):
     """The model without the actions `LOST`, in every generation."""
-    lost = {number for number, one in enumerate(model.actions) if one.name in LOST}
-    protocols = {
-        name: replace(
-            one, alternatives=tuple(None if at in lost else chosen for at, chosen in enumerate(one.alternatives))
-        )
-        for name, one in model.protocols.items()
-    }
+    protocols = {}
+    for name, protocol in model.protocols.items():
+        chosen = zip(model.actions, protocol.alternatives, strict=True)
+        kept = tuple(None if action.name in LOST else alternative for action, alternative in chosen)
+        protocols[name] = replace(protocol, alternatives=kept)
     return replace(model, protocols=protocols)
 
 
 def _generations():
     """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
-    for name, one in generations.MODEL.protocols.items():
-        switches = dict(one.switches)
+    for name, generation in generations.MODEL.protocols.items():
+        switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:
             yield name, (generations.KRAFT, switches)
         elif switches.get("ISR_CHANNEL") == IsrChannel.ALTER_PARTITION:

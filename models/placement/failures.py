@@ -95,19 +95,15 @@ def more_in_sync_than_replicas(c):
 def every_start_and_shift(configuration):
     """Every assignment that Kafka can choose; chance decides where it starts, and by how much it shifts."""
     c = configuration
-    known = set()
     for start in range(c.brokers):
         for shift in range(c.brokers):
             sizes = c.brokers, c.partitions, c.replication_factor, c.racks
-            found = assignment(*sizes, start=start, shift=shift, is_rack_aware=bool(c.RACK_AWARE))
-            key = tuple(map(tuple, found))
-            if key not in known:
-                known.add(key)
-                yield {
-                    "replica": found,
-                    "leader": [one[0] for one in found],
-                    "rack": [rack_of(broker, c.brokers, c.racks) for broker in range(c.brokers)],
-                }
+            replicas = assignment(*sizes, start=start, shift=shift, is_rack_aware=bool(c.RACK_AWARE))
+            yield {
+                "replica": replicas,
+                "leader": [first for first, *_ in replicas],
+                "rack": [rack_of(broker, c.brokers, c.racks) for broker in range(c.brokers)],
+            }
 
 
 # ------------------------------------------------------------------------------------------------------------ the steps

@@ -67,6 +67,6 @@ def prepared_transactions_complete(s):
 MODEL = assemble(
     "transactions_liveness",
     [state, sys.modules[__name__]],
-    {name: (ACTIONS, dict(one.switches)) for name, one in SAFE.protocols.items()},
+    {name: (ACTIONS, dict(protocol.switches)) for name, protocol in SAFE.protocols.items()},
     STAND_INS,
 )

@@ -52,7 +52,7 @@ class State:
 @initial
 def some_nodes_are_initiators(configuration: Any) -> Iterator[dict[str, Any]]:
     for initiators in product((False, True), repeat=configuration.nodes):
-        status = [Status.CANDIDATE if one else Status.LOST for one in initiators]
+        status = [Status.CANDIDATE if is_initiator else Status.LOST for is_initiator in initiators]
         yield {"is_initiator": list(initiators), "status": status}
 
 
