@@ -50,7 +50,7 @@ class Intervals:
         self._results: dict[tuple[ir.Routine, tuple[Interval | None, ...]], Interval | None] = {}
 
     def of_call(self, routine: ir.Routine, arguments: Sequence[Interval | None]) -> Interval | None:
-        """Return the interval of a function's result; arguments and results that are not numbers are None.
+        """Return the interval of a function's result; None stands for an argument or a result that is not a number.
 
         Raises LanguageError if an intermediate number may leave LEAST..MOST.
         """

@@ -363,7 +363,7 @@ class Model:
         return place_in(self.path, "State", name)
 
     def protocol(self, name: str | None) -> Protocol:
-        """Return the protocol with this name, or the only protocol if `name` is None. Raises UsageError."""
+        """Return the protocol with this name, or the only protocol if no name is given. Raises UsageError."""
         if name is None:
             if len(self.protocols) != 1:
                 raise UsageError(f"{self.name} needs --protocol; there are: {', '.join(self.protocols)}")

@@ -30,7 +30,8 @@ class Mutant:
     dropped: str
     """The removed condition."""
     within: tuple[str, ...]
-    """The helpers through which the guard calls the one that contains the condition, and that one itself."""
+    """The helpers from the guard to the condition, each called by the one before; empty for a condition of the
+    guard."""
 
 
 def mutants(action: Function) -> Iterator[Mutant]:

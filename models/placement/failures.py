@@ -169,7 +169,7 @@ def writes_stop_rarely(s):
 
 @always(applies=lambda c: c.most_offline < NO_LIMIT)
 def partitions_are_rarely_offline(s):
-    """At most `most_offline` partitions have no replica any more."""
+    """At most `most_offline` partitions have no running replica."""
     return sum(1 for p in range(s.partitions) if up(s, p) == 0) <= s.most_offline
 
 
@@ -185,7 +185,7 @@ def leaders_are_spread(s):
 
 @always
 def the_first_replica_that_is_up_leads(s):
-    """Whoever leads, and is up, has no replica before it that is up, too: nobody comes back."""
+    """A leader that is up is the first replica of its partition that is up: failed brokers do not return."""
     return all(
         not is_led(s, p)
         or all(

@@ -1,8 +1,5 @@
 """How Kafka assigns the replicas of new partitions to brokers, with and without racks.
 
-In:  the numbers of brokers, partitions, replicas and racks; where the assignment starts, and by how much it shifts.
-Out: for each partition its replicas, the preferred leader first.
-
 Kafka: AdminUtils.assignReplicasToBrokers (up to 3.9 with ZooKeeper), in which chance decides start and shift. A KRaft
 controller stripes the partitions over racks instead (StripedReplicaPlacer), which is not here.
 """
@@ -18,7 +15,8 @@ def rack_of(broker: int, brokers: int, racks: int) -> int:
 def assignment(
     brokers: int, partitions: int, replicas: int, racks: int, *, start: int, shift: int, is_rack_aware: bool
 ) -> list[list[int]]:
-    """The replicas of each partition."""
+    """The replicas of each partition, the preferred leader first: the assignment begins at `start`, and shifts by
+    `shift`."""
     order = _alternating(brokers, racks) if is_rack_aware else list(range(brokers))
     rack = {broker: rack_of(broker, brokers, racks) for broker in order} if is_rack_aware else dict.fromkeys(order, 0)
     count = racks if is_rack_aware else 1

@@ -258,7 +258,7 @@ class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermar
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
-    """A replica whose flushed records are told apart from the others."""
+    """A replica whose flushed records are distinguished from the others."""
 
 
 def reassigns(configuration: Configuration):
@@ -384,7 +384,8 @@ class State:
     controller_partition_epoch = field(values=PartitionEpoch)
     metadata_partition_epoch = field(AlterIsrAnnouncement, values=PartitionEpoch)
 
-    # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
+    # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead from outside the
+    # ISR.
     metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
     # The replicas, and which of them are being added or removed; with each announcement, and as a leader knows them.
     is_assigned = field(AssignedReplica, values=Flag, initially=True)

@@ -563,7 +563,7 @@ class Routine:
     written: tuple[Statement, ...] = ()
     """The statements as they are written, with sets and queues; for explanations, and for mutants."""
     body: tuple[Statement, ...] = ()
-    """The statements in the core, without sets and queues; the same as `written` if there are none in it."""
+    """The statements in the core, without sets and queues; the same as `written` if that has neither."""
     returns_value: bool = False
     writes: frozenset[str] = frozenset()
     """The fields that it, or what it calls, writes."""

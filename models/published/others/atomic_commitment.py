@@ -232,7 +232,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """No participant that is alive can receive a decision any more: the dead ones have sent none to them."""
+    """A participant that is alive can no longer receive a decision: the dead ones have sent it none."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)
@@ -250,7 +250,7 @@ def participant_aborts_on_timeout(s, p: Participant):
 
 @terminal
 def everybody_is_dead(s):
-    """Whoever is alive can die. The model files have CHECK_DEADLOCK FALSE."""
+    """Every participant that is alive can die. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
 
 
