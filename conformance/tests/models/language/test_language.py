@@ -929,11 +929,20 @@ MEANINGS = {
 """What the body of an action says; `act_0`, `act_1`, ... of one model, so that all of it is compiled once."""
 
 FAILS = {
-    *("index below", "index above", "index of a row", "value above", "value below"),
-    *("parameter assigned beyond", "range from below", "fold from below", "range that is an index beyond"),
-    *("in a tuple that leaves its range", "default beyond", "product"),
+    "index below",
+    "index above",
+    "index of a row",
+    "value above",
+    "value below",
+    "parameter assigned beyond",
+    "range from below",
+    "fold from below",
+    "range that is an index beyond",
+    "in a tuple that leaves its range",
+    "default beyond",
+    "product",
 }
-"""Those that leave an index or a value out of range in some state, or in every one."""
+"""The meanings that leave an index or a value out of range in some state, or in every state."""
 
 
 def in_range(instance: Instance) -> Iterator[Cells]:
