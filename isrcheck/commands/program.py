@@ -41,9 +41,6 @@ def product() -> str:
     return f"isrcheck {version()}"
 
 
-# ------------------------------------------------------------------------------------------------------------- start
-
-
 def run(name: str, module: str) -> int:
     """Run the command `name` and return its exit code: the function `main(words, began)` of `module`, which is imported
     here. It gets no words (those of the process), and the start by time.monotonic()."""
@@ -93,9 +90,6 @@ def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
             hook(unraisable)
 
     return tell
-
-
-# ----------------------------------------------------------------------------------------------------------- streams
 
 
 def open_streams() -> None:
@@ -158,9 +152,6 @@ def complain(command: str, message: str) -> int:
 
     print(f"{command}: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return USAGE
-
-
-# ---------------------------------------------------------------------------------------------------- Ctrl-C, errors
 
 
 class interrupts:  # noqa: N801 - used like a function, as in `with interrupts() as signals`

@@ -106,9 +106,6 @@ def new_partitions_are_not_told(configuration):
     return configuration.new_partitions_from_start and not configuration.NEW_PARTITIONS_ARE_TOLD
 
 
-# ------------------------------------------------------------------------------------------------------------ the steps
-
-
 @action
 def partition_is_created(s):
     """The topic gets another partition; producers may find it before consumers do (metadata.max.age.ms)."""
@@ -207,9 +204,6 @@ def consumer_restarts(s):
     s.fetched_offset = 0
     s.returned_offset = 0
     s.is_polling = False
-
-
-# ------------------------------------------------------------------------------------------------------------- promises
 
 
 @always

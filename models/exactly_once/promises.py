@@ -17,8 +17,6 @@ from isrcheck.models.exactly_once.state import (
 )
 from isrcheck.models.language import NONE, always, sometimes
 
-# --------------------------------------------------------------------------------------------- when nothing is promised
-
 
 def data_was_given_up(s):
     """A partition has lost a record: with acks=all, in an unclean election."""
@@ -62,9 +60,6 @@ def order_is_not_kept(s):
 def never_promised(s):
     """Kafka promises this in no configuration without transactions."""
     return True
-
-
-# ------------------------------------------------------------------------------------------------------------- delivery
 
 
 def copies(s, record):
@@ -158,9 +153,6 @@ def records_stay_in_their_partition(s):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------- order
-
-
 def is_written(s, batch):
     return any(s.log_batch[s.batch_partition[batch]][offset] == batch for offset in range(s.log_size))
 
@@ -198,16 +190,10 @@ def order_across_partitions(s):
     )
 
 
-# --------------------------------------------------------------------------------------------------------------- errors
-
-
 @always(permitted=data_was_given_up, applies=lambda configuration: configuration.enable_idempotence > 0)
 def sequence_errors_mean_loss(s):
     """The producer reports a sequence error only if a partition has lost records (KIP-192)."""
     return not any(s.batch_state[b] == BatchState.REFUSED for b in range(s.batches))
-
-
-# --------------------------------------- states and steps that must be reachable, to show that the model is not vacuous
 
 
 @sometimes(applies=lambda configuration: configuration.acks != Acks.ZERO)

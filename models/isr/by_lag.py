@@ -86,9 +86,6 @@ def no_follower_lacks_so_many(c):
     return c.SHRINK_RULE == ShrinkRule.MESSAGES and c.lag_max_messages >= c.most_behind
 
 
-# ------------------------------------------------------------------------------------------------------------ the steps
-
-
 @action
 def producer_writes(s, count: Written):
     """Once between two ticks, before or after the fetch."""
@@ -151,9 +148,6 @@ def tick_passes(s):
     s.ticks_since_check += 1
     s.ticks_since_fetch = min(s.ticks_since_fetch + 1, s.lag_time_max_ticks + 1)
     s.ticks_since_caught_up = min(s.ticks_since_caught_up + 1, s.lag_time_max_ticks + 1)
-
-
-# ----------------------------------------------------------------------------------------------------------- properties
 
 
 def keeps_up(s):

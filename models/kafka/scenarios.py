@@ -41,9 +41,6 @@ def is_any_acknowledged(s):
     return any(s.acknowledged[record] for record in range(s.records))
 
 
-# ------------------------------------------------------------------------------------ after a record was acknowledged
-
-
 @sometimes
 def a_record_is_acknowledged(s):
     return is_any_acknowledged(s)
@@ -100,9 +97,6 @@ def an_unclean_election_follows_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.unclean_elections_left < before.unclean_elections_left
 
 
-# --------------------------------------------------------------------------------------- requests that are sent again
-
-
 @sometimes(applies=lambda c: c.retries > 0 and can_commit(c))
 def a_request_is_sent_again(before, after):
     return after.retries_left < before.retries_left
@@ -119,9 +113,6 @@ def a_request_is_sent_again_to_another_leader(before, after):
 @sometimes(applies=lambda c: can_commit(c) and min(c.records, c.log_size) > 1)
 def two_records_are_acknowledged(s):
     return sum(1 for record in range(s.records) if s.acknowledged[record]) > 1
-
-
-# ------------------------------------------------------------------------------------------------ brokers lost for good
 
 
 @sometimes(applies=lambda c: c.common_records > 0)

@@ -247,9 +247,6 @@ def interpreted(routine: ir.Routine) -> Callable[..., int | None]:
     return function
 
 
-# ------------------------------------------------------------------------------------ what the configuration determines
-
-
 class Determined:
     """The expressions of one instance that its configuration determines."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-# --------------------------------------------------------------------------------------------------------------- errors
-
 
 class UsageError(Exception):
     """Bad input: an unknown name, an impossible bound, a damaged file. Ends a command with exit code 2."""
@@ -18,9 +16,6 @@ class LanguageError(UsageError):
 
 class ModelError(UsageError):
     """A model breaks its own declarations: a value or an index is out of range, or an initial state is invalid."""
-
-
-# ---------------------------------------------------------------------------------------------------------------- names
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -35,9 +30,6 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 def _without_digits(name: str) -> str:
     return "".join(letter for letter in name if not letter.isdigit())
-
-
-# ------------------------------------------------------------------------------------------------------- printable text
 
 
 def escaped(text: str) -> str:

@@ -106,9 +106,6 @@ def every_start_and_shift(configuration):
             }
 
 
-# ------------------------------------------------------------------------------------------------------------ the steps
-
-
 @action
 def broker_fails(s, broker: Broker):
     require(s.broker_failures_so_far < s.broker_failures)
@@ -146,9 +143,6 @@ def controller_elects(s, partition: Partition, place: Place):
 def nothing_more_happens(s):
     """Every failure has happened, and every partition that can have a leader has one."""
     return True
-
-
-# ----------------------------------------------------------------------------------------------------------- properties
 
 
 def up(s, partition):

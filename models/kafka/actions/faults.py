@@ -70,9 +70,6 @@ def broker_loses_disk(s, broker: Replica):
     lose_disk(s, broker)
 
 
-# --------------------------------------------------------------------------------------------- restarts with ZooKeeper
-
-
 def was_noticed(s, broker):
     """The controller has treated the end of the process as a failure: since KIP-380 (2.2) it recognises the new process
     by its broker epoch, and does so before it sends it anything. The last member of the ISR stays.

@@ -172,12 +172,10 @@ def leader_answers_deletion(s, leader: Replica):
     s.answered_deletion = s.log_start_offset[leader]
 
 
-# ---------------------- time, where it is modelled: with HW_WAIT, a follower is behind after replica.lag.time.max.ms
-
-
 @action(shows="{follower} at {leader}")
 def follower_falls_behind(s, leader: WaitReplica, follower: WaitReplica):
-    """The follower has not caught up with this leader for replica.lag.time.max.ms. Kafka: ReplicaState.isCaughtUp."""
+    """With HW_WAIT: the follower has not caught up with this leader for replica.lag.time.max.ms. Kafka:
+    ReplicaState.isCaughtUp."""
     require(s.is_caught_up[leader][follower])
     require(s.remote_log_end_offset[leader][follower] < s.log_end_offset[leader])
     s.is_caught_up[leader][follower] = False

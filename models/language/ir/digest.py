@@ -33,8 +33,6 @@ def hashed(content: Any, data: bytes = b"") -> str:
     return hashlib.sha256(json.dumps(content).encode() + b"\0" + data).hexdigest()
 
 
-# ------------------------------------------------------------------------------------------------------------ functions
-
 _digests: WeakKeyDictionary[Routine, str] = WeakKeyDictionary()
 
 
@@ -88,9 +86,6 @@ def _word(part: object) -> str:
             return json.dumps(domain(part))
     assert part is None or isinstance(part, int), part
     return str(part)
-
-
-# --------------------------------------------------------------------------------------------------------- declarations
 
 
 def entry(declared: Entry) -> list[Any]:

@@ -80,9 +80,6 @@ def all_are_asked(s):
     return all(s.requested[p] for p in Participant)
 
 
-# ---------------------------------------------------------------------------------------------------------- coordinator
-
-
 @action
 def coordinator_requests_vote(s, p: Participant):
     require(not s.coordinator_is_faulty)
@@ -144,9 +141,6 @@ def coordinator_dies(s):
     s.coordinator_is_faulty = True
 
 
-# --------------------------------------------------------------------------------------------------------- participants
-
-
 @action
 def participant_sends_vote(s, p: Participant):
     """A participant sends its vote, perhaps again."""
@@ -188,9 +182,6 @@ def participant_decides(s, p: Participant):
 def participant_dies(s, p: Participant):
     require(not s.is_faulty[p])
     s.is_faulty[p] = True
-
-
-# ----------------------------------------------------------------------------------------------------------- forwarding
 
 
 @action(shows="{p} to {other}")
@@ -252,9 +243,6 @@ def participant_aborts_on_timeout(s, p: Participant):
 def everybody_is_dead(s):
     """Every participant that is alive can die. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
-
-
-# ----------------------------------------------------------------------------------------------------------- properties
 
 
 @always

@@ -59,9 +59,6 @@ def example_of(construct: Construct, example: str, folder: Path) -> set[type[Nod
     return kinds_in(routine) - around
 
 
-# ------------------------------------------------------------------------------------------------------------ accepted
-
-
 @pytest.mark.parametrize(("construct", "example"), ROWS, ids=[example for _, example in ROWS])
 def test_the_reader_accepts_each_construct_and_makes_its_nodes(
     construct: Construct, example: str, tmp_path: Path
@@ -88,9 +85,6 @@ def test_what_is_an_error_of_a_state_violates_in_range_there(construct: Construc
 def test_every_node_is_the_result_of_a_construct() -> None:
     nodes = {node for construct, _ in ROWS for node in construct.nodes}
     assert nodes == kinds_of(Expression, Statement)
-
-
-# ------------------------------------------------------------------------------------------------------------- refused
 
 
 def refusal(folder: Path, text: str) -> tuple[int, str]:
@@ -180,9 +174,6 @@ def test_an_expression_that_the_language_does_not_have_is_refused_wherever_it_st
             continue
         line, message = refusal(tmp_path, framed(line.format(f"({value})"), Place.ACTION))
         assert (line, message[:12]) == (3, "in example: ")
-
-
-# -------------------------------------------------------------------------------------------------------------- limits
 
 
 def sized(limit: Limit, size: int) -> str:

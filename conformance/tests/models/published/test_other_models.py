@@ -90,9 +90,6 @@ def test_as_many_lossy_shutdowns_as_the_minimum_isr_lose_a_record():
     assert found.findings["no_committed_record_lost_globally"].found.path.depth == 8
 
 
-# ------------------------------------------------------------------- the recorded reasons for other generated states
-
-
 def test_tlc_generates_a_step_of_one_participant_for_each_other_one():
     row = row_of("atomic_commitment participants=2 FORWARDS=1")
     of_pairs = ("participant_forwards", "participant_receives_forwarded")
@@ -113,9 +110,6 @@ def test_tlc_generates_a_metadata_update_for_each_reason_to_act_on_it():
             known = state.record_leader_epoch[state.known_epoch[broker]]
             again += state.role[broker] == Role.LEADER and state.record_leader_epoch[epoch] > known
     assert (str(1 + ours), str(1 + ours + again)) == (row.expected["generated"], row.tlc["generated"])
-
-
-# -------------------------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture

@@ -125,8 +125,6 @@ def test_impossible_configurations_are_refused(variant: str, values: Values, say
         MODEL.instance(variant, values)
 
 
-# ------------------------------------------------------------------------------------------------------------- liveness
-
 FOUR = {"replicas": 4, "records": 0}
 """A leader that one of three followers still hears can be cut off from all others."""
 
