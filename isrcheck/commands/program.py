@@ -1,8 +1,5 @@
 """A command as a program: its version, its start, its streams, Ctrl-C, its errors and its end.
 
-In:  the name of a command, and the module that holds its function `main`.
-Out: the command's exit code; one line on stderr for every error.
-
 From the first instant, Ctrl-C ends a command with one line. Importing its code takes a second, in which no work has
 begun: during it, Ctrl-C ends the process at once. So this module imports what it needs in its functions.
 """
