@@ -702,8 +702,11 @@ class Mark:
     permitted: Callable[..., Any] | None = None
     applies: Callable[[Any], bool] | None = None
     shows: str | None = None
+    """Of an action: the format of its printed arguments."""
     every_length: bool = False
+    """Whether proofs leave the open bounds arbitrary."""
     when: Callable[..., Any] | None = None
+    """The premise of `leads_to`."""
     fair: Any = None
 
 
