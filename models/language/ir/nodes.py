@@ -692,8 +692,7 @@ def assigned(statements: Iterable[Statement]) -> set[Variable]:
 
 
 def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
-    """How often each variable is assigned in the text, also as the variable of a loop, or of the first element of a
-    queue."""
+    """How often each variable is assigned in the text, also by a loop, or as the first element of a queue."""
     assigning = (Assign, Loop, SetLoop, TakeFirst)
     nodes = (statement for statement in statements_in(statements) if isinstance(statement, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)
