@@ -93,7 +93,7 @@ class Folder:
             raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
         try:
             self.delete_others()
-            _write_all(self._lock, memoryview(OURS), 0)
+            write_all(self._lock, memoryview(OURS), 0)
         except OSError as error:
             raise UsageError(f"{self.path}: {error.strerror}; name a folder that you can write to") from None
 
@@ -143,7 +143,7 @@ class Folder:
             for column in self.columns.values():
                 column.sync()
             with _opened(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
-                _write_all(file, memoryview(text.encode()), 0)
+                write_all(file, memoryview(text.encode()), 0)
                 os.fsync(file)
             (self.path / name).replace(self.path / CHECKPOINT)
             with _opened(self.path, os.O_RDONLY) as folder:
@@ -236,7 +236,7 @@ class Column:
             return
         content = np.ascontiguousarray(numbers, self.kind).data.cast("B")
         try:
-            _write_all(self._number, content, self.size)
+            write_all(self._number, content, self.size)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._number, self.size)
@@ -314,7 +314,8 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
         os.close(number)
 
 
-def _write_all(number: int, content: memoryview, at: int) -> None:
+def write_all(number: int, content: memoryview, at: int) -> None:
+    """Write the whole content into an open file, from byte `at` on. Raises OSError."""
     done = 0
     while done < len(content):
         done += os.pwrite(number, content[done:], at + done)
