@@ -408,14 +408,14 @@ class FairLoops:
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
-        lassos = [self._lasso(self._first(self.is_fair))]
+        lassos = [self._lasso(self.first(self.is_fair))]
         if self.stays.any():
-            node = self._first(self.stays)
+            node = self.first(self.stays)
             before = self._path_to(node)
             lassos.insert(0, StepPath(before.initial, before.steps, before.depth))
         return Finding(count, min(lassos, key=lambda lasso: lasso.depth))
 
-    def _first(self, marks: Marks) -> int:
+    def first(self, marks: Marks) -> int:
         """The marked node with the shortest path; the first of several."""
         nodes = np.flatnonzero(marks)
         return int(nodes[np.argmin(self.ways.depths[nodes])])

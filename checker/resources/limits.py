@@ -57,8 +57,8 @@ def _limits(root: Path) -> Iterator[int]:
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
     """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+        number, _, controllers_and_path = line.partition(":")
+        controllers, _, path = controllers_and_path.partition(":")
         if number == "0" and not controllers:
             yield "cgroup2", path
         elif "memory" in controllers.split(","):

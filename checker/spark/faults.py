@@ -145,10 +145,10 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return SparkLostError(f"{evidence.lost}; {kept}")
     for kind, lines in RULES.items():
         for pattern, line in lines.items():
-            if known := re.search(pattern, said):
+            if match := re.search(pattern, said):
                 where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
                 host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
-                groups = (group.strip() if group else "no reason given" for group in known.groups())
+                groups = (group.strip() if group else "no reason given" for group in match.groups())
                 return kind(f"{line.format(*groups)}{host}; {kept}")
     if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
         return SparkLostError(f"the Java process of Spark ended during the job{_how(evidence.java)}; {kept}")
@@ -168,12 +168,11 @@ def innermost(text: str) -> str:
 
 def _last_raised(text: str) -> str | None:
     """The line of the exception at the end of the last Python traceback; None if there is no traceback."""
-    _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
+    before, mark, traceback = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
-    before = text[: len(text) - len(mark) - len(rest)]
     indent = len(before) - len(before.rstrip(" "))
-    for line in rest.splitlines():
+    for line in traceback.splitlines():
         if line.strip() and not line.startswith(" " * (indent + 1)):
             return line.strip()
     return None

@@ -281,11 +281,6 @@ def test_a_state_at_the_bound_is_not_judged(tanks, check) -> None:
     assert (code, verdict_of(out)) == (0, none_to(3))
 
 
-def test_z3_finds_the_same_path(tanks) -> None:
-    found = ask_to_depth(tanks(), Limits(9))
-    assert found.findings["deadlock"].found.path == FIRST
-
-
 @pytest.mark.parametrize("words", ["", "--threads 2", "--continue", "--engine z3 --bound 4", "--engine all --bound 9"])
 def test_check_reports_a_certified_trace(tanks, check, capsys, words: str) -> None:
     tanks()

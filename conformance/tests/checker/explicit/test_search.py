@@ -628,18 +628,6 @@ def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, co
     assert (after.returncode, "HOLDS" in after.stdout, after.stderr) == (0, True, "")
 
 
-def test_leaving_a_range_is_a_violation_with_a_trace(mine: Path, tmp_path: Path) -> None:
-    written(mine, HELPER.replace("+ 1", "+ 4"), "helper_of_mine.py")
-    text = MINE.replace("s.count < 5", "s.count < 9").replace("s.count < 6", "s.count < 10")
-    path = written(mine, text, "mine.py")
-    done = check(mine, tmp_path / "cache")
-    line = path.read_text(encoding="utf-8").splitlines().index("def adds(s):") + 1
-    says = "adds: 12 is written to count, whose values are 0..9; guard the step, or widen the field (step 3)"
-    assert f"  {path}:{line}: {says}\n" in done.stdout
-    assert (done.returncode, verdict_of(done.stdout)) == (VIOLATED, "VIOLATED: in_range at step 3")
-    assert len(list((mine / "counterexamples").glob("mine_in_range_*.itf.json"))) == 1
-
-
 def test_reaching_the_memory_limit_is_undecided(tmp_path: Path) -> None:
     text = COUNTERS.replace("counters = bound(3", "counters = bound(9").replace("top = bound(3", "top = bound(9")
     text = text[: text.index("@always\n")] + text[text.index("@always\ndef total_is_the_sum") :]
