@@ -24,8 +24,8 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions; and how a
-    search makes its states fewer."""
+    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions; and the
+    reduction of its kernel."""
 
     name: str
     digest: str

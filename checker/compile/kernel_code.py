@@ -82,14 +82,14 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The kinds of a function's parameters. If there are several states, they may be the same."""
+    """The kinds of a function's parameters. Several states may be one buffer, so they are not declared apart."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 class Lowering:
-    """Builds nodes of a routine in a function. `places` are the values of the variables so far; `limits` are known of
-    them."""
+    """Builds the nodes of a routine in a function. `places` has the values of the variables so far, `limits` their
+    limits."""
 
     def __init__(
         self, kernel: KernelCode, code: Code, routine: ir.Routine, places: dict[ir.Variable, Value], limits: Limits
@@ -231,15 +231,15 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The state that holds the settings, and notes an index outside a subset."""
+        """The state that holds the settings, and that an index outside a subset marks as failed."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
-        """What builds each of these expressions."""
+        """A function for each of these expressions, which builds it."""
         return [partial(self.value, expression) for expression in expressions]
 
     def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
-        """What builds each comparison of a chain, in which every number is evaluated once."""
+        """A function for each comparison of a chain, which builds it; every number is evaluated once."""
         left = first
 
         def compare(link: ir.Link) -> Value:
@@ -306,7 +306,7 @@ class Lowering:
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """The value of a fold that ends a function, or a guard: a value that decides it is returned."""
+        """Build a fold whose value a function returns, or a guard; an element that decides it ends the function."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -438,7 +438,7 @@ class KernelCode:
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Pack a state, after what makes states fewer; it may be permuted."""
+        """Pack a state after its reduction, which may permute it."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)

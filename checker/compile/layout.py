@@ -99,10 +99,6 @@ class Layout:
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
         return buffer
 
-    def buffers(self, instance: Instance) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Two working buffers: for a state, and for the state after a step."""
-        return self.buffer(instance), self.buffer(instance)
-
     def buffer_of(self, instance: Instance, cells: Sequence[int]) -> NDArray[np.int8]:
         """A working buffer with the run-time settings of an instance, and these cells."""
         buffer = self.buffer(instance)

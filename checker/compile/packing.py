@@ -150,7 +150,7 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
+    """Builds functions that permute a state. The elements of all blocks have consecutive numbers, which name them."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
@@ -296,7 +296,7 @@ class Canonical:
     def _sort(
         self, code: Code, state: Value, numbers: range, values: Mapping[int, Variable], tied: Value | None
     ) -> None:
-        """Sort elements by these values, those that are tied."""
+        """Sort the tied elements by these values."""
         for end in range(len(numbers) - 1, 0, -1):
             for number in numbers[:end]:
                 left, right = values[number], values[number + 1]
@@ -345,7 +345,7 @@ def _tested(place: Bits, element: int, state: Value) -> Value:
 
 
 def _joined(terms: Sequence[tuple[Term, int]], state: Value) -> Value:
-    """A number that is made of terms, each from a bit on."""
+    """A number with several terms in it, each shifted to its first bit."""
     return reduce(or_, (term(state) * (1 << bit) for term, bit in terms))
 
 

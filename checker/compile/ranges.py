@@ -117,7 +117,7 @@ def is_of_loop(routine: ir.Routine, variable: ir.Variable) -> bool:
 
 
 INSIDE = ir.And | ir.Or | ir.Compare | ir.Chain | ir.Among
-"""The result of a helper whose condition is read like a condition of the guard itself."""
+"""The results of helpers that count as conditions of the guard that calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:

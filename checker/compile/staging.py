@@ -254,11 +254,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first that is 0, else the last: Python's `and`. The others are not evaluated."""
+        """The first condition that is 0, else the last: Python's `and`. Those after it are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first that is not 0, else the last: Python's `or`. The others are not evaluated."""
+        """The first condition that is not 0, else the last: Python's `or`. Those after it are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -413,7 +413,7 @@ class Operation:
         update_wrapper(self, build)
 
     def __call__(self, *arguments: Number) -> Value:
-        """Build it, where its arguments are used."""
+        """Build the operation where its arguments are used."""
         code = code_of(arguments)
         operands = [code.number(argument) for argument in arguments]
         operand = self.build(code.builder, *operands)
@@ -593,8 +593,8 @@ class Module:
         return str(self.content)
 
     def take_apart(self) -> None:
-        """Break the cycles in a module that is not needed, so that it goes at once: the garbage collector takes
-        longer."""
+        """Break the reference cycles in a module that is not needed, so that its memory is freed at once: the garbage
+        collector takes longer."""
         for function in self.content.functions:
             for block in function.blocks:
                 for instruction in block.instructions:
@@ -616,8 +616,8 @@ def kinds_of(build: Build) -> list[type[Value]]:
 
 @contextmanager
 def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
-    """A module to be built in the block. Its many objects live to the end of the block, and then go at once; so garbage
-    is left alone, which saves a third of the time."""
+    """A module to be built in the block. Its many objects live to the end of the block, and are then freed at once; so
+    the garbage collector is off in the block, which saves a third of the time."""
     was_enabled, built = gc.isenabled(), Module(before_each)
     gc.disable()
     try:
@@ -629,7 +629,7 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A function of machine code that is written as what builds it (a decorator). Used on values, it is called."""
+    """A function of machine code that is written as what builds it (a decorator). Applied to values, it is called."""
 
     def __init__(self, build: Build) -> None:
         self.build = build
@@ -641,5 +641,5 @@ class Staged:
         return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:
-        """Call it, where its arguments are used."""
+        """Call the function where its arguments are used."""
         return code_of(arguments).call(self.build, *arguments)

@@ -134,11 +134,10 @@ class DiskCarrier(Carrier):
         self.resumed_at: int | None = None
         self.checkpoints = 0
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
-        self.runner = KernelRunner(context.kernel)
+        self.runner = KernelRunner(context.kernel, context.instance)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.recent = RecentStates(layout.words)
-        self.buffers = layout.buffers(context.instance)
         self.visited = StoredStates(folder, layout.words, steps, self._room_for_states(layout.words))
         self.question = {"kind": KIND, "version of isrcheck": engine_digest(), **context.question()}
         self.interrupts = DeferredInterrupts()
@@ -230,9 +229,8 @@ class DiskCarrier(Carrier):
         results = KernelResults(len(context.properties))
         for at, states in self.visited.levels[-1].pieces():
             results.clear()
-            self.runner.check(
-                states.ctypes.data, 0, len(states) // self.visited.words, self.buffers, context.active, results
-            )
+            size = len(states) // self.visited.words
+            self.runner.check(states.ctypes.data, 0, size, context.active, results)
             context.results.add(results, partial(operator.add, first + at))
             if self.is_out_of_time():
                 return
@@ -261,7 +259,7 @@ class DiskCarrier(Carrier):
         while done < size:
             results.clear()
             counts = context.fired, context.active, results
-            done, generated = self.runner.expand(states.ctypes.data, done, size, self.buffers, self.batch, *counts)
+            done, generated = self.runner.expand(states.ctypes.data, done, size, self.batch, *counts)
             self._results.add(results, partial(operator.add, first + at))
             context.result.generated += generated
             self._add(generated, at)

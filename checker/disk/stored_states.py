@@ -112,11 +112,6 @@ class KnownStates:
         """The words of the states first..last-1, side by side."""
         return self.store[first * self.words : last * self.words]
 
-    def hashes(self, batch: Batch, size: int) -> None:
-        """Write the hashes of the first `size` successors that are kept in a batch."""
-        hash_all = as_machine_code(sorted_table.hash_all)
-        hash_all(batch.at.states, self.words, batch.at.kept, size, batch.at.hashes)
-
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
@@ -445,7 +440,8 @@ class StoredStates:
             self.draft, self._written = Level.new(self.folder, self.words, self.step_kind), self.known.count
         if self.candidates + size > MOST_OF_LEVEL:
             raise Full
-        self.known.hashes(batch, size)
+        hash_all, at = as_machine_code(sorted_table.hash_all), batch.at
+        hash_all(at.states, self.words, at.kept, size, at.hashes)
         done = 0
         while (done := self._absorb(batch, done, size, offset)) < size:
             if self.known.count - self._written >= FLUSHED:

@@ -50,9 +50,6 @@ class Starts:
 
 
 Buffer = NDArray[np.int8]
-Buffers = tuple[Buffer, Buffer]
-"""Working buffers for a state, and for the state after a step."""
-
 Counts = NDArray[np.int64]
 
 
@@ -63,16 +60,24 @@ class KernelRunner:
     careful kernel for the same layout repeats the call and runs all later calls.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, instance: Instance) -> None:
         self.kernel = kernel
+        self.instance = instance
         self.careful: Kernel | None = None
         self.lock = threading.Lock()
+        self._of_thread = threading.local()
 
-    def check(
-        self, states: int, first: int, last: int, buffers: Buffers, active: Buffer, results: KernelResults
-    ) -> None:
+    @property
+    def _buffers(self) -> tuple[Buffer, Buffer]:
+        """The working buffers of this thread: for a state, and for the state after a step."""
+        if not hasattr(self._of_thread, "buffers"):
+            self._of_thread.buffers = tuple(self.kernel.layout.buffer(self.instance) for _ in range(2))
+        buffers: tuple[Buffer, Buffer] = self._of_thread.buffers
+        return buffers
+
+    def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
         """Judge the properties in states first..last-1 of the packed states at the address `states`."""
-        before, _ = buffers
+        before, _ = self._buffers
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
         kernel = self.careful or self.kernel
@@ -82,19 +87,11 @@ class KernelRunner:
             self._be_careful().check(states, first, last, *arrays)
 
     def expand(
-        self,
-        states: int,
-        first: int,
-        last: int,
-        buffers: Buffers,
-        batch: Batch,
-        fired: Counts,
-        active: Buffer,
-        results: KernelResults,
+        self, states: int, first: int, last: int, batch: Batch, fired: Counts, active: Buffer, results: KernelResults
     ) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
         count."""
-        before, after = buffers
+        before, after = self._buffers
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
         fired_before, results_before = fired.copy(), results.copy()
@@ -232,8 +229,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search keeps in place of these. If it keeps the same state for several, only the first of these
-    has its number there."""
+    """The states that a search keeps in place of these. A state that it keeps for several has the number of the
+    first."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -260,10 +257,6 @@ class Carrier(ABC):
     def stores(self) -> Sequence[VisitedSet] | None:
         """The visited sets of this machine, if they hold all states; otherwise None."""
         return None
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of the states of one of the `stores`, in order."""
-        raise NotImplementedError
 
     @abstractmethod
     def start(self) -> int:
@@ -340,21 +333,15 @@ class SingleThread(Carrier):
         super().__init__(context)
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
         self.keep = keep
-        self.runner = KernelRunner(context.kernel)
+        self.runner = KernelRunner(context.kernel, context.instance)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
-        self.buffers = layout.buffers(context.instance)
 
     @property
     def stores(self) -> Sequence[VisitedSet]:
         """The visited set."""
         return (self.visited,)
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The number of a state is its position in the only visited set."""
-        assert shard == 0
-        return np.arange(self.visited.count)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""
@@ -367,7 +354,7 @@ class SingleThread(Carrier):
         context = self.context
         for low in range(first, last, CHUNK):
             states, high = self.visited.states.ctypes.data, min(low + CHUNK, last)
-            self.runner.check(states, low, high, self.buffers, context.active, context.results)
+            self.runner.check(states, low, high, context.active, context.results)
             if self.is_out_of_time():
                 return
 
@@ -387,5 +374,4 @@ class SingleThread(Carrier):
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
         context, states = self.context, self.visited.states.ctypes.data
-        counts = context.fired, context.active, context.results
-        return self.runner.expand(states, first, last, self.buffers, self.batch, *counts)
+        return self.runner.expand(states, first, last, self.batch, context.fired, context.active, context.results)

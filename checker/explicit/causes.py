@@ -50,7 +50,7 @@ class ViolatingStates:
         count = len(instance.model.properties)
         self.instance = instance
         self.kernel = kernel
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.visited = visited
         self.prop = prop
         self.number = instance.model.properties.index(prop)
@@ -58,7 +58,6 @@ class ViolatingStates:
         self.active[self.number] = 1
         self.results = KernelResults(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
-        self.buffers = kernel.layout.buffers(instance)
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
@@ -82,7 +81,7 @@ class ViolatingStates:
         failing: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         states, counts = self.visited.states.ctypes.data, (self.fired, self.active, self.results)
-        _, count = self.runner.expand(states, state, state + 1, self.buffers, self.batch, *counts)
+        _, count = self.runner.expand(states, state, state + 1, self.batch, *counts)
         if not any(self._counts()):
             return failing  # the kernel only counts, and names the first step
         before = self.kernel.layout.unpack(self.visited.state(state))
@@ -97,7 +96,7 @@ class ViolatingStates:
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
         self.results.clear()
-        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffers, self.active, self.results)
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.active, self.results)
         return self._counts()
 
     def _counts(self) -> tuple[int, int]:

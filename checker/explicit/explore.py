@@ -189,7 +189,7 @@ class Search:
 
 
 FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
-"""The first states of a search end with a level of so many states, or with the last of so many levels."""
+"""The most levels of `first_states`; a level with so many states is the last of them."""
 
 
 def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:

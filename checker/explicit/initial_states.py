@@ -19,10 +19,10 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import Cells, Enumeration, InitialStates, Watch
 
 ROOM = 1 << 14
-"""The states that a call makes at most."""
+"""The most states that a call makes."""
 
 WORK = 1 << 22
-"""The combinations of arguments that a call tries at most: about a hundredth of a second."""
+"""The most combinations of arguments that a call tries: about a hundredth of a second."""
 
 
 def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> InitialStates:

@@ -73,10 +73,9 @@ class WholeSearch:
         self.context, self.stores = context, stores = carrier.context, carrier.stores
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
         self.count = sum(store.count for store in stores)
-        self.runner = KernelRunner(context.kernel)
-        self.buffers = layout.buffers(context.instance)
+        self.runner = KernelRunner(context.kernel, context.instance)
         self.batch = Batch.of(max(4 * steps, CHUNK), layout.words)
-        self.numbers = [carrier.numbers_of(shard).astype(np.uint32) for shard in range(len(stores))]
+        self.numbers = [carrier.visited.numbers_of(shard).astype(np.uint32) for shard in range(len(stores))]
         # For each number, the visited set of the state and the place there; with one set, both are known.
         self.owners: NDArray[np.uint8] = np.zeros(self.count if len(stores) > 1 else 0, np.uint8)
         self.places: NDArray[np.uint32] = np.zeros(len(self.owners), np.uint32)
@@ -117,7 +116,7 @@ class WholeSearch:
             for low in range(0, store.count, CHUNK):
                 self.look_at_the_clock()
                 high = min(low + CHUNK, store.count)
-                self.runner.check(store.states.ctypes.data, low, high, self.buffers, active, results)
+                self.runner.check(store.states.ctypes.data, low, high, active, results)
             judged[numbers] = marks
         return judged
 
@@ -134,7 +133,7 @@ class WholeSearch:
             states, at = self._states(numbers), 0
             while at < len(numbers):
                 counts = fired, no_property, KernelResults(len(self.context.properties))
-                at, size = self.runner.expand(states.ctypes.data, at, len(numbers), self.buffers, self.batch, *counts)
+                at, size = self.runner.expand(states.ctypes.data, at, len(numbers), self.batch, *counts)
                 after = self._numbers(self.batch.states[: size * self.stores[0].words])
                 yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
 
@@ -501,7 +500,7 @@ def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
     return masks
 
 
-CUT = "a @constraint cuts behaviours off, and how they would go on is not known"
+CUT = "a @constraint cuts behaviours off; how they would continue is unknown"
 """Why liveness properties are not judged in a model with a constraint."""
 
 

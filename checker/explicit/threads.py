@@ -215,11 +215,10 @@ class Threads(Carrier):
         kernel, instance = context.kernel, context.instance
         words, steps = kernel.layout.words, instance.first_steps[-1]
         self.threads = threads = context.limits.threads
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.visited = Shards(words, steps, context.limits.memory, threads)
         self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
-        self.buffers = [kernel.layout.buffers(instance) for _ in self.lanes]
         self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
         self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
@@ -245,10 +244,6 @@ class Threads(Carrier):
     def stores(self) -> Sequence[VisitedSet]:
         """The shards of the visited set."""
         return self.visited.stores
-
-    def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of the states of a shard, in order."""
-        return self.visited.numbers_of(shard)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""
@@ -287,8 +282,7 @@ class Threads(Carrier):
                 return
             shard, low, high = pieces[number]
             states = self.visited.stores[shard].states.ctypes.data
-            buffers = context.kernel.layout.buffers(context.instance)
-            self.runner.check(states, low, high, buffers, context.active, results[number])
+            self.runner.check(states, low, high, context.active, results[number])
 
         self._each(judge, range(-1, len(pieces)))
         for (shard, _, _), of_piece in zip(pieces, results, strict=True):
@@ -327,9 +321,8 @@ class Threads(Carrier):
         results.clear()
         if task.done == 0:
             self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        states, buffers = lane.chunk.ctypes.data, self.buffers[task.lane]
-        counts = self.all_fired[task.lane], self.context.active, results
-        task.done, task.generated = self.runner.expand(states, task.done, task.size, buffers, lane.batch, *counts)
+        states, counts = lane.chunk.ctypes.data, (self.all_fired[task.lane], self.context.active, results)
+        task.done, task.generated = self.runner.expand(states, task.done, task.size, lane.batch, *counts)
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
         lane.sort(task.generated)

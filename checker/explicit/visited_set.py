@@ -29,7 +29,7 @@ RECENT_BITS = 12
 """The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
 
 PART = 1 << 16
-"""So many steps are counted at once, because a copy of them as words fits in the cache."""
+"""The steps that are counted at once: a copy of them as words fits in the cache."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
@@ -188,6 +188,11 @@ class VisitedSet:
         locate = as_machine_code(hash_table.locate)
         locate(*store, states.ctypes.data, len(places), *addresses(hashes, places))
         return places
+
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The numbers of the states of the only shard, in order."""
+        assert shard == 0
+        return np.arange(self.count)
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
         """The packed words of each of these states."""

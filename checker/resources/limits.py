@@ -1,4 +1,4 @@
-"""Limits of time and memory: those that the user sets, what a whole command has left, and those of the symbolic engine;
+"""Limits of time and memory: those that the user sets, the budget of a whole command, and those of the symbolic engine;
 the memory of the machine, and the memory that this process uses.
 
 Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
@@ -103,7 +103,7 @@ def resident(*, with_files: bool = False) -> int:
 
 
 MOST_THREADS_FOR_A_CLUSTER = 8
-"""The most threads for a cluster if the command line does not give a number: one for each core, but at most so many."""
+"""Without a number on the command line, a command for a cluster has one thread for each core, but at most so many."""
 
 SECONDS_FOR_A_CLUSTER = 60.0
 """The time limit of a command for a cluster, if the command line gives none."""

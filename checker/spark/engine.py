@@ -267,7 +267,9 @@ class SparkCarrier(Carrier):
         for chunk in chunks:
             context.result.generated += chunk.generated
             context.fired += np.array(chunk.fired)
-            context.results.add(self._results_of(chunk.results), partial(operator.add, first))
+            context.results.add(
+                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first)
+            )
         # The results of the steps count even if there is no room for their successors.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
@@ -306,11 +308,10 @@ class SparkCarrier(Carrier):
         offsets = self.visited.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is judged"
         for offset, chunk in zip(offsets, self.chunks, strict=False):
-            self.context.results.add(self._results_of(chunk.results), partial(operator.add, first + offset))
+            self.context.results.add(
+                KernelResults.of(len(self.context.properties), chunk.results), partial(operator.add, first + offset)
+            )
         self._find_paths()
-
-    def _results_of(self, words: Sequence[int]) -> KernelResults:
-        return KernelResults.of(len(self.context.properties), words)
 
     # ------------------------------------------------------------------------------------------------- checkpoints
 

@@ -84,8 +84,7 @@ class _Work:
     def __init__(self, level: LevelTask) -> None:
         self.instance, kernel = level.subject.instance(), level.subject.kernel()
         self.words = kernel.layout.words
-        self.runner = KernelRunner(kernel)
-        self.buffers = kernel.layout.buffers(self.instance)
+        self.runner = KernelRunner(kernel, self.instance)
         self.active = np.array(level.active, np.int8)
         self.results = KernelResults(len(level.active) - 1)
         self.fired: NDArray[np.int64] = np.zeros(len(self.instance.model.actions), np.int64)
@@ -106,7 +105,7 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
         at, last = first, first + blob.size
         while at < last:
             end, counts = min(at + EXPANDED, last), (work.fired, work.active, work.results)
-            at, count = work.runner.expand(origin, at, end, work.buffers, batch, *counts)
+            at, count = work.runner.expand(origin, at, end, batch, *counts)
             generated += count
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
@@ -185,7 +184,7 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.runner.check(states.ctypes.data, 0, len(sorting), work.buffers, work.active, work.results)
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.active, work.results)
     counts = np.bincount(steps)
     by_steps = {int(step): int(counts[step]) for step in np.flatnonzero(counts)}
     statistics.add({chunk: Ordered(len(sorting), by_steps, work.results.words)})
