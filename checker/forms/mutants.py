@@ -25,7 +25,7 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
-from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.exploration import Exploration, Findings, Progress, StepPath
 from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.results.run import CommandResult, Run, as_object, search_summary, verdict_line
@@ -253,9 +253,11 @@ class _Hunt(Search):
 
         A value outside its declared range comes first, because it explains more than other failures.
         """
-        found = [(IN_RANGE, Findings(self.found_errors() or Finding()))]
+        found = [(IN_RANGE, Findings(self.total(self.context.results.errors)))]
         found += [
-            (prop, self.found(number, prop)) for number, prop in self.context.properties if prop in self.context.watched
+            (prop, self.findings(number, prop))
+            for number, prop in self.context.properties
+            if prop in self.context.watched
         ]
         found.append((DEADLOCK, Findings(self.counted(len(self.context.properties), EntryKind.FOUND))))
         for prop, findings in found:

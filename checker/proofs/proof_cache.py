@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, keep, kept
 from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
 from isrcheck.models.run import Cells
@@ -65,7 +65,7 @@ def proved(
         found = prove(
             instance, properties, phase, failing=failing, known=known, sample=sample, seconds=seconds, report=report
         )
-    if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
+    if found.stopped is None or (found.stopped == "seconds" and not is_patient):
         keep(path, json.dumps(_written(found)).encode())
     return found
 
