@@ -1,7 +1,4 @@
-"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model.
-
-In:  the command line. Out: a log; text on stdout, errors on stderr, an exit code.
-"""
+"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model."""
 
 from __future__ import annotations
 

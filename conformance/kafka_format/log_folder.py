@@ -1,9 +1,5 @@
 """The files of a broker's log folder except the segments: checkpoints, and snapshots of producer state.
 
-In:  paths of files of a stopped broker.
-Out: open files and names; offsets by partition; leader epochs with their start offsets; the topic id; what a snapshot
-     says of each producer. Or a FileError.
-
 Only regular files and real folders of bounded size are read. A link is refused: the copy of a log folder has none, and
 a link could lead to a device or out of the copy.
 

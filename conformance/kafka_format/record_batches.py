@@ -1,8 +1,5 @@
 """Record batches of magic 2, the format of 0.11 and later (KIP-98): their headers, their records, their compression.
 
-In:  bytes, or an open segment.
-Out: `BatchHeader`, `Batch`, `Record`; or a BatchError with the byte, a CompressionError, a MalformedRecordsError.
-
 Neither the base offset nor the leader epoch is covered by the checksum. Older formats (magic 0 and 1) are not read.
 """
 

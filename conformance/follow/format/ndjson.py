@@ -1,8 +1,5 @@
 """Reads lines of NDJSON, each a whole JSON object, and checks the types of their values.
 
-In:  a file; or one object of it.
-Out: the objects with their line numbers, from 1; the values of an object.
-
 If the content is given, the file is not read, and the path only names it in errors. An UnreadableError says why a line
 is invalid; `bad_line` adds file and line and makes it a UsageError. Files are read line by line, so their length is not
 limited by memory.

@@ -1,8 +1,4 @@
-"""The notation for variables of a model in a log: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
-
-In:  an instance of a model; a key and a value of a log, or the cells of a state.
-Out: the corresponding cells, or the corresponding key and value.
-"""
+"""The notation for variables of a model in a log: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED"."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Moves the window behind the records that are settled in all possible states.
 
-In:  the states after a line, as a table with one array for each variable (`Table`).
-Out: a `Move`: how far offsets, record numbers, leader epochs and partition epochs can be counted from later points; the
-     same states in terms of the new window, simplified: messages in flight that can have no effect are dropped, and
-     news without effect is heard.
+The states are also simplified: messages in flight that can have no effect are dropped, and news without effect is
+heard.
 
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it

@@ -1,8 +1,5 @@
 """The faults of brokers that recordings have, and remarks of a person that name one: `kill -9 broker 1`.
 
-In:  the text of a `note` in a wire recording.
-Out: the fault of a broker that it names, in the words of observations; or whether it may name a fault in other words.
-
 Recordings made before `conform record` had commands for faults have them only as notes, as the documents said then.
 """
 

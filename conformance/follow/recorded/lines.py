@@ -1,8 +1,7 @@
 """The lines of a recording of observations: one class for each kind.
 
-In:  the JSON object of a line, as `LineReader` holds it. Bad input is a UsageError with file and line.
-Out: a line that says what it shows (records, epochs, brokers), what it claims of the state of the model, how it reads
-     in words, and the same line with other values, or counted from the beginning of a window.
+A line says what it shows (records, epochs, brokers), what it claims of the state of the model, and how it reads in
+words; and gives the same line with other values, or counted from the beginning of a window.
 
 A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys and with which
 types they are read (`said`), and so how they are rewritten (recording.py). Methods that are not overridden say nothing.
@@ -15,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
@@ -25,7 +25,6 @@ from isrcheck.conformance.follow.recorded.window import FalseLine, UnfitLine, Wi
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declarations import NONE
-from isrcheck.models.messages import UsageError
 
 TYPE_CHECKING = False  # wire recordings are read without NumPy
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class LineReader:
         what = "the number of a broker, or -1"
         leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, what, required=required)
         if key not in self.keys:
-            self.refuse(f"{key} is missing", f"give {what} where there is none")
+            self.refuse(f"{key} is missing", f"give {what} if there is no leader")
         return None if leader == -1 else leader
 
     def brokers(self, key: str, *, required: bool = False) -> Any:
@@ -307,22 +306,19 @@ class Line:
         KINDS.update(dict.fromkeys(cls.kinds, cls))
         FAULTS.update(dict.fromkeys(cls.faults, cls))
 
-    _told: ClassVar[list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]]
-
     @classmethod
-    def told(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
+    @cache
+    def keys(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
         """The fields that its JSON gives: name, key, kind of the values, and how they are read."""
-        if "_told" not in vars(cls):
-            told = [(one.name, one.metadata) for one in fields(cls) if one.metadata]
-            cls._told = [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in told]
-        return cls._told
+        read = [(field.name, field.metadata) for field in fields(cls) if field.metadata]
+        return [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in read]
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
         """The line in JSON. Raises UsageError."""
-        told = cls.told()
-        reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in told))
-        return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in told})
+        keys = cls.keys()
+        reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in keys))
+        return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in keys})
 
     @property
     def spot(self) -> str:
@@ -340,13 +336,13 @@ class Line:
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
         """Its values of these kinds, except None."""
-        values = (getattr(self, name) for name, _, kind, _ in self.told() if kind in kinds)
+        values = (getattr(self, name) for name, _, kind, _ in self.keys() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
         """The line with its values of these kinds changed, except None."""
-        found = {name: (getattr(self, name), kind) for name, _, kind, _ in self.told() if kind in changes}
-        new = {name: changes[kind](value) for name, (value, kind) in found.items() if value is not None}
+        old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
+        new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
@@ -520,9 +516,8 @@ class Acked(Line):
     def claims(self, place: Place) -> Iterator[Claim]:
         """The record is acknowledged, and was not at another offset."""
         record = place.names.record(self.value)
-        yield place.equal(
-            f"{self.value} is acknowledged", [("acknowledged", record)], [1], lambda values: "it is not acknowledged"
-        )
+        variable = "acknowledged", record
+        yield place.cell(f"{self.value} is acknowledged", variable, 1, lambda flag: "it is not acknowledged")
         if self.offset is not None:
             elsewhere = place.elsewhere[record]
             yield place.claim(
@@ -558,7 +553,7 @@ class Acked(Line):
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it is settled long since"
+                f"{self.value} is acknowledged, but no line says that it is sent, or it was settled long ago"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):
@@ -566,11 +561,11 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window holds no more")
+            raise UnfitLine(f"{self.value} is acknowledged in some states only, which the window no longer holds")
         return None
 
     def leave(self, window: Window) -> None:
-        """An acknowledged settled record is not looked for again."""
+        """Forget a settled record that is acknowledged: no later line is compared with it."""
         window.settled.pop(self.value, None)
 
 
@@ -667,7 +662,7 @@ class Disk(Line):
         if sightings is None:
             return place.never(
                 f"its checkpointed high watermark is {value}",
-                "it was another one, and no process ran that could have written it",
+                "it was different, and no process ran that could have written it",
             )
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
@@ -782,26 +777,14 @@ class Metadata(Line):
         if self.leader is None:
             yield self._without_leader(place)
         else:
-            yield place.equal(
-                f"the leader is broker {self.leader}",
-                [("controller_leader",)],
-                [names.replica(self.leader)],
-                lambda values: place.spell_broker(values[0]),
-            )
+            leader, variable = names.replica(self.leader), ("controller_leader",)
+            yield place.cell(f"the leader is broker {self.leader}", variable, leader, place.spell_broker)
             if self.leader_epoch is not None:
-                yield place.equal(
-                    f"the leader epoch is {self.leader_epoch}",
-                    [("controller_epoch",)],
-                    [self.leader_epoch - names.first_epoch],
-                    lambda values: f"epoch {values[0] + names.first_epoch}",
-                )
+                says, epoch = f"the leader epoch is {self.leader_epoch}", self.leader_epoch - names.first_epoch
+                yield place.cell(says, ("controller_epoch",), epoch, place.spell_epoch)
         if self.partition_epoch is not None and place.alters_partitions:
-            yield place.equal(
-                f"the partition epoch is {self.partition_epoch}",
-                [("controller_partition_epoch",)],
-                [self.partition_epoch],
-                lambda values: f"partition epoch {values[0]}",
-            )
+            says, variable = f"the partition epoch is {self.partition_epoch}", ("controller_partition_epoch",)
+            yield place.cell(says, variable, self.partition_epoch, "partition epoch {}".format)
         yield place.members("the ISR is", "controller_isr", self.isr)
         if self.replicas is not None and place.configuration.reassignments:
             yield place.members("the replicas are", "is_assigned", self.replicas)
@@ -869,9 +852,8 @@ class View(Line):
             if epoch > place.configuration.elections or self.leader not in names.brokers:
                 yield place.never(says, "no other line shows such an epoch, or such a broker")
             else:
-                leader = [names.replica(self.leader)]
-                variables: list[Variable] = [("metadata_leader", epoch)]
-                yield place.equal(says, variables, leader, lambda values: place.spell_broker(values[0]))
+                leader = names.replica(self.leader)
+                yield place.cell(says, ("metadata_leader", epoch), leader, place.spell_broker)
         if self.isr is not None and self.partition_epoch is None:
             yield place.members("the ISR is", "controller_isr", self.isr)
         elif self.isr is not None:
@@ -905,12 +887,8 @@ class HighWatermark(Line):
         return self.broker
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        yield place.equal(
-            f"the high watermark of broker {self.broker} is {self.high_watermark}",
-            [("high_watermark", place.names.replica(self.broker))],
-            [self.high_watermark],
-            lambda values: str(values[0]),
-        )
+        says = f"the high watermark of broker {self.broker} is {self.high_watermark}"
+        yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
         """What a high watermark is, and which release holds it back."""
@@ -964,18 +942,17 @@ class LogEnd(Line):
         return f"the log of broker {self.broker} ends at {self.log_end_offset}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        replica, end, first = place.names.replica(self.broker), self.log_end_offset, place.names.first_epoch
-        says = f"the log of broker {self.broker} ends at {end}"
+        replica, end = place.names.replica(self.broker), self.log_end_offset
         if end > place.log_size:
-            yield place.never(says, f"no log has more than {place.log_size} records")
+            yield place.never(self.says, f"no log has more than {place.log_size} records")
             return
-        yield place.equal(says, [("log_end_offset", replica)], [end], lambda values: str(values[0]))
+        yield place.cell(self.says, ("log_end_offset", replica), end)
         if self.last_epoch is not None:
-            yield place.equal(
+            yield place.cell(
                 f"its last record has the epoch {self.last_epoch}",
-                [("log_epoch", replica, end - 1)],
-                [self.last_epoch - first],
-                lambda values: "there is none" if values[0] == NONE else f"epoch {values[0] + first}",
+                ("log_epoch", replica, end - 1),
+                self.last_epoch - place.names.first_epoch,
+                lambda epoch: "the log is shorter" if epoch == NONE else place.spell_epoch(epoch),
             )
 
     def in_window(self, window: Window) -> LogEnd:
@@ -1108,7 +1085,7 @@ class AlterRequest(Line):
         if not place.alters_partitions:
             return
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             if values[0] != AlterPartition.REQUESTED:
                 return "it has no request on its way"
             isr, epoch = place.spell_members(values[3:]), values[1] + place.names.first_epoch
@@ -1119,7 +1096,7 @@ class AlterRequest(Line):
             f"broker {self.leader} asks for the ISR {place.listed(sorted(self.isr))} after partition epoch"
             f" {self.partition_epoch} in epoch {self.leader_epoch}"
         )
-        yield place.equal(says, list(cells), list(cells.values()), told)
+        yield place.equal(says, list(cells), list(cells.values()), spell)
 
 
 @dataclass(frozen=True)
@@ -1141,7 +1118,7 @@ class Applied(Line):
             return
         replica, least = place.names.replica(self.broker), self.partition_epoch
         yield place.claim(
-            f"broker {self.broker} has applied the metadata up to partition epoch {least}",
+            self.says,
             lambda states, monitors: place.column(states, "metadata_position", replica) >= least,
             lambda states, monitors: [place.column(states, "metadata_position", replica)],
             lambda values: f"up to {values[0]}",
@@ -1174,9 +1151,7 @@ class Reassigned(Line):
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """All requested brokers are replicas, and others only until they have left; after a cancellation, no
-        reassignment is in progress.
-        """
+        """All requested brokers are replicas, and others only until they have left; or nothing is in progress."""
         if not place.shows_reassignment:
             return
         target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)
@@ -1193,13 +1168,13 @@ class Reassigned(Line):
             taken = (assigned[r] == 1 if wanted[r] else assigned[r] <= removing[r] for r in place.replicas)
             return place.all_of(states, taken)
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             sets = [place.spell_members(values[at * count : (at + 1) * count]) for at in range(3)]
             return f"its replicas are {sets[0]}, being added {sets[1]}, being removed {sets[2]}"
 
         says = f"the partition is reassigned to {place.listed(sorted(target or ()))}"
         says = "no reassignment is in progress" if target is None else says
-        yield place.claim(says, is_true, columns, told, *fields)
+        yield place.claim(says, is_true, columns, spell, *fields)
 
 
 # --------------------------------------------------------------------------------------- faults, clients and operators
@@ -1226,11 +1201,10 @@ class Fault(Line):
             reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, *FAULTS))}")
         is_cut = what == FaultKind.CUT.value
         reader.only("what", "broker", "frozen_s", *(["peer"] if is_cut else []))
-        if is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True)):
-            # Brokers that do not reach each other: messages are lost, as they always may be.
-            return Remark(**reader.common)
-        if str(reader.keys.get("broker")).startswith("controller"):
-            # It holds no replica; other lines record the effects of its absence.
+        # Messages between brokers may always be lost. A controller holds no replica; other lines record the effects of
+        # its absence.
+        is_between = is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True))
+        if is_between or str(reader.keys.get("broker")).startswith("controller"):
             return Remark(**reader.common)
         return cls(**reader.common, what=known[what], broker=reader.broker("broker"))
 
@@ -1250,16 +1224,16 @@ class Fault(Line):
     @property
     def passing(self) -> Passing:
         """By a step of the model, or at any time before a broker freezes."""
-        by_a_step = self.what in (FaultKind.KILL, FaultKind.START)
-        at_any_time = Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
-        return Passing.BY_A_STEP if by_a_step else at_any_time
+        if self.what in (FaultKind.KILL, FaultKind.START):
+            return Passing.BY_A_STEP
+        return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
 
     def claims(self, place: Place) -> Iterator[Claim]:
         """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
         if self.what is not FaultKind.START:
             return
         replica = place.names.replica(self.broker)
-        yield place.equal(f"broker {self.broker} does not run", [("is_up", replica)], [0], lambda values: "it runs")
+        yield place.cell(f"broker {self.broker} does not run", ("is_up", replica), 0, lambda flag: "it runs")
         yield place.claim(
             "it restarts with a checkpoint that agrees with the observations and is not above its last high watermark",
             lambda states, monitors: place.may_start(
@@ -1327,7 +1301,7 @@ class Read(Records):
                     values.append(place.where(leads & (offset < high_watermark), held))
             return values
 
-        def told(values: Sequence[int]) -> str:
+        def spell(values: Sequence[int]) -> str:
             parts = []
             for position, replica in enumerate(servers):
                 records = values[position * log_size : (position + 1) * log_size]
@@ -1339,7 +1313,7 @@ class Read(Records):
             f"a running leader can return {place.listed(self.records)}{_where(self.offsets)}",
             lambda states, monitors: place.any_of(states, (serves(states, replica) for replica in servers)),
             columns,
-            told,
+            spell,
             "leader",
             "log_record",
             "high_watermark",
@@ -1416,7 +1390,7 @@ class ElectRequest(Line):
     @property
     def says(self) -> str:
         if self.is_unasked:
-            return "from here on, the controller elects the preferred leader, and nobody has asked for it"
+            return "from here on, the controller may elect the preferred leader without a request"
         return f"an administrator asks for {'an unclean' if self.is_unclean else 'a preferred'} election"
 
     def counts(self, *, has_all_requests: bool) -> bool:
@@ -1479,9 +1453,3 @@ def is_observation(line: bytes) -> bool:
     except UnreadableError:
         return False
     return "schema" not in said and str(said.get("kind")) in KINDS
-
-
-def only_about_kafka(path: Path, model: str | None) -> None:
-    """Refuse a recording of observations if another model is requested. Raises UsageError."""
-    if model not in (None, "kafka"):
-        raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")

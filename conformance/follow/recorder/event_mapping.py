@@ -1,8 +1,5 @@
 """Maps a cluster event to the model action that it implements, judged by the cluster's state before and after it.
 
-In:  an act of the scheduler or of a client, and the state of the cluster before and after it (`Moment`).
-Out: `MappedEvent`s: the model's actions with their arguments, in order; none if the model does not represent the event.
-
 One act is one action, but a consumer's fetch can bring several records.
 
 The model is not consulted: an event is mapped whether or not the model allows it.
@@ -76,7 +73,7 @@ class Moment:
 
     def consumer(self, number: int) -> ConsumerView:
         """The model's consumer with that number."""
-        return next(one for one in self.view.consumers if one.name == reader_of(number))
+        return next(view for view in self.view.consumers if view.name == reader_of(number))
 
 
 @dataclass(frozen=True)
@@ -95,8 +92,8 @@ def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...
             return _numbered(message, before, after)
         case "read", (int(consumer), int(broker)):
             return _read(consumer, broker, before, after)
-    found = _single(act, before, after)
-    return () if found is None else (found,)
+    event = _single(act, before, after)
+    return () if event is None else (event,)
 
 
 def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
@@ -141,12 +138,12 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
     """Whether a broker still has to truncate its log according to a response of a source."""
-    return any(one.source == source and one.diverging for one in moment.view.brokers[broker].fetchers)
+    return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
     """The mode of a broker's fetcher for a source."""
-    return next((one.mode for one in moment.view.brokers[broker].fetchers if one.source == source), None)
+    return next((fetcher.mode for fetcher in moment.view.brokers[broker].fetchers if fetcher.source == source), None)
 
 
 def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
@@ -157,16 +154,18 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
         return None
     old, new, source = before.view.brokers[there], after.view.brokers[there], message.source
     match message.payload:
-        case LeaderAndIsr() as told if _role(old) != _role(new):
-            role = "leader" if told.leader == there else "follower"
-            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": told.leader_epoch})
+        case LeaderAndIsr() as metadata if _role(old) != _role(new):
+            role = "leader" if metadata.leader == there else "follower"
+            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": metadata.leader_epoch})
         case ProduceRequest() as request:
             return _produced(message, request, old, new, after)
         case FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
             return MappedEvent("leader_handles_fetch", there, {"leader": there, "follower": source})
         case FetchResponse() as answer if isinstance(source, int):
             arguments = {"follower": there, "leader": source}
-            is_waited_for = message.in_reply_to in [one.outstanding for one in old.fetchers if one.source == source]
+            is_waited_for = message.in_reply_to in [
+                fetcher.outstanding for fetcher in old.fetchers if fetcher.source == source
+            ]
             is_known = is_waited_for and before.stage(there, source) >= Fetch.ANSWERED
             is_followed = mode_of(before, there, source) is Mode.FETCHING
             if _log(old) != _log(new) or (is_known and is_followed and answer.fetch_offset == old.log_end_offset):
@@ -182,8 +181,8 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
         case DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
             arguments = {"leader": there, "offset": new.log_start_offset}
             return MappedEvent("leader_deletes_records", there, arguments)
-        case ListOffsetsResponse() as found if isinstance(source, int) and _log(old) != _log(new):
-            action = "follower_is_out_of_range" if found.kind is OffsetKind.LATEST else "follower_starts_over"
+        case ListOffsetsResponse() as answer if isinstance(source, int) and _log(old) != _log(new):
+            action = "follower_is_out_of_range" if answer.kind is OffsetKind.LATEST else "follower_starts_over"
             return MappedEvent(action, there, {"follower": there, "leader": source})
     return None
 
@@ -220,8 +219,8 @@ def _produced(
     if new.log_end_offset > old.log_end_offset:
         return MappedEvent("producer_appends", new.number, {"leader": new.number})
     answer = after.answer_to(message.number)
-    told = None if answer is None else answer.payload
-    if isinstance(told, ProduceResponse) and told.error is Errors.NOT_ENOUGH_REPLICAS:
+    payload = None if answer is None else answer.payload
+    if isinstance(payload, ProduceResponse) and payload.error is Errors.NOT_ENOUGH_REPLICAS:
         return MappedEvent("producer_is_refused", new.number, {"leader": new.number})
     return MappedEvent("send_is_lost", None) if request.acks is Acks.NONE else None
 
@@ -232,7 +231,9 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
     is_first = record not in before.numbers.values()
-    sent = next(one for _, all_sent in after.view.sent for one in all_sent if one.request == message.number)
+    sent = next(
+        candidate for _, all_sent in after.view.sent for candidate in all_sent if candidate.request == message.number
+    )
     if after.producer_epoch > before.producer_epoch:
         now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
         action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"
@@ -364,12 +365,12 @@ def is_void_in_model(message: Message, proposals: Mapping[int, AlterIsrRequest])
     """Whether the model lacks an answer to a request for another ISR: a refusal, except because of ineligible members;
     and an answer that comes with a new leader epoch.
     """
-    told = message.payload
-    if not isinstance(told, AlterIsrResponse) or message.in_reply_to is None:
+    payload = message.payload
+    if not isinstance(payload, AlterIsrResponse) or message.in_reply_to is None:
         return False
-    if told.error is Errors.NONE:
-        return told.leader_epoch != proposals[message.in_reply_to].leader_epoch
-    return told.error is not Errors.INELIGIBLE_REPLICA
+    if payload.error is Errors.NONE:
+        return payload.leader_epoch != proposals[message.in_reply_to].leader_epoch
+    return payload.error is not Errors.INELIGIBLE_REPLICA
 
 
 def outlives(message: Message, view: ClusterView) -> bool:

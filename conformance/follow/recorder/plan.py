@@ -1,9 +1,7 @@
 """The plan of a recording: the protocol, the bounds, the frequency of events, and what the log leaves out.
 
-In:  nothing.
-Out: `Plan`, for record.py, with the instance of the model and the settings of the cluster for it.
-
-Without idempotence the scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
+`Plan` is for record.py, with the instance of the model and the settings of the cluster. Without idempotence the
+scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
 """
 
 from __future__ import annotations
@@ -107,33 +105,57 @@ NOT_RECORDED = (*AT_THE_START, *LOSSES, "transactions", "reassignments", "late_f
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
-
-    `given` are switches and other entries of the model's configuration, by name, as on the command line; they prevail.
-    `faults` is the budget of crashes, and also that of bounces; `acks` is "all", "1" or "0". `missing` is the share of
-    events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
-    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
-    """
+class RunsPlan:
+    """What the plan of a recording says, whatever the model."""
 
     protocol: str = USUAL
     seed: int = 0
+
     events: int = 1_000
+    """The number of events in all runs."""
+
     given: Mapping[str, str] = field(default_factory=dict)
+    """Switches and other entries of the model's configuration, by name, as on the command line; they prevail."""
+
     bug: str | None = None
+    """The name of a seeded bug (conformance/cluster/configuration/bugs.py)."""
+
+    allowed: frozenset[Enum] = frozenset()
+    """The behaviours missing in the model, members of a `ModelGap`, that may occur."""
+
+    missing: float = 0.0
+    """The share of events that the log leaves out."""
+
+    unseen: float = 0.0
+    """The share of variables that events leave out."""
+
+    untold: float = 0.0
+    """The share of arguments that events leave out."""
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
+        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
+
+
+@dataclass(frozen=True)
+class Plan(RunsPlan):
+    """The plan of a recording of Kafka's replication. The bounds are those of each run."""
+
     replicas: int = 3
     records: int = 12
     elections: int = 8
+
     faults: int = 8
+    """The budget of crashes, and also that of bounces."""
+
     acks: str = "all"
+    """The acks of the producer: "all", "1" or "0"."""
+
     min_insync_replicas: int = 2
-    allowed: frozenset[ModelGap] = frozenset()
-    missing: float = 0.0
-    unseen: float = 0.0
-    untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for entries
+        """Check the plan. Raises UsageError for invalid shares, for values that the model does not know, for entries
         that are not recorded, and for protocols that the cluster does not implement.
         """
         assert self.left_out  # which checks the shares
@@ -144,11 +166,6 @@ class Plan:
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
-
-    @cached_property
-    def left_out(self) -> LeftOut:
-        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
-        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
 
     @cached_property
     def configuration(self) -> Any:

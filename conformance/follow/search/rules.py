@@ -1,9 +1,8 @@
 """The rules of a recording that depend on the state; script.py holds those that depend only on step and stage.
 
-In:  states, their monitors, and successors, many at a time.
-Out: a truth value for each successor: whether the recording allows it (`Rules`); whether a leader sends, and the
-     controller decides on, only recorded requests to change the ISR, if the recording has all of them (header
-     `all_requests`; `Requests`); and whether clocks and controllers allow what the model allows (`InTime`).
+`Rules`: whether the recording allows a successor. `Requests`: whether a leader sends, and the controller decides on,
+only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether
+clocks and controllers allow what the model allows.
 
 The proxy sees a request before the controller does. A request that a leader has prepared but not sent is left out, as
 it is for requests that make the ISR smaller (script.py).
@@ -86,9 +85,9 @@ class Requests:
             allowed[decided] &= self._is(was[parents[decided]], self.last[leader, stages[decided]], words)
         return allowed
 
-    def _is(self, found: Words, numbers: Numbers, words: Numbers) -> Truths:
+    def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
         """For each of these requests, whether it has this number."""
-        truths: Truths = (numbers != NO_REQUEST) & (found == self.requests[numbers][:, words]).all(axis=1)
+        truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
 
@@ -251,9 +250,9 @@ class Rules:
         """For each of these states, whether the controller may reassign the partition in a way that the model excludes
         (models/kafka/actions/kraft.py): while the leader, or every staying member of the ISR, is not active.
         """
-        found: Truths = np.zeros(len(states), bool)
+        left_out: Truths = np.zeros(len(states), bool)
         if not self.cells.instance.configuration.reassignments:
-            return found
+            return left_out
 
         def flags(name: str, *index: int) -> list[Truths]:
             return [self.cells.column(states, name, *index, replica) == 1 for replica in self.replicas]
@@ -273,16 +272,16 @@ class Rules:
 
         everyone = np.ones(len(states), bool)
         stages = self.monitor.passed.read(monitors)
-        for target in {one for stage in self.script.stages for one in stage.reassigning}:
+        for target in {target for stage in self.script.stages for target in stage.reassigning}:
             is_open = np.array([*(target in stage.reassigning for stage in self.script.stages), False])[stages]
             stays = [everyone & bool(target >> replica & 1) for replica in self.replicas]
-            stays = [~one for one in adding] if target == CANCEL else stays
-            found |= is_open & (ends(stays, isr) | (~_any(leads, active) & np.logical_or.reduce(leads)))
+            stays = [~flag for flag in adding] if target == CANCEL else stays
+            left_out |= is_open & (ends(stays, isr) | (~_any(leads, active) & np.logical_or.reduce(leads)))
         for leader in self.replicas:
             is_requested = self.cells.column(states, "alter_partition", leader) == AlterPartition.REQUESTED
             requested = flags("requested_isr", leader)
-            found |= is_requested & leads[leader] & ends([~one for one in removing], requested)
-        return found
+            left_out |= is_requested & leads[leader] & ends([~flag for flag in removing], requested)
+        return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
         """For each step, whether it is not a retry of an idempotent producer, or the log holds only earlier records."""

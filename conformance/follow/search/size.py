@@ -1,7 +1,6 @@
 """The instance of the model that a recording needs: how many records, epochs and faults it has room for.
 
-In:  a recording, or the `Size` of one; the protocol, and configuration entries that the recording does not determine.
-Out: an instance, which has only the initial states with empty logs, and whose ISR has replicas only.
+The instance has only the initial states with empty logs, and only replicas in its ISR.
 
 The model has far more initial states: with start=any their number grows with the third power of the records, because
 logs may hold any of them. Enumerating them to choose a dozen took minutes and gigabytes for a hundred records. While
@@ -104,13 +103,7 @@ def size_of(recording: Recording) -> Size:
     )
 
 
-def instance_for(
-    size: Size,
-    protocol: str,
-    values: Mapping[str, int],
-    swaps: Mapping[str, str],
-    sent_again: int | None = None,
-) -> Instance:
+def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_again: int | None = None) -> Instance:
     """The instance of the model for a recording of this size, which begins with empty logs. Raises UsageError.
 
     A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
@@ -146,7 +139,6 @@ def instance_for(
             **({} if size.acks is None else {"acks": int(size.acks)}),
             "start": 1,
         },
-        swaps,
     )
     return begin_empty(instance)
 

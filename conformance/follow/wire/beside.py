@@ -1,10 +1,8 @@
 """Reads the files beside a wire recording: observations.ndjson, and the folders broker<i>/ that brokers left on disk.
 
-In:  the lines of observations.ndjson, which the experimenter saw of the same cluster at the same time, and the
-     conversion of the traffic up to the time of each line; broker<i>/TOPIC-0/*.log (segments, format of 0.11 and later)
-     and checkpoints.
-Out: the observations that the traffic does not show; a `DiskContent` for each broker. A line that contradicts the
-     traffic is one UsageError; so is every defect of a folder, with the file, and the byte for a segment.
+The experimenter saw the lines of observations.ndjson of the same cluster at the same time; segments (broker<i>/TOPIC-0/
+*.log) are of 0.11 or later. A line that contradicts the traffic is one UsageError; so is every defect of a folder, with
+the file, and the byte for a segment.
 
 Both files have seconds since the same start; the time of a line decides its place. What counts of each kind:
 
@@ -33,7 +31,7 @@ from isrcheck.conformance.follow.wire.controller import View
 from isrcheck.conformance.follow.wire.exchanges import spelled
 from isrcheck.conformance.follow.wire.messages import Happening, is_number
 from isrcheck.conformance.follow.wire.survey import FAULTS, MIN_ISR, UNCLEAN, Survey
-from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, value_in
+from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk, value_in, without_none
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     MAGIC,
@@ -58,6 +56,11 @@ class DiskContent:
     log: tuple[tuple[str, int], ...]
     checkpoint: int | None
 
+    def observation(self, first: int) -> Observation:
+        """The observation of it, with offsets from `first` on."""
+        checkpoint = without_none(high_watermark_checkpoint=self.checkpoint)
+        return {**disk(self.broker, self.log, first), **checkpoint}
+
 
 def disks_in(
     folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
@@ -66,17 +69,14 @@ def disks_in(
 
     A topic whose name is not known is found by its id. Raises UsageError.
     """
-    found = {}
     try:
-        for path in folder.iterdir():
-            named = re.fullmatch(r"broker([0-9]{1,9})", path.name)
-            if named and path.is_dir():
-                found[int(named[1])] = path
+        named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]
+        brokers = {int(match[1]): path for match, path in named if match and path.is_dir()}
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}; give a folder that can be read") from None
-    if len(found) > MOST_BROKERS:
+    if len(brokers) > MOST_BROKERS:
         raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
-    for broker, path in sorted(found.items()):
+    for broker, path in sorted(brokers.items()):
         name = _name_in(path, index, topic_id) if topic is None else topic
         partition = path / f"{name}-{index}"
         if name is not None and partition.is_dir():
@@ -104,7 +104,7 @@ def _checked(partition: Path, log: tuple[tuple[int, str, int], ...], first: int)
     for position, (offset, _, _) in enumerate(log, min(begins, first)):
         if offset != position:
             what = f"the record at position {position - min(begins, first)} has offset {offset}"
-            where = "at 0" if not first else f"at {first} or before"
+            where = f"at {first} or before" if first else "at 0"
             raise UsageError(f"{partition}: {what}; only logs that begin {where} and have no gaps can be followed")
     return tuple((value, epoch) for offset, value, epoch in log if offset >= first)
 
@@ -245,19 +245,19 @@ class Seen:
 
     def left(self) -> int:
         """The number of lines that were not taken, the next one included."""
-        found = 0
-        while self._next is not None:
-            found, self._next = found + 1, next(self._lines, None)
-        return found
+        return 0 if self._next is None else 1 + sum(1 for _ in self._lines)
 
-    def until(self, t: float) -> Iterator[tuple[Beside, Observation]]:
-        """The observations of the lines before this time. Raises UsageError."""
+    def until(self, t: float) -> Iterator[tuple[int, float, Observation]]:
+        """The observations of the lines before this time, each with the number and time of its line.
+
+        Raises UsageError.
+        """
         while self._next is not None and self._next.t < t:
             line, self._next = self._next, next(self._lines, None)
             self.traffic.now = line.t
             try:
-                for found in self.traffic.give(self._take(line)):
-                    yield line, {**found, "from": FILE}
+                for keys in self.traffic.give(self._take(line)):
+                    yield line.number, line.t, {**keys, "from": FILE}
             except UnreadableError as error:
                 raise bad_line(self.path, line.number, error) from None
 
@@ -280,7 +280,7 @@ class Seen:
 
     def _disk(self, line: Beside) -> Iterator[Observation]:
         broker, log = line.said["broker"], line.said["log"]
-        shown, at = self.traffic.log_of(broker)
+        shown, at = self.traffic.told_logs.get(broker), self.traffic.told_at.get(broker, 0.0)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
         if is_other and line.t - at < SHORTLY:
             self.traffic.unused.older += 1
@@ -292,19 +292,22 @@ class Seen:
         value, offset = value_in(said), said.get("offset")
         shown = self.traffic.records.offsets(value)
         if shown and offset is not None and offset not in shown:
-            told = " and ".join(map(str, sorted(shown)))
+            other = " and ".join(map(str, sorted(shown)))
             raise UnreadableError(
-                f"{value[:60]} is acknowledged at offset {offset}, but at {told} in wire.ndjson; correct one of them"
+                f"{value[:60]} is acknowledged at offset {offset}, but at {other} in wire.ndjson; correct one of them"
             )
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Beside, what: str) -> bool:
         """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
-        for one in self.happenings:
-            if one.what == what and abs(one.t - line.t) < AGREE and one.keys.get("broker") == line.said.get("broker"):
-                if one.keys.get("records") != line.said.get("records"):
-                    raise UnreadableError(
-                        f"a consumer reads something else than by line {one.number} of wire.ndjson; correct one of them"
-                    )
+        for happening in self.happenings:
+            if (
+                happening.what == what
+                and abs(happening.t - line.t) < AGREE
+                and happening.keys.get("broker") == line.said.get("broker")
+            ):
+                if happening.keys.get("records") != line.said.get("records"):
+                    where = f"line {happening.number} of wire.ndjson"
+                    raise UnreadableError(f"{where} says that the consumer reads other records; correct one of them")
                 return True
         return False

@@ -1,8 +1,6 @@
 """What the traffic has shown of the controller's state: leader, leader epoch, ISR and replicas, without outdated views.
 
-In:  AlterPartition answers, records of the metadata log, and Metadata responses of brokers, in the order in which the
-     proxy saw them; and leader epochs that appear in other messages.
-Out: for each of them the new state of the controller, or None if it shows no news.
+The states come in the order in which the proxy saw the messages.
 
 An AlterPartition answer and a record of the metadata log are ordered by the partition epoch. A Metadata response has no
 partition epoch, and a broker may lag behind: such a view is news only if no earlier state can explain it.
@@ -11,6 +9,7 @@ partition epoch, and a broker may lag behind: such a view is news only if no ear
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 NO_LEADER = -1
 
@@ -33,6 +32,12 @@ class View:
     def says(self) -> tuple[int, int, frozenset[int]]:
         """The part that any message can show: leader, leader epoch and ISR."""
         return self.leader, self.leader_epoch, self.members
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Leader, epochs and ISR, as an observation has them."""
+        epochs = {"leader_epoch": self.leader_epoch, "isr": list(self.isr), "partition_epoch": self.partition_epoch}
+        return {"leader": self.leader, **epochs}
 
     @property
     def members(self) -> frozenset[int]:

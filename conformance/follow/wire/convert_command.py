@@ -1,8 +1,4 @@
-"""`conform convert`: converts a wire recording of Kafka to observations.
-
-In:  the command line.
-Out: a file of observations; errors on stderr, an exit code.
-"""
+"""`conform convert`: converts a wire recording of Kafka to observations."""
 
 from __future__ import annotations
 

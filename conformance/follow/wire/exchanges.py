@@ -1,9 +1,6 @@
 """What the traffic has shown of fetches, of produced records, and of each broker's log.
 
-In:  the Fetch and Produce requests and responses of a wire recording, in order.
-Out: what each fetch requests (`Asked`), and what each response says (`Answered`), completed by the partitions that
-     their fetch session leaves out because nothing changed; which records are sent for the first time, and which
-     acknowledgements say something new; a broker's whole log, if it is known.
+A response is completed by the partitions that its fetch session leaves out because nothing changed.
 
 A record of an idempotent producer is known by its sequence number. Any other record counts as sent again if a record
 with the same value, of an earlier request, is not acknowledged yet.

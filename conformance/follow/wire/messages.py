@@ -1,7 +1,6 @@
 """Reads the lines of a wire recording: requests, responses, and faults.
 
-In:  a file of lines, as a proxy between brokers and clients writes them.
-Out: a `Message` or a `Happening` for each line, one at a time. Every defect is one UsageError with file and line.
+A proxy between brokers and clients writes them. Every defect is one UsageError with file and line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Converts the lines of a wire recording to observations, one after the other.
-
-In:  requests, responses and happenings, in order.
-Out: the observations that each of them gives (convert.py lists them), without numbers.
-"""
+"""Converts the lines of a wire recording to observations, one after the other."""
 
 from __future__ import annotations
 
@@ -37,24 +33,35 @@ MOST_KINDS = 4
 
 @dataclass
 class Unused:
-    """Counts. `undecoded` has the undecoded messages by their API, `others` the messages that say nothing about the
-    partition. `acks` are acknowledgements of requests that the recording does not have. `after` are lines from
-    `shut_down_at` on, `beside` the lines of observations.ndjson after that, `older` disks that may have been read too
-    early.
-    """
+    """Counts of what gives no observation."""
 
     acks: int = 0
-    shut_down_at: int = 0
-    after: int = 0
-    beside: int = 0
-    older: int = 0
-    notes: int = 0
-    others: int = 0
-    undecoded: Counter[str] = field(default_factory=Counter)
+    """The acknowledgements of requests that the recording does not have."""
 
-    def told(self) -> str:
+    shut_down_at: int = 0
+    """The line from which on all brokers are shut down."""
+
+    after: int = 0
+    """The lines from there on."""
+
+    beside: int = 0
+    """The lines of observations.ndjson after that."""
+
+    older: int = 0
+    """The disks in observations.ndjson that may have been read too early."""
+
+    notes: int = 0
+    """The notes about no fault."""
+
+    others: int = 0
+    """The messages that say nothing about the partition."""
+
+    undecoded: Counter[str] = field(default_factory=Counter)
+    """The messages that are not decoded, by their API."""
+
+    def spell(self) -> str:
         """All counts in words."""
-        found = [
+        counts = [
             (self.acks, "acknowledgement", "of a request that is not in the recording"),
             (self.after, "line", f"from line {self.shut_down_at} on, after all brokers begin to shut down"),
             (self.beside, "line", "of observations.ndjson after that"),
@@ -63,12 +70,20 @@ class Unused:
             (self.notes, "note", "about no fault"),
             (self.others, "message", "about neither logs nor leaders nor ISR"),
         ]
-        return "; ".join(f"{count:,} {what}{'s' * (count > 1)} {which}" for count, what, which in found if count)
+        return "; ".join(f"{count:,} {what}{'s' * (count > 1)} {which}" for count, what, which in counts if count)
 
     def _kinds(self) -> str:
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
         more = len(kinds) - MOST_KINDS
         return ", ".join(kinds[:MOST_KINDS]) + (f" and {more} more kinds" if more > 0 else "")
+
+
+Observation = dict[str, Any]
+
+
+def without_none(**keys: Any) -> Observation:
+    """The keys that have a value."""
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 REASSIGNS = "AlterPartitionReassignments"
@@ -78,8 +93,6 @@ UNCERTAIN = ("request_timed_out", "network_exception", "not_controller")
 
 UNKNOWN = "a reassignment of replicas that no line shows before"
 REORDERED = "a change of the order of the replicas"
-
-Observation = dict[str, Any]
 
 
 class Reassignments:
@@ -116,8 +129,8 @@ class Reassignments:
         if keys is None:
             return
         for partition in self.survey.partitions(line.body, "responses", "partitions"):
-            errors = [said.get("error_code", NO_ERROR) for said in (line.body, partition)]
-            error = next((one for one in errors if one != NO_ERROR), None)
+            errors = [message.get("error_code", NO_ERROR) for message in (line.body, partition)]
+            error = next((error for error in errors if error != NO_ERROR), None)
             if error not in UNCERTAIN:
                 yield {"kind": "reassigned", **keys, **({} if error is None else {"refused": True})}
 
@@ -201,11 +214,11 @@ class Traffic:
 
     def give(self, observations: Iterable[Observation]) -> Iterator[Observation]:
         """Note that these observations are given, whatever their source, and return them."""
-        for found in observations:
+        for observation in observations:
             self.count += 1
             self.given_at = max(self.given_at, self.now)
-            self.turns += found["kind"] in ("metadata", "fault") and found.get("what") != "send"
-            yield found
+            self.turns += observation["kind"] in ("metadata", "fault") and observation.get("what") != "send"
+            yield observation
 
     # ------------------------------------------------------------------------------------------- faults and clients
 
@@ -246,27 +259,19 @@ class Traffic:
             self.shown.pop(broker, None)
             self.applied.pop(broker, None)
             (self.stopping.add if is_stop else self.stopping.discard)(broker)
-        yield {"kind": "fault", "what": what, "broker": broker, **({} if peer is None else {"peer": peer})}
+        yield without_none(kind="fault", what=what, broker=broker, peer=peer)
 
     def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
         """A producer sends these records; only the first time counts."""
         for value in self.records.sends(records):
-            acks = self.survey.weakest_acks
-            yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
+            yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
         """A producer learns that these records are written, at these offsets; only the first time counts."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
-                acks = self.survey.weakest_acks
-                found: Observation = {"kind": "acked", "value": value}
-                if offset is not None and not self._is_shown(value, offset):
-                    found["offset"] = offset
-                yield found | ({} if acks is None else {"acks": acks})
-
-    def log_of(self, broker: int) -> tuple[Log | None, float]:
-        """The last log that the traffic has shown of a broker, and its time; None: it has shown no log."""
-        return self.told_logs.get(broker), self.told_at.get(broker, 0.0)
+                news = None if offset is None or self._is_shown(value, offset) else offset
+                yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
         """Whether a follower's log has shown the record at this offset; the search need not remember it then."""
@@ -274,11 +279,10 @@ class Traffic:
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
         records = keys.get("records")
-        is_right = isinstance(records, list) and all(
-            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str | None)
-            for one in records
-        )
-        if not is_right:
+        if not isinstance(records, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and is_number(pair[0]) and isinstance(pair[1], str | None)
+            for pair in records
+        ):
             raise UnreadableError('"records" has to be a list of [offset, value]; give it')
         yield {"kind": "client_read", "records": records}
 
@@ -372,8 +376,8 @@ class Traffic:
             yield disk(follower, log, self.survey.first_offset)
         end = asked.offset, asked.last_epoch
         if log is None and self.told_ends.get(follower, (0, -1)) != end:
-            epoch = {} if asked.last_epoch < 0 else {"last_epoch": asked.last_epoch}
-            yield {"kind": "log_end", "broker": follower, "log_end_offset": asked.offset, **epoch}
+            epoch = None if asked.last_epoch < 0 else asked.last_epoch
+            yield without_none(kind="log_end", broker=follower, log_end_offset=asked.offset, last_epoch=epoch)
         self.told_ends[follower] = end
         heard_from, heard = self.heard.pop(follower, (None, 0))
         if heard_from == leader:  # the follower may not have read the last answer of another leader
@@ -438,8 +442,9 @@ class Traffic:
             if get(change, "partition", int) != self.survey.partition:
                 continue
             leader = get(change, "leader", int) if change.get("leader") is not None else None
-            isr = numbers(change, "isr") if change.get("isr") is not None else None
-            replicas = numbers(change, "replicas") if change.get("replicas") is not None else None
+            isr, replicas = (
+                numbers(change, key) if change.get(key) is not None else None for key in ("isr", "replicas")
+            )
             changed = get(change, "offset", int), leader, isr, replicas
             denied = self.controller.rewrites(*changed)
             if denied is not None:
@@ -508,14 +513,8 @@ class Traffic:
     def _view(self, view: View | None) -> Iterator[Observation]:
         if view is None:
             return
-        yield {
-            "kind": "metadata",
-            "leader": view.leader,
-            "leader_epoch": view.leader_epoch,
-            "isr": list(view.isr),
-            **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
-            **({"replicas": list(view.replicas)} if view.replicas and self.survey.assignments.is_reassigned else {}),
-        }
+        replicas = list(view.replicas) if view.replicas and self.survey.assignments.is_reassigned else None
+        yield without_none(kind="metadata", **view.keys, replicas=replicas)
         if view.leader_epoch in self.survey.elections.rebalanced_after - self.rebalanced:
             self.rebalanced.add(view.leader_epoch)
             yield {"kind": "fault", "what": ELECT, "unasked": True}
@@ -539,9 +538,7 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 def _shown(broker: int | None, view: View) -> Observation:
     """A state that contradicts other messages, as a broker shows it, or the controller (None)."""
-    found = {"kind": "view", "leader": view.leader, "leader_epoch": view.leader_epoch, "isr": list(view.isr)}
-    epoch = {} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}
-    return found | epoch | ({} if broker is None else {"broker": broker})
+    return without_none(kind="view", **view.keys, broker=broker)
 
 
 def _waits_until(line: Message) -> float | None:

@@ -29,7 +29,7 @@ from conformance.tests.support.programs import HERE, words_of
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
-from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Verdict, follow_one
 from isrcheck.conformance.replay.on_cluster import why_not_taken
 
 ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
@@ -206,7 +206,7 @@ def test_the_time_limit_covers_all_logs_together(conform, logs):
 
 def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
     found = follow_one(LOSS, FollowRequest("0.10", "0.10", {}, 30, 1 << 20, None))
-    assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
+    assert (found.verdict, found.why) == (Verdict.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
 def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
@@ -238,11 +238,11 @@ def test_a_verdict_survives_serialization(every):
 
 def test_verdicts_are_printed_in_order_as_soon_as_possible(capsys):
     report = Report([Path(name) for name in "abcd"], None)
-    followed = [LogVerdict(Word.FOLLOWED, name, "x") for name in "abcd"]
+    followed = [LogVerdict(Verdict.FOLLOWED, name, "x") for name in "abcd"]
     report.take(1, followed[1])
     assert capsys.readouterr().out == ""
     report.take(0, followed[0])
-    report.take(0, LogVerdict(Word.REJECTED, "a", "told twice"))
+    report.take(0, LogVerdict(Verdict.REJECTED, "a", "told twice"))
     assert capsys.readouterr().out == "FOLLOWED   a: x\nFOLLOWED   b: x\n"
     report.take(3, followed[3])
     assert capsys.readouterr().out == ""
@@ -253,7 +253,7 @@ def test_verdicts_are_printed_in_order_as_soon_as_possible(capsys):
 
 def test_of_many_rejected_runs_the_first_are_detailed(capsys):
     report = Report([Path("a")], None)
-    report.take(0, LogVerdict(Word.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
+    report.take(0, LogVerdict(Verdict.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
     report.end([])
     assert without_times(capsys.readouterr().out) == (
         "REJECTED   a:1: x\n\na:1: rejected\n\na:2: rejected\n\na:3: rejected\n\n  and 2 more runs of this log\n"
@@ -264,8 +264,8 @@ def test_of_many_rejected_runs_the_first_are_detailed(capsys):
 def test_progress_counts_followed_and_rejected_logs(capsys, monkeypatch):
     report = Report([Path(name) for name in "abcd"], None)
     monkeypatch.setattr(report.line, "tell", lambda what, seconds: print(what))
-    report.take(2, LogVerdict(Word.REJECTED, "c", "x"))
-    report.take(3, LogVerdict(Word.UNDECIDED, "d", "x"))
+    report.take(2, LogVerdict(Verdict.REJECTED, "c", "x"))
+    report.take(3, LogVerdict(Verdict.UNDECIDED, "d", "x"))
     report.look()
     assert capsys.readouterr().out == "2 of 4 logs followed, 1 rejected\n"
 

@@ -17,7 +17,7 @@ from isrcheck.conformance.cluster.log.storage import FileStorage, StorageError
 from isrcheck.conformance.follow import runs as follow
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
-from isrcheck.conformance.follow.runs import Verdict
+from isrcheck.conformance.follow.runs import EXIT_CODES, Verdict
 from isrcheck.models.messages import UsageError
 
 Said = dict[str, Any]
@@ -46,7 +46,7 @@ OF_KRAFT = {
 def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int) -> None:
     text = recorded(Plan(protocol, seed, events=1_000))
     outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}, [o.spell() for o in outcomes if o.verdict]
     assert sum(outcome.events for outcome in outcomes) == 1_000
     # What is seen of a complete log leaves one possibility open, and never more.
     assert {(outcome.possible, outcome.largest, outcome.missing) for outcome in outcomes} == {(1, 1, 0)}
@@ -77,7 +77,7 @@ def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int
 )
 def test_other_configurations_follow_too(tmp_path: Path, more: Said) -> None:
     outcomes = followed(tmp_path, recorded(Plan(**{"seed": 3, "events": 800, **more})))
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}, [o.spell() for o in outcomes if o.verdict]
 
 
 @pytest.mark.exhaustive
@@ -108,7 +108,7 @@ def test_the_same_plan_gives_the_same_log_with_any_storage(tmp_path: Path) -> No
 def test_missing_events_are_bridged(tmp_path: Path, protocol: str) -> None:
     plan = Plan(protocol, seed=2, events=250, missing=0.03, unseen=0.3, untold=0.3)
     outcomes = followed(tmp_path, recorded(plan))
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}
     assert sum(outcome.missing for outcome in outcomes) > 0
     assert max(outcome.largest for outcome in outcomes) > 1
 
@@ -119,7 +119,7 @@ def test_actions_without_arguments_and_states_suffice(tmp_path: Path) -> None:
     for line in lines[1:]:
         line.update(arguments={}, state={})
     (outcome,) = followed(tmp_path, text_of(lines))
-    assert outcome.verdict is Verdict.FOLLOWS
+    assert outcome.verdict is Verdict.FOLLOWED
     assert outcome.largest > 1
 
 
@@ -128,7 +128,7 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
     del lines[4]["arguments"]
     lines[4]["action"] = None
     (outcome,) = followed(tmp_path, text_of(lines))
-    assert (outcome.verdict, outcome.events, outcome.possible) == (Verdict.FOLLOWS, 30, 1)
+    assert (outcome.verdict, outcome.events, outcome.possible) == (Verdict.FOLLOWED, 30, 1)
 
 
 IDEMPOTENT = {"enable_idempotence": "on"}
@@ -185,7 +185,7 @@ def test_runs_with_clients_follow_the_model(tmp_path: Path, case: str, counts: s
     protocol, given = CLIENTS_OF_RUNS[case]
     text = recorded(Plan(protocol, seed=1, events=400, given=given))
     outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}, [o.spell() for o in outcomes if o.verdict]
     assert {outcome.largest for outcome in outcomes} == {1}
     assert " ".join(f"{action}:{count}" for action, count in count_of(text, CLIENTS).items()) == counts
 
@@ -204,7 +204,7 @@ def test_runs_in_which_a_new_record_is_refused_follow_the_model(
     tmp_path: Path, protocol: str, given: Said, seed: int, events: int, counts: dict[str, int]
 ) -> None:
     text = recorded(Plan(protocol, seed=seed, events=events, given=given))
-    assert {outcome.verdict for outcome in followed(tmp_path, text)} == {Verdict.FOLLOWS}
+    assert {outcome.verdict for outcome in followed(tmp_path, text)} == {Verdict.FOLLOWED}
     assert count_of(text, ("producer_begins", "leader_mistakes")) == counts
 
 
@@ -281,7 +281,7 @@ def test_a_rejection_names_the_line_the_candidates_and_the_guards(tmp_path: Path
     lines[1].update(action="leader_answers_parked_fetch", state={}, broker=0)
     (outcome,) = followed(tmp_path, text_of(lines))
     path = tmp_path / "log.ndjson"
-    assert outcome.verdict == 20
+    assert outcome.verdict is Verdict.REJECTED
     assert [*outcome.spell()[:3], without_line(outcome.spell()[3])] == [
         f"{path}:2: run 2.1 is rejected: no step of the model leads to the observed state",
         "  event 1 at broker 0: leader_answers_parked_fetch",
@@ -314,10 +314,10 @@ def test_a_limit_reached_first_is_undecided(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     del lines[10:12]
     (outcome,) = followed(tmp_path, text_of(lines), most_states=10)
-    assert (outcome.verdict, int(outcome.verdict), outcome.line) == (Verdict.UNDECIDED, 3, 11)
+    assert (outcome.verdict, EXIT_CODES[outcome.verdict], outcome.line) == (Verdict.UNDECIDED, 3, 11)
     assert "more than 10 states are possible" in outcome.spell()[0]
     (outcome,) = followed(tmp_path, text_of(lines))
-    assert (outcome.verdict, outcome.missing) == (Verdict.FOLLOWS, 2)
+    assert (outcome.verdict, outcome.missing) == (Verdict.FOLLOWED, 2)
 
 
 def test_too_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_too_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
 
 def test_an_empty_log_has_nothing_to_follow(tmp_path: Path) -> None:
     (outcome,) = followed(tmp_path, "")
-    assert (outcome.verdict, int(outcome.verdict)) == (Verdict.NOTHING, 21)
+    assert (outcome.verdict, EXIT_CODES[outcome.verdict]) == (Verdict.NOTHING, 21)
     header = recorded(Plan(seed=2, events=1)).splitlines(keepends=True)[0]
     (outcome,) = followed(tmp_path, header)
     assert outcome.spell() == ["run 2.1: nothing to follow, there is no event"]

@@ -40,7 +40,7 @@ def events_of(text: str) -> list[dict[str, Any]]:
 
 def only_follows(tmp_path: Path, text: str, events: int) -> None:
     outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}, [o.spell() for o in outcomes if o.verdict]
     assert sum(outcome.events for outcome in outcomes) == events
     # What is seen of a complete log leaves one possibility open, and never more.
     assert {(outcome.possible, outcome.largest, outcome.missing) for outcome in outcomes} == {(1, 1, 0)}
@@ -69,7 +69,7 @@ def test_the_same_plan_gives_the_same_log_and_missing_events_are_bridged(tmp_pat
     text = recorded(plan)
     assert recorded(plan) == text
     outcomes = followed(tmp_path, text)
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWED}
     assert sum(outcome.missing for outcome in outcomes) > 0
     assert max(outcome.largest for outcome in outcomes) > 1
 
@@ -130,7 +130,7 @@ ALLOWED = [bug for bug in ALLOWED_IN_RUNS if isinstance(bug, TransactionBug)]
 def first_rejection(tmp_path: Path, plan: TransactionsPlan) -> tuple[int, str]:
     """The event of the log that is rejected, counted from 1, and the reason without line numbers."""
     *followed_by_then, outcome = followed(tmp_path, recorded(plan))
-    assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
+    assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWED}
     assert outcome.verdict is Verdict.REJECTED
     why = without_line(str(outcome.candidates[0]))
     return sum(one.events for one in followed_by_then) + outcome.events + 1, why

@@ -286,11 +286,11 @@ def test_lines_are_counted_from_it(window) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (disk(1, "axcd"), "one of the first 3 records is another one, in every log"),
-        (disk(1, "abcd", (3, 4, 5, 5)), "one of the first 3 records has another epoch, in every log"),
+        (disk(1, "axcd"), "one of the first 3 records is different in every log"),
+        (disk(1, "abcd", (3, 4, 5, 5)), "one of the first 3 records has another epoch in every log"),
         (disk(1, "ab"), "the log of broker 1 has more than 2 records"),
         (disk(3, "ab"), "the log of broker 3 has 1 records"),
-        (disk(3, "b"), "one of the first 1 records is another one, in every log"),
+        (disk(3, "b"), "one of the first 1 records is different in every log"),
         (HighWatermark(1, 1, 3, 0), "the high watermark of broker 3 is 1"),
         (LogEnd(1, 1, 1, 2, 3), "the log of broker 1 has more than 2 records"),
         (LogEnd(1, 1, 2, 3, 4), "the epoch of the record at offset 2 is 5"),
@@ -310,7 +310,7 @@ def test_what_is_false_before_the_window_is_rejected(window, line: Line, why: st
     ("line", "why"),
     [
         (disk(1, "abcdx"), "x is on disk before a line says that it is sent"),
-        (Acked(1, 1, "c", 2, None), "c is acknowledged in some states only, which the window holds no more"),
+        (Acked(1, 1, "c", 2, None), "c is acknowledged in some states only, which the window no longer holds"),
     ],
 )
 def test_what_the_window_does_not_hold_is_undecided(window, line: Line, why: str) -> None:

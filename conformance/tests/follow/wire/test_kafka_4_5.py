@@ -320,7 +320,7 @@ def test_the_loss_by_a_stale_record_is_told(protocol: str, capsys: pytest.Captur
     assert code == 12
     assert f"is a behaviour of {protocol}, in 22 steps" in told
     assert (
-        "record PRECIOUS was acknowledged (line 491), and is not in the log any more (line 683): acked_not_lost is"
+        "record PRECIOUS was acknowledged (line 491), and is no longer in the log (line 683): acked_not_lost is"
         " violated at step 12; before that: kill -9 broker 1 (line 502); not permitted: "
     ) in told
     assert "Every path that explains the recording violates a promise" in told
@@ -360,7 +360,7 @@ def test_a_run_with_eligible_leader_replicas_is_followed_with_its_loss(
     assert code == (0 if lost is None else 12)
     assert f"is a behaviour of 4.3, in {steps} steps" in told
     sentences = re.findall(
-        r"record (\S+) was acknowledged \(line (\d+)\), and is not in the log any more \(line (\d+)\)", told
+        r"record (\S+) was acknowledged \(line (\d+)\), and is no longer in the log \(line (\d+)\)", told
     )
     assert sentences == ([] if lost is None else [("PRECIOUS", *map(str, lost))])
 

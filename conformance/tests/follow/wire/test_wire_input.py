@@ -276,7 +276,7 @@ def test_a_folder_of_both_is_one_recording(folder: Path, capsys: pytest.CaptureF
     assert "observations.ndjson:36: broker 3 has m0 m1 m2 on disk, checkpointed high watermark 3" in flat
     assert "broker2/: broker 2 has m0 m1 m2 after on disk, checkpointed high watermark 4" in flat
     assert (
-        "record PRECIOUS was acknowledged (line 331), and is not in the log any more (observations.ndjson:48):"
+        "record PRECIOUS was acknowledged (line 331), and is no longer in the log (observations.ndjson:48):"
         " acked_not_lost is violated at step 36; before that: stop (controlled shutdown) broker 1 (line 338);"
         " not permitted: acks=all promises it"
     ) in flat
@@ -286,7 +286,7 @@ def test_a_folder_of_both_is_one_recording(folder: Path, capsys: pytest.CaptureF
     ("number", "keys", "complaint"),
     [
         (33, {"offset": 2}, "33: PRECIOUS is acknowledged at offset 2, but at 3 in wire.ndjson; correct one of them"),
-        (53, {"records": [[0, "x"]]}, "53: a consumer reads something else than by line 640 of wire.ndjson; "),
+        (53, {"records": [[0, "x"]]}, "53: line 640 of wire.ndjson says that the consumer reads other records; "),
         (10, {"kind": "disc"}, '10: unknown kind "disc"; there are: header, '),
         (10, {"t": "now"}, '10: "t" has to be the seconds since the start; give it'),
         (10, {"t": None}, '10: "t" has to be the seconds since the start; give it'),
