@@ -131,11 +131,13 @@ class Unread:
         }
 
     def _request(self, leader: int) -> dict[Variable, int]:
-        members = {(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas}
-        return {**{(name, leader): 0 for name in REQUEST}, **members}
+        return {
+            **{(name, leader): 0 for name in REQUEST},
+            **{(name, leader, member): 0 for name in REQUEST_MEMBERS for member in self.replicas},
+        }
 
     def _high_watermark(self, replica: int) -> dict[Variable, int]:
-        answers = {("response_high_watermark", replica, leader): 0 for leader in self.replicas}
+        answers: dict[Variable, int] = {("response_high_watermark", replica, leader): 0 for leader in self.replicas}
         return {("high_watermark", replica): 0, **answers}
 
 
