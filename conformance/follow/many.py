@@ -43,7 +43,7 @@ def logs_of(paths: Sequence[Path]) -> Logs:
 
     Files beside a wire recording belong to it.
     """
-    logs, known = Logs(), dict[object, Path]()
+    logs, first_paths = Logs(), dict[object, Path]()
     for path in paths:
         try:
             logs_there = list(_in(path))
@@ -53,7 +53,7 @@ def logs_of(paths: Sequence[Path]) -> Logs:
         if not logs_there:
             logs.empty.append(f"{path}: a folder without a log (*{SUFFIX}); conform run writes some into runs/")
         for log in logs_there:
-            first = known.setdefault(_identity(log), log)
+            first = first_paths.setdefault(_identity(log), log)
             if first is log:
                 logs.paths.append(log)
             else:
@@ -134,8 +134,8 @@ class Report:
                 say(f"  the full report: {shlex.join(['conform', 'follow', str(self.paths[number]), *words])}")
         counts = Counter(log.verdict for log in self.verdicts.values())
         tally = ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in Verdict if counts[verdict])
-        many, known = len(self.paths), len(self.verdicts)
-        of = f"{many:,} log{'' if many == 1 else 's'}" if known == many else f"{known:,} of {many:,} logs"
+        many, count = len(self.paths), len(self.verdicts)
+        of = f"{many:,} log{'' if many == 1 else 's'}" if count == many else f"{count:,} of {many:,} logs"
         if any(log.rejections for log in self.verdicts.values()):
             say("")
         say(f"{of}: {tally or 'no verdict'}; {self.ended - self.began:.1f} s{self.where}")

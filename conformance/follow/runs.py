@@ -18,7 +18,7 @@ from typing import Any
 from isrcheck import models
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.follow.format.events import Event, RunEvent, RunStart, read_log
-from isrcheck.conformance.follow.format.variables import Seen, Variables, agrees
+from isrcheck.conformance.follow.format.variables import Observed, Variables, agrees
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
@@ -74,14 +74,14 @@ class StateSet:
     All methods raise TooManyError, and TimeOverError when the watch does; the states are then unchanged.
     """
 
-    def __init__(self, instance: Instance, seen: Seen, most: int, watch: Watch) -> None:
+    def __init__(self, instance: Instance, observed: Observed, most: int, watch: Watch) -> None:
         """The initial states that agree with the observation."""
         self._instance = instance
         self._most = most
         self._watch = watch
         self.largest = 0
         starts = instance.enumerated(lambda count, size: watch.look())
-        self.states = self._collect(cells for cells in starts if agrees(cells, seen))
+        self.states = self._collect(cells for cells in starts if agrees(cells, observed))
 
     def skip(self, events: int) -> None:
         """Take this number of arbitrary steps, in place of missing events."""
@@ -92,12 +92,12 @@ class StateSet:
             states = self._collect(self._successors(states))
         self.states = states
 
-    def take(self, steps: Sequence[Step], seen: Seen) -> bool:
+    def take(self, steps: Sequence[Step], observed: Observed) -> bool:
         """Take one of these steps, followed by this observation; return whether that is possible.
 
         If it is not possible, the states stay unchanged, so that the reason can be found.
         """
-        states = self._collect(self._after(steps, seen))
+        states = self._collect(self._after(steps, observed))
         if states:
             self.states = states
         return bool(states)
@@ -108,12 +108,12 @@ class StateSet:
             for _, cells in run.successors(self._instance, state):
                 yield cells
 
-    def _after(self, steps: Sequence[Step], seen: Seen) -> Iterator[Cells]:
+    def _after(self, steps: Sequence[Step], observed: Observed) -> Iterator[Cells]:
         for state in self.states:
             self._watch.look()
             for step in steps:
                 cells = run.take(self._instance, state, step)
-                if cells is not None and agrees(cells, seen):
+                if cells is not None and agrees(cells, observed):
                     yield cells
 
     def _collect(self, reached: Iterable[Cells]) -> tuple[Cells, ...]:
@@ -221,13 +221,13 @@ class Outcome:
         return lines
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is 1."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def explain(
-    instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], seen: Seen
+    instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], observed: Observed
 ) -> tuple[tuple[Candidate, ...], int]:
     """Why no step leads from any state to the observation; and the number of pairs of state and step without a reason.
 
@@ -236,16 +236,16 @@ def explain(
     distances: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)
     for state, step in itertools.islice(pairs, max(MOST_EXPLAINED, len(steps))):
-        candidate, distance = _why_not(instance, variables, state, step, seen)
+        candidate, distance = _why_not(instance, variables, state, step, observed)
         distances[candidate] = min(distance, distances.get(candidate, distance))
     ordered = sorted(distances, key=distances.__getitem__)[:MOST_EXPLAINED]
     return tuple(ordered), len(states) * len(steps) - len(ordered)
 
 
-def why_not_at_the_start(instance: Instance, variables: Variables, seen: Seen) -> tuple[Candidate, ...]:
+def why_not_at_the_start(instance: Instance, variables: Variables, observed: Observed) -> tuple[Candidate, ...]:
     """Why no initial state agrees with the observation."""
     starts = instance.initial_states[:MOST_EXPLAINED]
-    return tuple(dict.fromkeys(Candidate("initially", _difference(variables, cells, seen)[0]) for cells in starts))
+    return tuple(dict.fromkeys(Candidate("initially", _difference(variables, cells, observed)[0]) for cells in starts))
 
 
 def place_of(guard: FalseGuard) -> str:
@@ -254,11 +254,13 @@ def place_of(guard: FalseGuard) -> str:
     return f"{path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path}:{guard.line}"
 
 
-def _why_not(instance: Instance, variables: Variables, state: Cells, step: Step, seen: Seen) -> tuple[Candidate, int]:
+def _why_not(
+    instance: Instance, variables: Variables, state: Cells, step: Step, observed: Observed
+) -> tuple[Candidate, int]:
     spelt = instance.spell_step(step)
     after = run.take(instance, state, step)
     if after is not None:
-        reason, distance = _difference(variables, after, seen)
+        reason, distance = _difference(variables, after, observed)
         return Candidate(spelt, reason), distance
     guard = first_false_guard(instance, state, step)
     if guard is None:
@@ -266,9 +268,9 @@ def _why_not(instance: Instance, variables: Variables, state: Cells, step: Step,
     return Candidate(spelt, f"{place_of(guard)}: {guard}"), len(state)
 
 
-def _difference(variables: Variables, cells: Cells, seen: Seen) -> tuple[str, int]:
+def _difference(variables: Variables, cells: Cells, observed: Observed) -> tuple[str, int]:
     """The first cell that differs from the observation, and the number of differing cells."""
-    differences = list(variables.differences(cells, seen))
+    differences = list(variables.differences(cells, observed))
     key, here, there = differences[0]
     others = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
     return f"it leads to {key} = {json.dumps(here)}, but {json.dumps(there)} was observed{others}", len(differences)
@@ -327,14 +329,14 @@ class _Following:
         self._events = 0
         self._missing = 0
         try:
-            self._possible = StateSet(began.instance, began.seen, most_states, watch)
+            self._possible = StateSet(began.instance, began.observed, most_states, watch)
         except TooManyError:
             why = f"more than {most_states} initial states are possible; raise --most-states"
             self._stop(Verdict.UNDECIDED, began.line, why)
         else:
             if not self._possible.states:
                 why = "no initial state of this configuration agrees with the observation"
-                candidates = why_not_at_the_start(began.instance, began.variables, began.seen)
+                candidates = why_not_at_the_start(began.instance, began.variables, began.observed)
                 self._stop(Verdict.REJECTED, began.line, why, candidates=candidates)
 
     @property
@@ -354,9 +356,9 @@ class _Following:
                 self._stop(Verdict.UNDECIDED, line.line, why, event=event)
                 return
             possible.skip(line.missing)
-            if not possible.take(line.steps, line.seen):
+            if not possible.take(line.steps, line.observed):
                 instance, variables, states = self._began.instance, self._began.variables, possible.states
-                candidates, left_out = explain(instance, variables, states, line.steps, line.seen)
+                candidates, left_out = explain(instance, variables, states, line.steps, line.observed)
                 why = (
                     "no step of the model leads to the observed state"
                     if states

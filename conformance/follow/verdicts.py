@@ -112,8 +112,8 @@ def follow_one(
 def _follow_events(path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None]) -> LogVerdict:
     watch, outcomes = Watch(request.seconds, lambda progress: tick()), list[Outcome]()
     try:
-        asked = request.protocol, request.values
-        for outcome in follow_log(path, request.most_states, *asked, watch, content, request.model):
+        question = request.protocol, request.values
+        for outcome in follow_log(path, request.most_states, *question, watch, content, request.model):
             outcomes.append(outcome)
     except UsageError as error:
         return unreadable(error, _rejections(outcomes))

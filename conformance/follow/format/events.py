@@ -34,7 +34,7 @@ from random import Random
 from typing import Any, TextIO
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
-from isrcheck.conformance.follow.format.variables import Seen, Value, Variables
+from isrcheck.conformance.follow.format.variables import Observed, Value, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language.declarations import Entry
@@ -134,10 +134,10 @@ ABSENT = {"seed": None, "model": MODELS[0], "note": ""}
 """The values for which a line has no key."""
 
 
-def line_of(said: Header | Event) -> str:
+def line_of(line: Header | Event) -> str:
     """A header or an event as a line of a log, with its newline."""
-    keys = {"schema": SCHEMA, **vars(said)} if isinstance(said, Header) else vars(said)
-    return json.dumps({key: value for key, value in keys.items() if ABSENT.get(key, ...) != value}) + "\n"
+    items = {"schema": SCHEMA, **vars(line)} if isinstance(line, Header) else vars(line)
+    return json.dumps({key: value for key, value in items.items() if ABSENT.get(key, ...) != value}) + "\n"
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class RunStart:
     header: Header
     instance: Instance
     variables: Variables
-    seen: Seen
+    observed: Observed
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class RunEvent:
     line: int
     event: Event
     steps: Sequence[Step]
-    seen: Seen
+    observed: Observed
     missing: int
 
 
@@ -242,10 +242,10 @@ def read_log(
     """
     runs: set[str] = set()
     run: _Run | None = None
-    for number, said in objects_of(path, content):
+    for number, keys in objects_of(path, content):
         try:
-            if "schema" in said or run is None:
-                began = _began(number, said)
+            if "schema" in keys or run is None:
+                began = _began(number, keys)
                 if began.header.run in runs:
                     raise UnreadableError(f"run {began.header.run} occurs twice; give every run its own name")
                 _expect(began, model, protocol, values or {})
@@ -253,7 +253,7 @@ def read_log(
                 run = _Run(began)
                 yield began
             else:
-                yield run.happened(number, said)
+                yield run.happened(number, keys)
         except UnreadableError as error:
             raise bad_line(path, number, error) from None
 
@@ -261,22 +261,22 @@ def read_log(
 # -------------------------------------------------------------------------------------------------------- the header
 
 
-def _began(line: int, said: Mapping[str, Any]) -> RunStart:
-    if "schema" not in said:
+def _began(line: int, keys: Mapping[str, Any]) -> RunStart:
+    if "schema" not in keys:
         raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
-    schema = get(said, "schema", int)
+    schema = get(keys, "schema", int)
     if schema != SCHEMA:
         raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
-    only(said, HEADER_KEYS)
+    only(keys, HEADER_KEYS)
     header = Header(
-        run=get(said, "run", str),
-        protocol=get(said, "protocol", str),
-        configuration=get(said, "configuration", dict, absent={}),
-        switches=get(said, "switches", dict, absent={}),
-        state=get(said, "state", dict, absent={}),
-        seed=get(said, "seed", int) if "seed" in said else None,
-        note=get(said, "note", str, absent=""),
-        model=get(said, "model", str, absent=MODELS[0]),
+        run=get(keys, "run", str),
+        protocol=get(keys, "protocol", str),
+        configuration=get(keys, "configuration", dict, absent={}),
+        switches=get(keys, "switches", dict, absent={}),
+        state=get(keys, "state", dict, absent={}),
+        seed=get(keys, "seed", int) if "seed" in keys else None,
+        note=get(keys, "note", str, absent=""),
+        model=get(keys, "model", str, absent=MODELS[0]),
     )
     if not header.run:
         raise UnreadableError("the run has no name; give it one")
@@ -352,10 +352,10 @@ class _Run:
         self.step, self.steps_at = cache(self._step), cache(self._steps_at)
         self.last = 0
 
-    def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
+    def happened(self, line: int, keys: Mapping[str, Any]) -> RunEvent:
         """Read an event of the run. Raises UnreadableError."""
-        only(said, EVENT_KEYS)
-        run, number = get(said, "run", str), get(said, "number", int)
+        only(keys, EVENT_KEYS)
+        run, number = get(keys, "run", str), get(keys, "number", int)
         if run != self.name:
             raise UnreadableError(
                 f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
@@ -368,10 +368,10 @@ class _Run:
         event = Event(
             run=run,
             number=number,
-            broker=None if said.get("broker", 0) is None else get(said, "broker", int),
-            action=None if said.get("action", 0) is None else get(said, "action", str),
-            arguments=get(said, "arguments", dict, absent={}),
-            state=get(said, "state", dict, absent={}),
+            broker=None if keys.get("broker", 0) is None else get(keys, "broker", int),
+            action=None if keys.get("action", 0) is None else get(keys, "action", str),
+            arguments=get(keys, "arguments", dict, absent={}),
+            state=get(keys, "state", dict, absent={}),
         )
         missing, self.last = number - self.last - 1, number
         if event.broker is not None and "replicas" not in self.instance.model.entries:

@@ -307,8 +307,8 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
     blocked: FalseLine | UnfitLine | None = None
     is_full = False
     for line in lines:
-        known = () if isinstance(line, Sent) else window.known
-        new = [value for value in dict.fromkeys(line.named_since(window.offset)) if value not in known]
+        records_known = () if isinstance(line, Sent) else window.known
+        new = [value for value in dict.fromkeys(line.named_since(window.offset)) if value not in records_known]
         if len(window.values) + len(new) > window.records:
             is_full = True
             break

@@ -158,7 +158,7 @@ class Kept:
     """
 
     checkpoints: tuple[tuple[int, ...], ...]
-    seen: tuple[Numbers, ...]
+    sighted: tuple[Numbers, ...]
     since: tuple[Numbers | None, ...]
     elsewhere: dict[str, Numbers]
 
@@ -169,7 +169,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
         tuple(tuple(value + offset for value in process.values) for process in processes),
-        tuple(bits.read(monitors) for bits in monitor.seen),
+        tuple(bits.read(monitors) for bits in monitor.sighted),
         tuple(None if bits is None else bits.read(monitors) for bits in monitor.since),
         {values[record]: bits.read(monitors) for record, bits in monitor.elsewhere.items()},
     )
@@ -177,14 +177,14 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
     """The monitors at the beginning of a chunk, whose first lines up to `position` are passed already."""
-    count = len(before.seen[0])
+    count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
     incarnations = monitor.incarnations[position]
-    for replica, bits in enumerate(monitor.seen):
+    for replica, bits in enumerate(monitor.sighted):
         now = tuple(value + offset for value in monitor.sightings.processes[replica][incarnations[replica]].values)
         gone = _dropped(before.checkpoints[replica], now)
-        bits.write(monitors, np.clip(before.seen[replica] - gone, 0, len(now)))
+        bits.write(monitors, np.clip(before.sighted[replica] - gone, 0, len(now)))
         since, held = monitor.since[replica], before.since[replica]
         if since is not None and held is not None:
             since.write(monitors, held)
@@ -198,8 +198,8 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
     """How many of the first observed checkpoints are no longer in the list, which continues with later ones."""
     for gone in range(len(before)):
-        rest = before[gone:]
-        if now[: len(rest)] == rest[: len(now)]:
+        remaining = before[gone:]
+        if now[: len(remaining)] == remaining[: len(now)]:
             return gone
     return len(before)
 
@@ -478,9 +478,9 @@ class _Following:
 
     # ----------------------------------------------------------------------------------------------- the verdicts
 
-    def _common(self, more: int = 0) -> tuple[Path, str, Cost, int, str | None]:
+    def _common(self, passed: int = 0) -> tuple[Path, str, Cost, int, str | None]:
         seconds = time.monotonic() - self.started
-        lines = self.past.position + more
+        lines = self.past.position + passed
         cost = Cost(lines, self.outlook.lines, self.states, self.most, self.generated, self.windows, seconds)
         return self.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
@@ -520,20 +520,20 @@ class _Following:
         offset, partition_epoch = self.window.offset, self.window.partition_epoch
         return RejectedOnline(*self._common(), self.instance, line, possible, unmet, why, offset, partition_epoch)
 
-    def _why(self, what: str) -> str:
-        return what if self.left_out is None else f"{what}; {self.left_out}"
+    def _why(self, why: str) -> str:
+        return why if self.left_out is None else f"{why}; {self.left_out}"
 
 
 def _distinct(states: Words, memory: Kept) -> Possible:
     """The states with what is remembered of them, each pair once."""
-    columns = [*memory.seen, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
+    columns = [*memory.sighted, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
     rows = np.column_stack([states, *(column.astype(np.uint64) for column in columns)])
     _, first = np.unique(rows, axis=0, return_index=True)
     return Possible(
         np.ascontiguousarray(states[first]),
         replace(
             memory,
-            seen=tuple(seen[first] for seen in memory.seen),
+            sighted=tuple(sighted[first] for sighted in memory.sighted),
             since=tuple(None if held is None else held[first] for held in memory.since),
             elsewhere={value: flags[first] for value, flags in memory.elsewhere.items()},
         ),

@@ -151,8 +151,8 @@ class _Try:
         end = self.guard + 1
         for replica in self.replicas:
             for name, wanted in (("log_record", self.reference), ("log_epoch", self.epochs)):
-                found = self.table[name][:, replica, :end]
-                agrees = (found == np.array(wanted[:end], np.int16)) | (found == NONE)
+                held = self.table[name][:, replica, :end]
+                agrees = (held == np.array(wanted[:end], np.int16)) | (held == NONE)
                 if not agrees.all():
                     return False
         return True
@@ -214,7 +214,7 @@ class _Try:
         """The cached epochs that start up to the guard, by broker; None if states differ in them."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
-        found = {}
+        caches = {}
         for replica in self.replicas:
             cache = self.table["epoch_cache"][:, replica]
             kept = np.where(cache <= self.guard, cache, NONE)
@@ -223,8 +223,8 @@ class _Try:
             entries = tuple((epoch, int(start)) for epoch, start in enumerate(kept[0]) if start != NONE)
             if not self.short[replica] and (not entries or entries[-1][0] != self.epochs[self.guard]):
                 return None
-            found[replica] = entries
-        return found
+            caches[replica] = entries
+        return caches
 
     def _epoch_shift(self) -> int | None:
         """What is subtracted from leader epochs: all that are in use become 1 or more, unless they are already less."""
@@ -270,8 +270,8 @@ def least_position(table: Table) -> np.ndarray:
 
 def has_request(table: Table) -> Truths:
     """For each leader, whether it has a request to change the ISR, answered or not."""
-    found: Truths = table["alter_partition"] != AlterPartition.NONE
-    return found
+    requested: Truths = table["alter_partition"] != AlterPartition.NONE
+    return requested
 
 
 def _uniform(flags: np.ndarray) -> bool | None:
@@ -303,20 +303,20 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
     newest = table["controller_partition_epoch"].astype(int)
-    position, known = table["metadata_position"].astype(int), table["partition_epoch"].astype(int)
+    position, epochs = table["metadata_position"].astype(int), table["partition_epoch"].astype(int)
     announced = table["metadata_leader_epoch"]
     numbers = np.arange(announced.shape[-1])
     for replica in range(position.shape[1]):
         if replica in frozen:
             continue
         is_up = table["is_up"][:, replica] == 1
-        ahead = np.maximum(position[:, replica], np.minimum(known[:, replica] - 1, newest))
+        ahead = np.maximum(position[:, replica], np.minimum(epochs[:, replica] - 1, newest))
         unread = (numbers > ahead[:, None]) & (numbers <= newest[:, None])
         same = (~unread | (announced == table["leader_epoch"][:, replica][:, None])).all(axis=1)
         follows = same & (table["leader"][:, replica] != replica) & (table["leader"][:, replica] != NONE)
         position[:, replica] = np.where(is_up, np.where(follows, newest, ahead), position[:, replica])
-        known[:, replica] = np.where(is_up & follows, np.maximum(known[:, replica], newest), known[:, replica])
-    table["metadata_position"], table["partition_epoch"] = position, known
+        epochs[:, replica] = np.where(is_up & follows, np.maximum(epochs[:, replica], newest), epochs[:, replica])
+    table["metadata_position"], table["partition_epoch"] = position, epochs
     heard = numbers <= least_position(table)[:, None]
     table["metadata_leader"] = np.where(heard, NONE, table["metadata_leader"])
     table["metadata_leader_epoch"] = np.where(heard, 0, announced)
@@ -340,13 +340,13 @@ def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
     if not table.has("alter_partition"):
         return
     stage, epoch = table["alter_partition"], table["requested_leader_epoch"]
-    known = table["requested_partition_epoch"]
+    request_epoch = table["requested_partition_epoch"]
     newest, partition = table["controller_epoch"][:, None], table["controller_partition_epoch"][:, None]
-    refused = (stage == AlterPartition.REQUESTED) & ((epoch < newest) | (known < partition))
+    refused = (stage == AlterPartition.REQUESTED) & ((epoch < newest) | (request_epoch < partition))
     given_up = (stage > AlterPartition.REQUESTED) & ~table["proposed_isr"].any(axis=2)
     is_late = refused | given_up
     for leader, leader_epoch, partition_epoch in expected:
-        is_late[:, leader] &= (epoch[:, leader] != leader_epoch) | (known[:, leader] != partition_epoch)
+        is_late[:, leader] &= (epoch[:, leader] != leader_epoch) | (request_epoch[:, leader] != partition_epoch)
     for name in OF_REQUEST:
         cube = table[name]
         table[name] = np.where(is_late.reshape(*is_late.shape, *(1,) * (cube.ndim - 2)), 0, cube)

@@ -66,8 +66,8 @@ MAYBE = re.compile(
 
 def fault_in(text: str) -> tuple[FaultKind, int] | None:
     """The fault that a note names, with its broker; None: the note names no fault in these words."""
-    found = FAULT.fullmatch(text.strip())
-    return None if found is None else (WORDS[found[1].lower()], int(found[2]))
+    match = FAULT.fullmatch(text.strip())
+    return None if match is None else (WORDS[match[1].lower()], int(match[2]))
 
 
 def may_be_fault(text: str) -> bool:

@@ -78,15 +78,15 @@ class LineReader:
         self.common: dict[str, Any] = {"number": number}
         """The fields of every line."""
 
-    def refuse(self, what: str, cure: str) -> NoReturn:
+    def refuse(self, defect: str, cure: str) -> NoReturn:
         """Report a defect of this line."""
-        raise bad_line(self.path, self.number, f"{what}; {cure}")
+        raise bad_line(self.path, self.number, f"{defect}; {cure}")
 
-    def only(self, *known: str) -> None:
+    def only(self, *allowed: str) -> None:
         """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
-            if key not in ("n", "t", "kind", "label", "from", *known):
-                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(known))}")
+            if key not in ("n", "t", "kind", "label", "from", *allowed):
+                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
 
     def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
         """The value of a key; None if it is missing or null, and need not be present."""
@@ -111,10 +111,10 @@ class LineReader:
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
         """The leader; None if it is -1, or null where it is not required."""
-        what = "the number of a broker, or -1"
-        leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, what, required=required)
+        kind = "the number of a broker, or -1"
+        leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
-            self.refuse(f"{key} is missing", f"give {what} if there is no leader")
+            self.refuse(f"{key} is missing", f"give {kind} if there is no leader")
         return None if leader == -1 else leader
 
     def brokers(self, key: str, *, required: bool = False) -> Any:
@@ -143,9 +143,9 @@ class LineReader:
         epoch = self.value(key, is_count, "a partition epoch", required=required)
         return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
 
-    def _since(self, key: str, first: int, what: str, value: int | None) -> int | None:
+    def _since(self, key: str, first: int, kind: str, value: int | None) -> int | None:
         if value is not None and value < first:
-            self.refuse(f"{key} is {value}, before the first {what} of the recording", f"correct it: {first} or later")
+            self.refuse(f"{key} is {value}, before the first {kind} of the recording", f"correct it: {first} or later")
         return None if value is None else value - first
 
     def pairs(self, key: str) -> list[tuple[int, str]]:
@@ -172,8 +172,8 @@ class LineReader:
         pairs = self.pairs(key)
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
-                what = f"log has offset {offset + self.begins.offset} at position {position}"
-                self.refuse(what, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
+                defect = f"log has offset {offset + self.begins.offset} at position {position}"
+                self.refuse(defect, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
@@ -182,8 +182,8 @@ class LineReader:
         if epochs is None:
             return None
         if len(epochs) != len(self.keys[of]):
-            what = f"{len(epochs)} batch_epochs do not fit {len(self.keys[of])} records"
-            self.refuse(what, "give one epoch for each record")
+            defect = f"{len(epochs)} batch_epochs do not fit {len(self.keys[of])} records"
+            self.refuse(defect, "give one epoch for each record")
         return tuple(epochs[len(epochs) - len(self.pairs(of)) :])
 
     def epoch_cache(self, key: str) -> tuple[tuple[int, int], ...] | None:
@@ -658,7 +658,7 @@ class Disk(Line):
 
     @staticmethod
     def _checkpoint_claim(place: Place, replica: int, value: int) -> Claim:
-        seen, sightings = place.seen[replica], place.sightings
+        sighted, sightings = place.sighted[replica], place.sightings
         if sightings is None:
             return place.never(
                 f"its checkpointed high watermark is {value}",
@@ -669,7 +669,7 @@ class Disk(Line):
             return [place.column(states, name, replica) for name in ("high_watermark", "is_up")]
 
         def is_true(states: Words, monitors: Words) -> Truths:
-            truths: Truths = seen.read(monitors) >= sightings
+            truths: Truths = sighted.read(monitors) >= sightings
             if replica in place.stopping:
                 # A process writes its checkpoint when it ends.
                 high_watermark, is_up = columns(states, monitors)
@@ -913,11 +913,11 @@ class HighWatermark(Line):
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
-        known = None if short is None else short.high_watermark
-        if known is None:
+        mark = None if short is None else short.high_watermark
+        if mark is None:
             window.leave_out(self.number)
-        elif known != self.high_watermark:
-            raise FalseLine(f"the high watermark of broker {self.broker} is {known}")
+        elif mark != self.high_watermark:
+            raise FalseLine(f"the high watermark of broker {self.broker} is {mark}")
         return replace(self, high_watermark=0)
 
 
@@ -1196,9 +1196,9 @@ class Fault(Line):
         what = reader.value("what", _is_text, "what happened", required=True)
         if what in FAULTS:
             return FAULTS[what].read(reader)
-        known = {kind.value: kind for kind in FaultKind}
-        if what not in known:
-            reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, *FAULTS))}")
+        kinds = {kind.value: kind for kind in FaultKind}
+        if what not in kinds:
+            reader.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*kinds, *FAULTS))}")
         is_cut = what == FaultKind.CUT.value
         reader.only("what", "broker", "frozen_s", *(["peer"] if is_cut else []))
         # Messages between brokers may always be lost. A controller holds no replica; other lines record the effects of
@@ -1206,7 +1206,7 @@ class Fault(Line):
         is_between = is_cut and is_count(reader.value("peer", is_peer, "a broker, or a controller", required=True))
         if is_between or str(reader.keys.get("broker")).startswith("controller"):
             return Remark(**reader.common)
-        return cls(**reader.common, what=known[what], broker=reader.broker("broker"))
+        return cls(**reader.common, what=kinds[what], broker=reader.broker("broker"))
 
     @property
     def says(self) -> str:
@@ -1422,9 +1422,9 @@ class Reassignment(Line):
 # ----------------------------------------------------------------------------------------------------- reading a line
 
 
-def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins | None = None) -> Line:
+def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins | None = None) -> Line:
     """The typed line for the object on a line of a file with this beginning. Raises UsageError."""
-    reader = LineReader(path, number, said, begins or begins_of(path, number, said))
+    reader = LineReader(path, number, keys, begins or begins_of(path, number, keys))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:
         reader.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(KINDS)}")
@@ -1434,11 +1434,11 @@ def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins |
     return KINDS[kind].read(reader)
 
 
-def begins_of(path: Path, number: int, said: Mapping[str, Any]) -> Begins:
+def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
     """Where a recording with this first line begins: a header says so, otherwise at 0. Raises UsageError."""
-    if said.get("kind") not in Header.kinds:
+    if keys.get("kind") not in Header.kinds:
         return Begins()
-    header = LineReader(path, number, said, Begins())
+    header = LineReader(path, number, keys, Begins())
     offset = header.value("first_offset", is_count, "an offset")
     return Begins(offset or 0, header.value("first_partition_epoch", is_count, "a partition epoch") or 0)
 
@@ -1449,7 +1449,7 @@ def is_observation(line: bytes) -> bool:
     Event logs begin with the version of their schema.
     """
     try:
-        said = parsed(line)
+        keys = parsed(line)
     except UnreadableError:
         return False
-    return "schema" not in said and str(said.get("kind")) in KINDS
+    return "schema" not in keys and str(keys.get("kind")) in KINDS

@@ -156,9 +156,9 @@ def remarks_in(path: Path, objects: Objects) -> list[Remark]:
     """The remarks that say something. For a recording that is followed online, an unclean election is not modelled, nor
     is a reassignment."""
     remarks = []
-    for number, said in objects:
-        kind = KINDS.get(str(said.get("kind")))
-        line = read_line(path, number, said) if kind in (Remark, Fault) else None
+    for number, keys in objects:
+        kind = KINDS.get(str(keys.get("kind")))
+        line = read_line(path, number, keys) if kind in (Remark, Fault) else None
         if isinstance(line, ElectRequest) and line.is_unclean:
             remarks.append(Remark(line.number, line.n, unmodelled="a request for an unclean election"))
         elif isinstance(line, Reassignment):
@@ -179,9 +179,9 @@ def unused_in(remarks: Iterable[Remark]) -> str:
 def typed(path: Path, objects: Objects) -> Iterator[Line]:
     """The lines of a recording, in order. Raises UsageError."""
     begins, before = None, -1
-    for position, (number, said) in enumerate(objects):
-        begins = begins or begins_of(path, number, said)
-        line = read_line(path, number, said, begins)
+    for position, (number, keys) in enumerate(objects):
+        begins = begins or begins_of(path, number, keys)
+        line = read_line(path, number, keys, begins)
         if isinstance(line, Header):
             if position:
                 raise bad_line(path, number, "a header after other lines; put one header first")
@@ -222,24 +222,24 @@ class Consistency:
         """Note the acks of a producer. Raises UsageError if another line shows others."""
         for acks in line.all(LineReader.acks):
             if self.acks not in (None, acks):
-                what = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
-                raise bad_line(self.path, line.number, f"{what}; split the recording: acks may not change in it")
+                defect = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
+                raise bad_line(self.path, line.number, f"{defect}; split the recording: acks may not change in it")
             if self.acks is None:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
         """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
         if line is not None:
-            what = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
-            raise bad_line(self.path, line.number, what)
+            defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
+            raise bad_line(self.path, line.number, defect)
 
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
     lines = _told_apart(list(typed(path, objects or _objects(path, content))))
     header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
-    said = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
-    claims = list(since_start(said))
+    claiming = (line for line in _without_late_views(lines) if line.counts(has_all_requests=header.has_all_requests))
+    claims = list(since_start(claiming))
     consistency = Consistency(path)
     first = _first_replicas(path, claims, header)
     replicas = _brokers(path, claims, header, consistency)
@@ -338,8 +338,8 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     order: list[str] = []
     for line in claims:
         if isinstance(line, Sent) and line.value in first_lines:
-            what = f"{line.value} is sent after it was observed at line {first_lines[line.value]}"
-            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
+            defect = f"{line.value} is sent after it was observed at line {first_lines[line.value]}"
+            raise bad_line(path, line.number, f"{defect}; give each record a distinct value")
         next_one: str | None = None
         for value in reversed(dict.fromkeys(line.named)):  # copies appear later
             if value not in first_lines:

@@ -155,7 +155,7 @@ class Place:
     earlier: Sequence[Any]
     """The lines before it."""
 
-    seen: Sequence[Bits]
+    sighted: Sequence[Bits]
     """For each replica, how many of the observed checkpoints of its process have occurred."""
 
     elsewhere: Mapping[int, Bits]

@@ -137,7 +137,7 @@ class Clients:
         """Let a request reach its broker, or lose it; give it up if the model cannot wait for the answer."""
         _, sent = self._producer()
         request = sent[number].request
-        message = next(one for one in self._cluster.messages() if one.number == request)
+        message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
         if not is_lost:
             self._cluster.deliver(request)
         elif ModelGap.REQUEST_IS_LATE in self._plan.allowed:
@@ -145,8 +145,8 @@ class Clients:
         else:
             self._cluster.drop(request)
         self.answer_producer()
-        one = self._producer()[1][number]
-        waits = one.is_in_flight and self._cluster.observe_broker(one.broker).mistakes(one)
+        sent_request = self._producer()[1][number]
+        waits = sent_request.is_in_flight and self._cluster.observe_broker(sent_request.broker).mistakes(sent_request)
         if waits and ModelGap.MISTAKEN_REQUEST_WAITS not in self._plan.allowed:
             self._cluster.disconnect(number)
         return message

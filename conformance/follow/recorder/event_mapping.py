@@ -345,12 +345,12 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
     return None
 
 
-def _without(broker: int, what: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
+def _without(broker: int, change: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
     """The controller continues without a broker: the leader stays, or another leader or none follows it."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
-    name = f"{what}_{role}" if what == "controller_fences" else f"{role}_{what}"
+    name = f"{change}_{role}" if change == "controller_fences" else f"{role}_{change}"
     return MappedEvent(name, acting, arguments)
 
 

@@ -235,24 +235,24 @@ class Plan(RunsPlan):
         It has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
         """
         entries = registry.load("kafka")[0].entries
-        given = {}
+        entries_given = {}
         for name, value in self.given.items():
             if name not in entries:
                 raise UsageError(f"kafka has no {name}; {nearest(name, entries)}")
             number = parse(name, entries[name], value)
             if name.isupper() == is_switch:
-                given[name] = number if entries[name].values is None else spell(entries[name], number)
-        if not is_switch and given.get("enable_idempotence") == "on":
+                entries_given[name] = number if entries[name].values is None else spell(entries[name], number)
+        if not is_switch and entries_given.get("enable_idempotence") == "on":
             remembered = self._instance({}).configuration.remembered_batches
-            in_flight = given.get("remembered_batches", remembered)
-            return {**BOUNDS, "max_in_flight_requests": in_flight, **given}
-        return given
+            in_flight = entries_given.get("remembered_batches", remembered)
+            return {**BOUNDS, "max_in_flight_requests": in_flight, **entries_given}
+        return entries_given
 
-    def _instance(self, given: Mapping[str, int | str]) -> Instance:
+    def _instance(self, entries_set: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]
         values = {
             name: parse(name, model.entries[name], value) if isinstance(value, str) else value
-            for name, value in given.items()
+            for name, value in entries_set.items()
         }
         return model.instance(self.protocol, values)
 

@@ -128,7 +128,7 @@ class RecordedRun:
         self.numbers = {payload: number for number, payload in enumerate(payloads)}
         self.acknowledged = set(range(common))
         self.last_message = -1
-        self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.observer = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
         hooks = (plan.chances(), self.watch, self.must_lose)
         self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), *hooks)
         self.clients = Clients(plan, self.cluster, f"clients of {self.name}", self.watch)
@@ -163,10 +163,10 @@ class RecordedRun:
         """
         view = self.cluster.observe()
         self.note_answers(view)
-        self.seen.note(view)
+        self.observer.note(view)
         projected = {
             name: tuple(cell for cell in cells if cell is not None)
-            for name, cells in project(self.instance, view, self.seen).items()
+            for name, cells in project(self.instance, view, self.observer).items()
             if None not in cells
         }
         projected["next_record"] = (len(self.numbers),)
@@ -286,10 +286,10 @@ class RecordedRun:
         if event is not None:
             self.write(event)
 
-    def note_budget(self, what: str, *, is_spent: bool) -> None:
+    def note_budget(self, kind: str, *, is_spent: bool) -> None:
         """Count a step that has a budget; if the budget is spent, the run ends."""
-        self.taken[what] = self.taken.get(what, 0) + is_spent
-        self.is_over |= self.taken[what] > self.plan.budgets[what]
+        self.taken[kind] = self.taken.get(kind, 0) + is_spent
+        self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
     def must_lose(self, message: Message) -> bool:
         """Whether a request has to be lost to prevent a behaviour that the model lacks."""
@@ -355,11 +355,11 @@ class RecordedRun:
                 broker = view_of(self.cluster, message.source)
                 if broker.is_up and broker.process != message.source_process:
                     self.cluster.deliver(message.number)
-        self.seen.note_proposals(self.cluster.messages())
+        self.observer.note_proposals(self.cluster.messages())
         self.finish_exchanges_with_quorum()
         for message in self.cluster.messages():
             payload = message.payload
-            if self.plan.has_kraft and is_void_in_model(message, self.seen.proposals):
+            if self.plan.has_kraft and is_void_in_model(message, self.observer.proposals):
                 self.cluster.deliver(message.number)
             elif isinstance(payload, AlterIsrResponse) and isinstance(message.destination, int):
                 now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
@@ -533,10 +533,10 @@ class ObservedRun(RecordedRun):
         start = Start(has.replicas, 0, frozenset(range(has.replicas)), (), ())
         self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, None)
         self.numbers, self.acknowledged, self.silent = {}, set(), {}
-        self.seen = Observations(0, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.observer = Observations(0, number_of=lambda payload: self.numbers.get(payload, NONE))
         self.is_over = False
         self.observations: list[Observation] = []
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         chances = replace(plan.chances(), crash_interval=fault_interval, election_interval=fault_interval)
         if is_calm:
             chances = replace(chances, slow_share=0, loss_share=0)
@@ -609,8 +609,8 @@ class ObservedRun(RecordedRun):
         sent = [request for _, requests in after.sent for request in requests]
         # Only the last requests can be without an answer yet.
         for request in sent[-50:]:
-            if request.is_acknowledged and request.payload not in self.told:
-                self.told.add(request.payload)
+            if request.is_acknowledged and request.payload not in self.reported:
+                self.reported.add(request.payload)
                 self.observations.append({"kind": "acked", "value": request.payload, "acks": self.plan.acks})
         self.see_controller(after, before)
         for old, new in zip(before.brokers, after.brokers, strict=True):

@@ -120,9 +120,9 @@ def _explained(outcome: Explained) -> list[str]:
     return [*report, *unused(recording.unused), _effort(outcome.effort)]
 
 
-def unused(what: str) -> list[str]:
+def unused(contents: str) -> list[str]:
     """The content of the recording that the answer does not use, in wrapped lines."""
-    return wrapped(f"Not used: {what}.") if what else []
+    return wrapped(f"Not used: {contents}.") if contents else []
 
 
 def _rejected(outcome: Rejected) -> list[str]:

@@ -205,7 +205,7 @@ class Rules:
             allowed &= self._keeps_order(states_before, parents, steps)
         actors = self.script.actor[steps]
         is_free = (permissions == Permission.FREE) | (permissions == Permission.ELECTION)
-        for replica in range(len(self.monitor.seen)):
+        for replica in range(len(self.monitor.sighted)):
             # A broker that halts dies, and the recording lists every death.
             was_up = column(states_before, "is_up", replica)[parents]
             allowed &= ~is_free | (column(after, "is_up", replica) == was_up)
@@ -287,7 +287,7 @@ class Rules:
         """For each step, whether it is not a retry of an idempotent producer, or the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
-        for replica in range(len(self.monitor.seen)):
+        for replica in range(len(self.monitor.sighted)):
             rows = again[self.script.actor[steps[again]] == replica]
             states, records = states_before[parents[rows]], self.script.sent_again[steps[rows]]
             for offset in range(self.cells.instance.configuration.log_size):
@@ -298,14 +298,14 @@ class Rules:
         """Whether a broker may shut down: it does not lead, or no other broker can take over its leadership."""
         column = self.cells.column
         has_heir: Truths = np.zeros(len(states), bool)
-        for other in range(len(self.monitor.seen)):
+        for other in range(len(self.monitor.sighted)):
             if other != replica:
                 has_heir |= (column(states, "controller_isr", other) == 1) & (column(states, "is_up", other) == 1)
         may: Truths = (column(states, "controller_leader") != replica) | ~has_heir
         return may
 
 
-def _any(these: list[Truths], those: list[Truths]) -> Truths:
+def _any(first: list[Truths], second: list[Truths]) -> Truths:
     """Whether a replica has both properties, each given as a column for each replica."""
-    truths: Truths = np.logical_or.reduce([a & b for a, b in zip(these, those, strict=True)])
+    truths: Truths = np.logical_or.reduce([a & b for a, b in zip(first, second, strict=True)])
     return truths

@@ -154,12 +154,12 @@ class Away:
     frozen: set[int] = field(default_factory=set)
     stopping: set[int] = field(default_factory=set)
 
-    def befall(self, what: FaultKind, broker: int) -> None:
+    def befall(self, fault: FaultKind, broker: int) -> None:
         """Note a fault of a broker."""
-        left = {FaultKind.CUT: [], FaultKind.START: [self.frozen, self.down, self.stopping]}.get(what, [self.frozen])
+        left = {FaultKind.CUT: [], FaultKind.START: [self.frozen, self.down, self.stopping]}.get(fault, [self.frozen])
         for group in left:
             group.discard(broker)
-        joined = {FaultKind.FREEZE: self.frozen, FaultKind.KILL: self.down, FaultKind.STOP: self.stopping}.get(what)
+        joined = {FaultKind.FREEZE: self.frozen, FaultKind.KILL: self.down, FaultKind.STOP: self.stopping}.get(fault)
         if joined is not None:
             joined.add(broker)
 
@@ -410,16 +410,16 @@ def changes_required(recording: Recording) -> int:
     these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that reassigns the
     partition, a death.
     """
-    changes, asked, before = 0, 0, None
+    changes, requests, before = 0, 0, None
     for line in recording.lines:
-        asked += isinstance(line, Reassignment)
+        requests += isinstance(line, Reassignment)
         if not isinstance(line, Metadata):
             continue
         if line.partition_epoch is not None:
             changes = line.partition_epoch
         elif before is not None:
-            changes += line.epochs_since(before) + len(line.isr ^ before.isr) + asked
-        asked, before = 0, line
+            changes += line.epochs_since(before) + len(line.isr ^ before.isr) + requests
+        requests, before = 0, line
     shown = changes + (0 if before is None or before.partition_epoch is not None else deaths(recording))
     return shown + _changes(*_ending(recording))
 

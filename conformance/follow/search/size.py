@@ -50,7 +50,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
     """For each cell of a field, the cell of the small instance that stands for it."""
     for index in layout.indices():
-        yield small.position([min(one, size - 1) for one, size in zip(index, small.sizes, strict=True)])
+        yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 
 
 AT_THE_START = ("start", "start_isr", "common_records", "brokers_down")
@@ -114,12 +114,16 @@ def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_agai
             raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
     least, unclean = size.min_insync_replicas, size.unclean_election
-    for name, told, given in (
+    for name, recorded, chosen in (
         ("min_insync_replicas", least, values.get("min_insync_replicas")),
         ("unclean_elections", unclean, values.get("unclean_elections")),
     ):
-        if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
+        if (
+            recorded is not None
+            and chosen is not None
+            and (bool(chosen) if isinstance(recorded, bool) else chosen) != recorded
+        ):
+            raise UsageError(f"{name}={chosen} contradicts the header of the recording; leave it out")
     is_unclean = size.asks_unclean or (unclean if unclean is not None else values.get("unclean_elections", 0) > 0)
     instance = model.instance(
         protocol,
@@ -147,11 +151,11 @@ def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
     """The bounds that 2.8 and KRaft introduced. A living broker's session expires only while the broker is frozen."""
     if not alters_partitions(instance):
         return {}
-    found = {"partition_changes": size.changes}
+    bounds = {"partition_changes": size.changes}
     if has_kraft(instance):
         fencings = FENCINGS_OF_A_FREEZE * (size.faults[FaultKind.FREEZE] + size.faults[FaultKind.CUT])
-        found |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
+        bounds |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
         if size.first_replicas:
             # Two requests at the same time can be taken more than once, each as a change.
-            found |= {"reassignments": max(1, size.changes), "start_assignment": (1 << size.first_replicas) - 1}
-    return found
+            bounds |= {"reassignments": max(1, size.changes), "start_assignment": (1 << size.first_replicas) - 1}
+    return bounds

@@ -103,9 +103,9 @@ def _checked(partition: Path, log: tuple[tuple[int, str, int], ...], first: int)
     begins = log[0][0] if log else first
     for position, (offset, _, _) in enumerate(log, min(begins, first)):
         if offset != position:
-            what = f"the record at position {position - min(begins, first)} has offset {offset}"
+            defect = f"the record at position {position - min(begins, first)} has offset {offset}"
             where = f"at {first} or before" if first else "at 0"
-            raise UsageError(f"{partition}: {what}; only logs that begin {where} and have no gaps can be followed")
+            raise UsageError(f"{partition}: {defect}; only logs that begin {where} and have no gaps can be followed")
     return tuple((value, epoch) for offset, value, epoch in log if offset >= first)
 
 
@@ -172,40 +172,40 @@ MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_wate
 
 
 @dataclass(frozen=True)
-class Beside:
+class LineBeside:
     """A line of observations.ndjson."""
 
     number: int
     t: float
-    said: Mapping[str, Any]
+    keys: Mapping[str, Any]
 
 
-def lines_beside(wire: Path) -> Iterator[Beside]:
+def lines_beside(wire: Path) -> Iterator[LineBeside]:
     """The lines of observations.ndjson beside a wire recording, if there is one. Raises UsageError."""
     path = wire.parent / FILE
     if not path.exists():
         return
-    for number, said in objects_of(path):
+    for number, keys in objects_of(path):
         if number > MOST_LINES:
             raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
-        if said.get("kind") == "header":
+        if keys.get("kind") == "header":
             if number > 1:
                 raise bad_line(path, number, "a header after other lines; put one header first")
             continue
-        t = said.get("t")
+        t = keys.get("t")
         if isinstance(t, bool) or not isinstance(t, int | float):
             raise bad_line(path, number, '"t" has to be the seconds since the start; give it')
-        read_line(path, number, said)
-        yield Beside(number, t, said)
+        read_line(path, number, keys)
+        yield LineBeside(number, t, keys)
 
 
 def happenings_beside(wire: Path | None) -> Iterator[Happening]:
     """What people and clients did according to observations.ndjson beside a wire recording. Raises UsageError."""
     for line in () if wire is None else lines_beside(wire):
-        kind = line.said["kind"]
+        kind = line.keys["kind"]
         if kind in ("fault", "acked", "client_read"):
-            what = str(line.said.get("what", kind))
-            yield Happening(line.number, line.number, line.t, what, line.said)
+            kind_of_act = str(line.keys.get("what", kind))
+            yield Happening(line.number, line.number, line.t, kind_of_act, line.keys)
 
 
 def settings_beside(wire: Path | None, survey: Survey) -> None:
@@ -213,27 +213,29 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
     path = None if wire is None else wire.parent / FILE
     if path is None or not path.exists():
         return
-    number, said = next(objects_of(path), (1, {}))
-    header = read_line(path, number, said) if said.get("kind") == "header" else None
+    number, keys = next(objects_of(path), (1, {}))
+    header = read_line(path, number, keys) if keys.get("kind") == "header" else None
     if not isinstance(header, Header):
         return
-    for key in said:
-        if key not in ("kind", "n", "t", "label", *SETTINGS):
-            raise bad_line(path, number, f"wire.ndjson says what {key} would say; leave it out")
+    for setting in keys:
+        if setting not in ("kind", "n", "t", "label", *SETTINGS):
+            raise bad_line(path, number, f"wire.ndjson says what {setting} would say; leave it out")
     least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
-    for key, mine, theirs in (
+    for setting, mine, theirs in (
         (MIN_ISR, least, survey.min_insync_replicas),
         (UNCLEAN, unclean, survey.unclean_election),
         ("replicas", replicas or None, survey.replicas or None),
     ):
         if mine is not None and theirs is not None and mine != theirs:
-            raise bad_line(path, number, f"{key} is {said[key]}, but wire.ndjson shows another value; correct it")
+            raise bad_line(
+                path, number, f"{setting} is {keys[setting]}, but wire.ndjson shows another value; correct it"
+            )
     survey.min_insync_replicas = survey.min_insync_replicas if least is None else least
     survey.unclean_election = survey.unclean_election if unclean is None else unclean
     survey.replicas = survey.replicas or replicas
 
 
-class Seen:
+class LinesBeside:
     """The lines of observations.ndjson, taken between those of the traffic."""
 
     def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
@@ -261,35 +263,35 @@ class Seen:
             except UnreadableError as error:
                 raise bad_line(self.path, line.number, error) from None
 
-    def _take(self, line: Beside) -> Iterator[Observation]:
-        kind, said = line.said["kind"], line.said
+    def _take(self, line: LineBeside) -> Iterator[Observation]:
+        kind, keys = line.keys["kind"], line.keys
         if kind == "disk":
             yield from self._disk(line)
-        elif kind == "metadata" and said.get("leader_epoch") is not None and said.get("leader") is not None:
-            view = View(said["leader"], said["leader_epoch"], tuple(said["isr"]), replicas=said.get("replicas"))
-            yield from self.traffic.sees(said.get("seen_by"), view)
+        elif kind == "metadata" and keys.get("leader_epoch") is not None and keys.get("leader") is not None:
+            view = View(keys["leader"], keys["leader_epoch"], tuple(keys["isr"]), replicas=keys.get("replicas"))
+            yield from self.traffic.sees(keys.get("seen_by"), view)
         elif kind == "acked":
-            yield from self._acked(said)
+            yield from self._acked(keys)
         elif kind == "client_read" and not self._is_in_the_traffic(line, "client_read"):
-            yield {"kind": kind, "records": said["records"]}
-        elif kind == "fault" and said["what"] == "send":
-            yield from self.traffic.sends([(value_in(said), None)])
-        elif kind == "fault" and said["what"] in FAULTS and is_number(said.get("broker")):
-            is_new = not self._is_in_the_traffic(line, said["what"])
-            yield from self.traffic.befall(said["what"], said["broker"], said.get("peer")) if is_new else ()
+            yield {"kind": kind, "records": keys["records"]}
+        elif kind == "fault" and keys["what"] == "send":
+            yield from self.traffic.sends([(value_in(keys), None)])
+        elif kind == "fault" and keys["what"] in FAULTS and is_number(keys.get("broker")):
+            is_new = not self._is_in_the_traffic(line, keys["what"])
+            yield from self.traffic.befall(keys["what"], keys["broker"], keys.get("peer")) if is_new else ()
 
-    def _disk(self, line: Beside) -> Iterator[Observation]:
-        broker, log = line.said["broker"], line.said["log"]
-        shown, at = self.traffic.told_logs.get(broker), self.traffic.told_at.get(broker, 0.0)
+    def _disk(self, line: LineBeside) -> Iterator[Observation]:
+        broker, log = line.keys["broker"], line.keys["log"]
+        shown, at = self.traffic.shown_logs.get(broker), self.traffic.shown_at.get(broker, 0.0)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
         if is_other and line.t - at < SHORTLY:
             self.traffic.unused.older += 1
             yield {"kind": "note", "what": f"the disk of broker {broker} may have been read before its last fetch"}
         else:
-            yield {"kind": "disk", **{key: line.said[key] for key in MEMORY if key in line.said}}
+            yield {"kind": "disk", **{key: line.keys[key] for key in MEMORY if key in line.keys}}
 
-    def _acked(self, said: Mapping[str, Any]) -> Iterator[Observation]:
-        value, offset = value_in(said), said.get("offset")
+    def _acked(self, keys: Mapping[str, Any]) -> Iterator[Observation]:
+        value, offset = value_in(keys), keys.get("offset")
         shown = self.traffic.records.offsets(value)
         if shown and offset is not None and offset not in shown:
             other = " and ".join(map(str, sorted(shown)))
@@ -298,15 +300,15 @@ class Seen:
             )
         yield from self.traffic.acks([(value, offset)])
 
-    def _is_in_the_traffic(self, line: Beside, what: str) -> bool:
+    def _is_in_the_traffic(self, line: LineBeside, kind: str) -> bool:
         """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
         for happening in self.happenings:
             if (
-                happening.what == what
+                happening.what == kind
                 and abs(happening.t - line.t) < AGREE
-                and happening.keys.get("broker") == line.said.get("broker")
+                and happening.keys.get("broker") == line.keys.get("broker")
             ):
-                if happening.keys.get("records") != line.said.get("records"):
+                if happening.keys.get("records") != line.keys.get("records"):
                     where = f"line {happening.number} of wire.ndjson"
                     raise UnreadableError(f"{where} says that the consumer reads other records; correct one of them")
                 return True

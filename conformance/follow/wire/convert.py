@@ -25,7 +25,7 @@ from pathlib import Path
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, lines_of
 from isrcheck.conformance.follow.recorded.lines import is_observation
-from isrcheck.conformance.follow.wire.beside import Seen, disks_in, happenings_beside, settings_beside
+from isrcheck.conformance.follow.wire.beside import LinesBeside, disks_in, happenings_beside, settings_beside
 from isrcheck.conformance.follow.wire.messages import Happening, is_wire, wire_lines
 from isrcheck.conformance.follow.wire.survey import MIN_ISR, UNCLEAN, Survey, survey_of
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, without_none
@@ -90,18 +90,18 @@ def _header(survey: Survey) -> Observation:
 def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool) -> Iterator[Shown]:
     traffic = Traffic(survey, may_repeat=not is_online)
     happenings = [line for line in wire_lines(path, content) if isinstance(line, Happening)]
-    seen = Seen(path, traffic, happenings) if content is None else None
+    beside = LinesBeside(path, traffic, happenings) if content is None else None
     last = 1, 0.0
     if len(survey.acks) > 1:
         mixed = f"producers with acks={' and '.join(sorted(survey.acks))}; followed as acks={survey.weakest_acks}"
         yield *last, {"kind": "note", "what": mixed}
     lines = wire_lines(path, content)
     for line in lines:
-        if seen is not None:
-            yield from seen.until(line.t)
+        if beside is not None:
+            yield from beside.until(line.t)
         if line.number == survey.ending.at:
             traffic.unused.shut_down_at, traffic.unused.after = line.number, 1 + sum(1 for _ in lines)
-            traffic.unused.beside = 0 if seen is None else seen.left()
+            traffic.unused.beside = 0 if beside is None else beside.left()
             break
         last = line.number, line.t
         try:
@@ -110,8 +110,8 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
         except UnreadableError as error:
             raise bad_line(path, line.number, error) from None
     else:
-        if seen is not None:
-            yield from seen.until(float("inf"))
+        if beside is not None:
+            yield from beside.until(float("inf"))
     if content is None:
         for disk in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
             keys = disk.observation(survey.first_offset)

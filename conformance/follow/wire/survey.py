@@ -291,8 +291,8 @@ class Partition:
         self.lowest = min((offset for offset in (self.lowest, other.lowest) if offset is not None), default=None)
 
 
-def _united(these: set[int] | None, those: set[int] | None) -> set[int] | None:
-    return those if these is None else these | (those or set())
+def _united(first: set[int] | None, second: set[int] | None) -> set[int] | None:
+    return second if first is None else first | (second or set())
 
 
 @dataclass
@@ -392,9 +392,9 @@ class Survey:
             )
         if len(chosen) > 1:
             places = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
-            what = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({places})"
+            defect = f"{len(chosen)} partitions {'are written to' if written else 'occur'} ({places})"
             raise UnreadableError(
-                f"{what}; a recording has to be about one partition: leave the messages about the others out"
+                f"{defect}; a recording has to be about one partition: leave the messages about the others out"
             )
         name, self.partition = chosen[0]
         topic, partition = topics[name], named[chosen[0]]

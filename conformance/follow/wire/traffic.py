@@ -13,9 +13,9 @@ from isrcheck.conformance.follow.recorded.lines import ELECT, ELECT_UNCLEAN, NUL
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.exchanges import (
     NO_ERROR,
-    Answered,
-    Asked,
     Entry,
+    FetchAnswer,
+    FetchRequest,
     KnownLogs,
     Log,
     Pending,
@@ -70,12 +70,12 @@ class Unused:
             (self.notes, "note", "about no fault"),
             (self.others, "message", "about neither logs nor leaders nor ISR"),
         ]
-        return "; ".join(f"{count:,} {what}{'s' * (count > 1)} {which}" for count, what, which in counts if count)
+        return "; ".join(f"{count:,} {noun}{'s' * (count > 1)} {which}" for count, noun, which in counts if count)
 
     def _kinds(self) -> str:
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
-        more = len(kinds) - MOST_KINDS
-        return ", ".join(kinds[:MOST_KINDS]) + (f" and {more} more kinds" if more > 0 else "")
+        others = len(kinds) - MOST_KINDS
+        return ", ".join(kinds[:MOST_KINDS]) + (f" and {others} more kinds" if others > 0 else "")
 
 
 Observation = dict[str, Any]
@@ -135,9 +135,9 @@ class Reassignments:
                 yield {"kind": "reassigned", **keys, **({} if error is None else {"refused": True})}
 
 
-def unmodelled(why: str, what: str) -> Observation:
+def unmodelled(why: str, event: str) -> Observation:
     """The remark about an event that no path of the model has."""
-    return {"kind": "note", "what": what, "unmodelled": why}
+    return {"kind": "note", "what": event, "unmodelled": why}
 
 
 SAME_PROCESS = (FaultKind.FREEZE.value, FaultKind.THAW.value, FaultKind.CUT.value)
@@ -188,20 +188,20 @@ class Traffic:
         self.controller = Controller()
         self.produced = Pending()
         self.fetched = Pending()
-        self.asked_for_metadata = Pending()
+        self.metadata_requests = Pending()
         self.held: set[tuple[str, int | None, int]] = set()
         self.stopping: set[int] = set()
         self.heard: dict[int, tuple[int, int]] = {}
         self.followed: dict[int, int] = {}
-        self.told_logs: dict[int, Log] = {}
-        self.told_at: dict[int, float] = {}
-        self.told_ends: dict[int, tuple[int, int]] = {}
+        self.shown_logs: dict[int, Log] = {}
+        self.shown_at: dict[int, float] = {}
+        self.shown_ends: dict[int, tuple[int, int]] = {}
         self.shown: dict[int, Shown] = {}
         self.applied: dict[int, int] = {}
         self.turns = 0
         self.now = 0.0
         self.given_at = 0.0
-        self.told_high_watermarks: dict[int, tuple[int, int]] = {}
+        self.shown_high_watermarks: dict[int, tuple[int, int]] = {}
         self.rebalanced: set[int] = set()
         self.unused = Unused()
         self.reassignments = Reassignments(survey)
@@ -244,8 +244,8 @@ class Traffic:
                 yield unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
             if is_number(broker):
-                known = ", ".join(FAULTS)
-                raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
+                kinds = ", ".join(FAULTS)
+                raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {kinds}")
             yield {"kind": "note", "what": what[:MOST_TEXT]}
 
     def befall(self, what: str, broker: int, peer: Any = None) -> Iterator[Observation]:
@@ -275,7 +275,7 @@ class Traffic:
 
     def _is_shown(self, value: str, offset: int) -> bool:
         """Whether a follower's log has shown the record at this offset; the search need not remember it then."""
-        return any(offset < len(log) and log[offset][0] == value for log in self.told_logs.values())
+        return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
         records = keys.get("records")
@@ -358,30 +358,30 @@ class Traffic:
                 return
         was_held = line.exchange in self.held and not line.is_held
         self.held -= {line.exchange} if was_held else set()
-        asked = self.sessions.ask(line)
-        if asked is None:
+        fetch = self.sessions.ask(line)
+        if fetch is None:
             return
-        self.controller.hears_of(asked.leader_epoch)
-        if asked.follower is not None and not was_held:
-            yield from self._follower(asked.follower, line.broker, asked)
+        self.controller.hears_of(fetch.leader_epoch)
+        if fetch.follower is not None and not was_held:
+            yield from self._follower(fetch.follower, line.broker, fetch)
         self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
-    def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
+    def _follower(self, follower: int, leader: int | None, fetch: FetchRequest) -> Iterator[Observation]:
         """A follower that fetches has its log, and has adopted the high watermark of the last answer."""
         had_records = self.logs.has_records(follower)
-        log = self.logs.fetches(follower, asked)
-        if log is not None and (log != self.told_logs.get(follower, ()) or (had_records and not log)):
-            self.told_logs[follower] = log
-            self.told_at[follower] = self.now
+        log = self.logs.fetches(follower, fetch)
+        if log is not None and (log != self.shown_logs.get(follower, ()) or (had_records and not log)):
+            self.shown_logs[follower] = log
+            self.shown_at[follower] = self.now
             yield disk(follower, log, self.survey.first_offset)
-        end = asked.offset, asked.last_epoch
-        if log is None and self.told_ends.get(follower, (0, -1)) != end:
-            epoch = None if asked.last_epoch < 0 else asked.last_epoch
-            yield without_none(kind="log_end", broker=follower, log_end_offset=asked.offset, last_epoch=epoch)
-        self.told_ends[follower] = end
+        end = fetch.offset, fetch.last_epoch
+        if log is None and self.shown_ends.get(follower, (0, -1)) != end:
+            epoch = None if fetch.last_epoch < 0 else fetch.last_epoch
+            yield without_none(kind="log_end", broker=follower, log_end_offset=fetch.offset, last_epoch=epoch)
+        self.shown_ends[follower] = end
         heard_from, heard = self.heard.pop(follower, (None, 0))
         if heard_from == leader:  # the follower may not have read the last answer of another leader
-            high_watermark = min(heard, asked.offset)
+            high_watermark = min(heard, fetch.offset)
             if high_watermark >= self.survey.first_offset and self.followed.get(follower) != high_watermark:
                 self.followed[follower] = high_watermark
                 yield {"kind": "high_watermark", "broker": follower, "high_watermark": high_watermark}
@@ -427,12 +427,12 @@ class Traffic:
         if follower is None:
             yield {"kind": "client_read", "records": records}
 
-    def _high_watermark(self, broker: int, answered: Answered) -> Iterator[Observation]:
+    def _high_watermark(self, broker: int, answered: FetchAnswer) -> Iterator[Observation]:
         value, at = answered.high_watermark, self.count
         if value < self.survey.first_offset:
             return
-        if self.told_high_watermarks.get(broker) != (value, at):
-            self.told_high_watermarks[broker] = value, at + 1
+        if self.shown_high_watermarks.get(broker) != (value, at):
+            self.shown_high_watermarks[broker] = value, at + 1
             yield {"kind": "high_watermark", "broker": broker, "high_watermark": value}
 
     def _metadata_log(self, line: Message) -> Iterator[Observation]:
@@ -476,11 +476,11 @@ class Traffic:
 
     def _ask_for_metadata(self, line: Message) -> None:
         if line.broker is not None:
-            is_known = self.asked_for_metadata.peek(line) is None  # else two clients have the same name
-            self.asked_for_metadata.put(line, self.shown.get(line.broker) if is_known else None)
+            is_known = self.metadata_requests.peek(line) is None  # else two clients have the same name
+            self.metadata_requests.put(line, self.shown.get(line.broker) if is_known else None)
 
     def _metadata(self, line: Message) -> Iterator[Observation]:
-        before: Shown | None = self.asked_for_metadata.pop(line)
+        before: Shown | None = self.metadata_requests.pop(line)
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             if partition.get("leader_epoch", -1) != -1:
                 replicas = numbers(partition, "replica_nodes") if "replica_nodes" in partition else None
