@@ -77,11 +77,11 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """A rejection by the default generation says so: the recording may come from another release."""
+    """A hint below a rejection by the default generation: the recording may come from another release."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)
-    choice = f"another is chosen with --protocol, from {generations[0]} to {generations[-1]}"
+    choice = f"choose other rules with --protocol, from {generations[0]} to {generations[-1]}"
     return wrapped(f"The rules are those of {protocol_of(arguments)}, because no --protocol is given; {choice}.")
 
 

@@ -178,7 +178,7 @@ class Outcome:
     """The number of events that were followed."""
 
     missing: int = 0
-    """The number of missing events, whose place arbitrary steps took."""
+    """The number of missing events; arbitrary steps were taken instead."""
 
     possible: int = 0
     """The number of states that remain, or remained before the rejected event."""

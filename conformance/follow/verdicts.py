@@ -33,22 +33,28 @@ OF_RUNS = (Verdict.REJECTED, Verdict.UNDECIDED, Verdict.NOTHING, Verdict.FOLLOWE
 
 @dataclass(frozen=True)
 class FollowRequest:
-    """The request for all logs. `memory` is per log; `generation` applies to logs that name none. With `model`, and
-    with `protocol` or `values` of it, logs of events with different ones are refused. `why_not_taken` asks a system
-    with clocks whether it can take the steps that explain a recording; None: no system is consulted.
-
-    `ends` is the end of the time limit by time.time(), because executors share no other clock; None: no limit.
-    """
+    """The request for all logs."""
 
     protocol: str | None
+    """With `model`, and with `protocol` or `values` of it, logs of events with different ones are refused."""
+
     generation: str
+    """The generation for logs that name none."""
+
     values: Mapping[str, int]
     most_states: int
+
     memory: int
+    """The memory limit for each log."""
+
     ends: float | None
+    """The end of the time limit by time.time(), because executors share no other clock; None: no limit."""
+
     with_trace: bool = False
     model: str | None = None
+
     why_not_taken: WhyNotTaken | None = None
+    """Asks a system with clocks whether it can take the steps that explain a recording; None: there is no system."""
 
     @property
     def seconds(self) -> float | None:
@@ -124,7 +130,7 @@ def _follow_events(path: Path, request: FollowRequest, content: bytes | None, ti
 
 
 def _why(outcomes: Sequence[Outcome], of: int) -> str:
-    """The reasons for a verdict that several of so many runs share, in one line."""
+    """The reason for a verdict that some of the `of` runs share, in one line."""
     first = outcomes[0]
     if first.verdict is Verdict.NOTHING:
         return "nothing to follow, there is no event"

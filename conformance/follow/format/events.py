@@ -44,7 +44,7 @@ from isrcheck.models.messages import UsageError, nearest
 SCHEMA = 1
 
 MODELS = ("kafka", "transactions")
-"""The models whose runs are recorded; a header without a model stands for the first."""
+"""The models whose runs are recorded; a header that names no model is about the first."""
 
 ACTORS = {
     "leader": "leader",
@@ -73,7 +73,7 @@ class Header:
     """The seed that reproduces the run; optional."""
 
     model: str
-    """"kafka", for which a header without a model stands, or "transactions"."""
+    """"kafka", which is also meant if a header names no model, or "transactions"."""
 
     protocol: str
     """A generation of the model."""

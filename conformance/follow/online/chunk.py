@@ -1,5 +1,5 @@
-"""What the script of a search needs of the lines around a window: the first pass over a recording (`Outlook`), and a
-small recording of the next lines (`Chunk`).
+"""The lines around a window, as far as the script of a search depends on them: a summary of the whole recording
+(`Outlook`), and a small recording of the next lines (`Chunk`).
 
 The lines about leaders, requests, faults and checkpoints are kept, because a step before a line may depend on the next
 leader, request or restart, however far away it is. There are few: their number grows with the changes of leader and
@@ -273,20 +273,25 @@ def is_earlier(line: Metadata, than: Metadata) -> bool:
 
 @dataclass(frozen=True)
 class Chunk:
-    """`recording.lines[first:end]` are the lines to pass; `original` are the same lines as they were recorded.
-
-    `blocked` says why the line after them cannot be in this chunk: a `FalseLine`, an `UnfitLine`, or None if there is
-    no room for its record, or its turn has not come. `unsent` counts for each line the records that it shows first,
-    although no line sends them.
-    """
+    """A small recording of the next lines."""
 
     recording: Recording
+
     first: int
     end: int
+    """`recording.lines[first:end]` are the lines to pass."""
+
     original: tuple[Line, ...]
+    """The same lines as they were recorded."""
+
     blocked: FalseLine | UnfitLine | None
+    """Why the line after them cannot be in this chunk; None: there is no room for its record, or its turn has not
+    come."""
+
     is_full: bool
+
     unsent: tuple[int, ...]
+    """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
         """How many records of this chunk may be sent after its first `count` lines: those that these lines send, and

@@ -44,7 +44,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
 
 LONG = 1_000
-"""A recording with so many observations is followed online, unless a history is requested."""
+"""A recording with at least this many observations is followed online, unless a history is requested."""
 
 Stream = Callable[[], Objects]
 
@@ -64,12 +64,18 @@ def is_long(path: Path, stream: Stream) -> bool:
 
 @dataclass(frozen=True)
 class Cost:
-    """The lines that were followed, and what it took: `most` is the largest number of states before one line."""
+    """How many lines were followed, and the effort."""
 
     lines: int
+
     of: int
+    """The number of lines of the recording that say something."""
+
     states: int
+
     most: int
+    """The largest number of states before one line."""
+
     generated: int
     windows: int
     seconds: float
@@ -101,7 +107,7 @@ class Followed(Online):
     """Whether one of these behaviours loses no acknowledged record without permission; None: undecided."""
 
     lost: Line | None = None
-    """If not, the first line that no behaviour passes without such a loss before it."""
+    """If `keeps` is False: the first line before which every behaviour has lost a record."""
 
     @property
     def exit_code(self) -> int:
@@ -225,14 +231,14 @@ MOST_EPOCHS, MOST_CHANGES = 6, 12
 """The leader epochs and the partition epochs after the first that a window has room for."""
 
 
-UNSENT = "no line sends the records of {0.spot}; such records are sent only shortly before a line shows them"
+UNSENT = "no line sends the records of {0.spot}; they are assumed to be sent only shortly before a line shows them"
 """What is left out of a recording without `send` lines that is longer than a chunk."""
 
 LOST = "no line shows the record of {0.spot} after it was sent, and behaviours in which it reaches nobody are left out"
 """What is left out after a line that sends a record of unknown fate."""
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
-"""The claims of a chunk refer to each other, so only the garbage collector frees them, which by itself runs rarely."""
+"""Claims of a chunk refer to each other. Only the garbage collector frees them, and it rarely runs by itself."""
 
 
 @dataclass(frozen=True)
@@ -343,9 +349,7 @@ class _Following:
             raise UsageError(f"{path}: {error}") from None
         self.promise = Keeping(self.instance, self.kernel, PROMISE) if keeps else None
         self.has_broken = self.is_stuck = False
-        self.window = Window(
-            outlook.brokers, min(outlook.epochs, default=0), records, self.instance.configuration.log_size
-        )
+        self.window = Window(outlook.brokers, min(outlook.epochs, default=0), records)
         self.past = Past()
         self.possible: Possible | None = None
         self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)

@@ -73,7 +73,7 @@ class Table:
 
 
 def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> Move | None:
-    """The move to the last settled record; None if there is none.
+    """The move to the last settled record; None: no record is settled.
 
     If the window is not crowded, states agree whether the records up to there are acknowledged.
     """
@@ -97,7 +97,7 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
 
 
 class _Try:
-    """One attempt: the guard at one offset."""
+    """One attempt to move: the record at one offset would be the guard."""
 
     def __init__(
         self,
@@ -130,20 +130,22 @@ class _Try:
                 return None
             shorts[int(replica)] = Short(int(ends[0]), int(marks[0]) if (marks == marks[0]).all() else None)
         caches = self._caches()
-        epochs = self._epoch_shift()
-        if caches is None or epochs is None:
+        if caches is None:
             return None
         flags = table["acknowledged"]
         return Move(
             guard,
             self.reference[guard],
-            epochs,
+            self._epoch_shift(),
             self._partition_shift(),
             tuple(self.reference[: guard + 1]),
             tuple(self.epochs[: guard + 1]),
             shorts,
             caches,
-            tuple(_uniform(flags[:, record]) for record in range(self.reference[guard] + 1)),
+            tuple(
+                bool(flags[0, record]) if (flags[:, record] == flags[0, record]).all() else None
+                for record in range(self.reference[guard] + 1)
+            ),
         )
 
     def _logs(self) -> bool:
@@ -226,7 +228,7 @@ class _Try:
             caches[replica] = entries
         return caches
 
-    def _epoch_shift(self) -> int | None:
+    def _epoch_shift(self) -> int:
         """What is subtracted from leader epochs: all that are in use become 1 or more, unless they are already less."""
         least = min((int(values.min()) for values in self._live_epochs() if values.size), default=0)
         return max(0, least - 1)
@@ -262,7 +264,7 @@ class _Try:
 
 
 def least_position(table: Table) -> np.ndarray:
-    """For each state, how far all running brokers have applied the metadata log (KRaft)."""
+    """For each state, the position in the metadata log up to which all running brokers have applied it (KRaft)."""
     unread = np.where(table["is_up"] == 1, table["metadata_position"], np.iinfo(np.int16).max)
     least: np.ndarray = np.minimum(unread.min(axis=1), table["controller_partition_epoch"])
     return least
@@ -272,10 +274,6 @@ def has_request(table: Table) -> Truths:
     """For each leader, whether it has a request to change the ISR, answered or not."""
     requested: Truths = table["alter_partition"] != AlterPartition.NONE
     return requested
-
-
-def _uniform(flags: np.ndarray) -> bool | None:
-    return bool(flags[0]) if (flags == flags[0]).all() else None
 
 
 Request = tuple[int, int, int]
@@ -334,8 +332,8 @@ def drop_late_responses(table: Table) -> None:
 
 
 def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
-    """Let the controller refuse requests to change the ISR that it can only refuse, and leaders hear answers to changes
-    that they have given up, except for requests that a later line shows (`expected`).
+    """Let the controller refuse requests to change the ISR that it can only refuse, and let leaders receive answers to
+    changes that they have given up. Requests that a later line shows (`expected`) stay.
     """
     if not table.has("alter_partition"):
         return
@@ -359,22 +357,19 @@ OF_FETCH = ("remote_log_end_offset", "fetch_offset", "response_high_watermark", 
 OFFSETS = (*OF_LOG, *OF_FETCH, "diverging_end_offset")
 OF_PARTITION = ("controller_partition_epoch", "partition_epoch", "requested_partition_epoch")
 PARTITION_EPOCHS = (*OF_PARTITION, "shutdown_partition_epoch", "metadata_partition_epoch", "metadata_position")
+ANNOUNCED_EPOCHS = ("metadata_partition_epoch", "metadata_leader_epoch")
 RECORDS, RECORD_EPOCHS = ("log_record", "response_record"), ("log_epoch", "response_epoch")
 
 
 def move(table: Table, by: Move) -> None:
     """Move all states of a table."""
-    _cut_short_logs(table, by)
+    for replica in by.shorts:
+        for name in ("log_record", "log_epoch", "epoch_cache"):
+            table[name][:, replica] = NONE
     _move_offsets(table, by)
     _move_records(table, by)
     _move_epochs(table, by)
     _move_partition_epochs(table, by)
-
-
-def _cut_short_logs(table: Table, by: Move) -> None:
-    for replica in by.shorts:
-        for name in ("log_record", "log_epoch", "epoch_cache"):
-            table[name][:, replica] = NONE
 
 
 def _move_offsets(table: Table, by: Move) -> None:
@@ -402,7 +397,7 @@ def _move_records(table: Table, by: Move) -> None:
     table["next_record"] = table["next_record"] - by.records
     table["pending"] = _shifted(table["pending"], by.records, -1)
     acknowledged = _shifted(table["acknowledged"], by.records, -1, empty=0)
-    acknowledged[:, 0] = 1  # the guard: no longer asked for; states must not differ in what is over
+    acknowledged[:, 0] = 1  # the guard: no step reads it, and states must not differ in what is over
     table["acknowledged"] = acknowledged
 
 
@@ -423,10 +418,7 @@ def _move_epochs(table: Table, by: Move) -> None:
         moved[..., 0] = np.where(cache[..., older] == 0, 0, moved[..., 0])
     table["epoch_cache"] = moved
     if table.instance.configuration.CONTROLLER == Controller.ZOOKEEPER:
-        table["metadata_leader"] = _shifted(table["metadata_leader"], epochs, 1)
-        table["metadata_isr"] = _shifted(table["metadata_isr"], epochs, 1, empty=0)
-        if table.has("metadata_partition_epoch"):
-            table["metadata_partition_epoch"] = _shifted(table["metadata_partition_epoch"], epochs, 1, empty=0)
+        _shift_announcements(table, epochs)
 
 
 def _move_partition_epochs(table: Table, by: Move) -> None:
@@ -437,10 +429,15 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
         if table.has(name):
             table[name] = np.maximum(table[name] - less, 0)
     if table.instance.configuration.CONTROLLER == Controller.KRAFT:
-        table["metadata_leader"] = _shifted(table["metadata_leader"], less, 1)
-        table["metadata_isr"] = _shifted(table["metadata_isr"], less, 1, empty=0)
-        table["metadata_leader_epoch"] = _shifted(table["metadata_leader_epoch"], less, 1, empty=0)
+        _shift_announcements(table, less)
     assert (has_request(table) | (table["requested_partition_epoch"] == 0)).all()
+
+
+def _shift_announcements(table: Table, by: int) -> None:
+    """Move the announcements of the controller, whose index is the leader epoch, or the partition epoch with KRaft."""
+    for name, empty in (("metadata_leader", NONE), ("metadata_isr", 0), *((name, 0) for name in ANNOUNCED_EPOCHS)):
+        if table.has(name):
+            table[name] = _shifted(table[name], by, 1, empty)
 
 
 def _shifted(cube: Cube, by: int, axis: int, empty: int = NONE) -> Cube:

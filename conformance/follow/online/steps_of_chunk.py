@@ -186,7 +186,7 @@ class ChunkSearch(ObservationSearch):
                 self._tidy(int(line))
 
     def _tidy(self, line: int, most: int = 8) -> None:
-        """Join the states that wait for a line, each once, if there are more than so many lists of them."""
+        """Join the states that wait for a line, each once, if they are in more than `most` lists."""
         if len(self._waiting[line]) > most:
             self._waiting[line] = [np.unique(np.concatenate(self._waiting[line]), axis=0)]
 

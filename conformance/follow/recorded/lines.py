@@ -206,7 +206,7 @@ class LineReader:
     def target(self, key: str) -> frozenset[int] | None:
         """The replicas that an operator asks for; None: the reassignment is cancelled."""
         if key not in self.keys:
-            self.refuse(f"{key} is missing", "give it: the replicas that are asked for, or null, which cancels")
+            self.refuse(f"{key} is missing", "give it: the requested replicas, or null, which cancels the reassignment")
         target = self.value(key, _is_list_of(is_count), "a list of brokers, or null")
         if target is not None and (not target or len(set(target)) != len(target)):
             self.refuse(f"{key} is {_shown(target)}", "name at least one broker, and each once")
@@ -302,6 +302,9 @@ class Line:
 
     is_about_reassignments: ClassVar[bool] = False
 
+    words: ClassVar[str]
+    """The line in words, with its fields in braces."""
+
     def __init_subclass__(cls) -> None:
         KINDS.update(dict.fromkeys(cls.kinds, cls))
         FAULTS.update(dict.fromkeys(cls.faults, cls))
@@ -330,7 +333,7 @@ class Line:
     @property
     def says(self) -> str:
         """The line in words."""
-        raise NotImplementedError
+        return self.words.format(self)
 
     # ------------------------------------------------------------------------------------------------ what it shows
 
@@ -395,7 +398,7 @@ class Line:
 
     @property
     def metadata_epoch(self) -> int | None:
-        """The leader epoch in which it shows what the cluster reports."""
+        """The leader epoch that it shows, if it is about the metadata of the cluster."""
         return None
 
     @property
@@ -434,7 +437,7 @@ class Line:
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
-        """It was passed: note what later lines refer to."""
+        """Note what later lines refer to, when the line was passed."""
 
 
 def _spelled(values: Sequence[object] | frozenset[int]) -> str:
@@ -850,7 +853,7 @@ class View(Line):
         says = f"the leader of epoch {self.leader_epoch} is broker {self.leader}"
         if self.leader is not None:
             if epoch > place.configuration.elections or self.leader not in names.brokers:
-                yield place.never(says, "no other line shows such an epoch, or such a broker")
+                yield place.never(says, "no other line shows this epoch, or this broker")
             else:
                 leader = names.replica(self.leader)
                 yield place.cell(says, ("metadata_leader", epoch), leader, place.spell_broker)
@@ -865,7 +868,7 @@ class View(Line):
                     return
 
     def in_window(self, window: Window) -> None:
-        """Nothing: the line shows a broker's belief, and the window forgets what all brokers have heard."""
+        """Nothing: the line shows what a broker knows, and the window forgets what all brokers have received."""
         window.leave_out(self.number)
 
 
@@ -877,10 +880,7 @@ class HighWatermark(Line):
     high_watermark: int = said(LineReader.offset, required=True)
 
     kinds = ("high_watermark",)
-
-    @property
-    def says(self) -> str:
-        return f"broker {self.broker} has the high watermark {self.high_watermark}"
+    words = "broker {0.broker} has the high watermark {0.high_watermark}"
 
     @property
     def high_watermark_of(self) -> int | None:
@@ -930,16 +930,13 @@ class LogEnd(Line):
     last_epoch: int | None = said(LineReader.epoch)
 
     kinds = ("log_end",)
+    words = "the log of broker {0.broker} ends at {0.log_end_offset}"
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
         """The line in JSON; the epoch of a record before the first offset is not used."""
         line = super().read(reader)
         return line if any(line.all(LineReader.offset)) else line.changed({LineReader.epoch: lambda epoch: None})
-
-    @property
-    def says(self) -> str:
-        return f"the log of broker {self.broker} ends at {self.log_end_offset}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
         replica, end = place.names.replica(self.broker), self.log_end_offset
@@ -1065,7 +1062,7 @@ class AlterRequest(Line):
 
     @staticmethod
     def variables(leader: int, replicas: int) -> list[Variable]:
-        """The variables that hold the request of a leader, one of so many replicas."""
+        """The variables that hold the request of a leader; `replicas` is the number of replicas."""
         return [
             ("alter_partition", leader),
             ("requested_leader_epoch", leader),
@@ -1107,13 +1104,10 @@ class Applied(Line):
     partition_epoch: int = said(LineReader.partition_epoch, required=True)
 
     kinds = ("applied",)
-
-    @property
-    def says(self) -> str:
-        return f"broker {self.broker} has applied the metadata up to partition epoch {self.partition_epoch}"
+    words = "broker {0.broker} has applied the metadata up to partition epoch {0.partition_epoch}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The broker has read so far, with KRaft."""
+        """With KRaft, the broker has applied the metadata up to this epoch."""
         if not place.has_kraft:
             return
         replica, least = place.names.replica(self.broker), self.partition_epoch
@@ -1188,6 +1182,7 @@ class Fault(Line):
     broker: int
 
     kinds = ("fault",)
+    words = "{0.what.value} broker {0.broker}"
     may_change_partition = True
 
     @classmethod
@@ -1207,10 +1202,6 @@ class Fault(Line):
         if is_between or str(reader.keys.get("broker")).startswith("controller"):
             return Remark(**reader.common)
         return cls(**reader.common, what=kinds[what], broker=reader.broker("broker"))
-
-    @property
-    def says(self) -> str:
-        return f"{self.what.value} broker {self.broker}"
 
     @property
     def is_death(self) -> bool:
@@ -1331,10 +1322,7 @@ class Sent(Line):
     acks: Acks | None = said(LineReader.acks)  # noqa: RUF009 - a field
 
     faults = ("send",)
-
-    @property
-    def says(self) -> str:
-        return f"{self.value} is sent"
+    words = "{0.value} is sent"
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,8 @@ class Recording(Names):
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks that say something. For a recording that is followed online, an unclean election is not modelled, nor
-    is a reassignment."""
+    """The remarks that say something. If a recording is followed online, unclean elections and reassignments are not
+    modelled."""
     remarks = []
     for number, keys in objects:
         kind = KINDS.get(str(keys.get("kind")))
@@ -528,7 +528,7 @@ def folded(recording: Recording) -> Recording | None:
 
 
 def _places(recording: Recording) -> dict[str, int]:
-    """The offset of each record that has the same offset, and no other neighbour there, wherever it is shown."""
+    """The offset of each record that all lines show at the same offset, where no line shows a different record."""
     offsets: defaultdict[str, set[int]] = defaultdict(set)
     values: defaultdict[int, set[str]] = defaultdict(set)
     for line in recording.lines:

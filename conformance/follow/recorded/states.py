@@ -291,5 +291,5 @@ class Place:
 
     @staticmethod
     def listed(values: Sequence[object]) -> str:
-        """The values in one text; "empty" if there are none."""
+        """The values in one text; "empty" without values."""
         return " ".join(map(str, values)) or "empty"

@@ -31,23 +31,30 @@ class Short:
 
 @dataclass(frozen=True)
 class Move:
-    """The window moves so that the guard is the record at `guard`, an offset in the present window.
-
-    `records`, `epochs` and `partition_epochs` are subtracted. `values` and `guard_epochs` are the settled records by
-    number with their epochs, up to the guard. `caches` are the entries of each broker's epoch cache up to the guard,
-    None for a short log. `acknowledged` says for each record up to the guard whether it is acknowledged in all states
-    (True), in none (False), or in some (None).
-    """
+    """The window moves so that a settled record becomes its guard."""
 
     guard: int
+    """The offset of this record in the present window."""
+
     records: int
     epochs: int
     partition_epochs: int
+    """What is subtracted from record numbers, leader epochs and partition epochs."""
+
     numbers: tuple[int, ...]
+    """The settled records up to the guard, by number."""
+
     number_epochs: tuple[int, ...]
+    """Their leader epochs."""
+
     shorts: Mapping[int, Short]
+    """The logs that end before the guard, by broker."""
+
     caches: Mapping[int, tuple[tuple[int, int], ...]]
+    """The entries of each broker's epoch cache up to the guard."""
+
     acknowledged: tuple[bool | None, ...]
+    """For each record up to the guard, whether it is acknowledged in all states (True), in none (False), or in some."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +114,9 @@ class Window:
     `offset` is the offset in the recording of the window's offset 0, and so for `epoch` and `partition_epoch`.
     """
 
-    def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int, log_size: int) -> None:
+    def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
         self.brokers = brokers
         self.records = records
-        self.log_size = log_size
         self.has_guard = False
         self.offset = 0
         self.epoch = first_epoch

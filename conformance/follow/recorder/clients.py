@@ -36,7 +36,7 @@ LOSS_SHARE = 0.1
 """How often a producer's request is lost."""
 
 STALE_SHARE = 0.1
-"""How often a producer mistakes another broker for the leader."""
+"""How often a producer sends to a broker that does not lead."""
 
 RETRY_SHARE = 0.5
 """How often a producer with an unanswered or failed request sends it again, in place of a new record."""

@@ -29,16 +29,7 @@ from isrcheck.conformance.cluster.configuration.protocol import SwitchError, Tru
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.network.messages import (
-    Acks,
-    AlterIsrRequest,
-    AlterIsrResponse,
-    Errors,
-    LeaderAndIsr,
-    MetadataImage,
-    ProduceRequest,
-    ProduceResponse,
-)
+from isrcheck.conformance.cluster.network import messages
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.cluster.scheduler import Scheduler
@@ -93,7 +84,7 @@ EVERYBODYS = (*OF_CONTROLLER, "next_record", "pending", "acknowledged", "exposed
 """The variables of the controller and the clients, which every event observes."""
 
 FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
-"""The events in which a leader first hears of a follower that has reconciled without a request."""
+"""The events in which a leader receives the first message of a follower that has reconciled without a request."""
 
 OF_PRODUCER = ("producer_epoch", "has_sequence")
 """The variables of an idempotent producer. In the model it learns a leader epoch only by an answer: not observed."""
@@ -179,7 +170,7 @@ class RecordedRun:
         self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
-            if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
+            if isinstance(answer, messages.ProduceResponse) and answer.error is messages.Errors.NONE:
                 self.acknowledged.add(self.numbers[view.sent[0][1][answer.send].payload])
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
@@ -197,15 +188,11 @@ class RecordedRun:
         others = [other for other in range(len(self.before.view.brokers)) if other != broker]
         for name, place in self.instance.layouts.items():
             is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
-            if (
-                is_of_brokers
-                and name in self.before.projected
-                and name not in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR)
-            ):
-                # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
-                is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
-                if is_known and not name.startswith("response"):
-                    yield f"{name}[{broker}]"
+            is_of_pairs = name in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR) or name.startswith("response")
+            # A follower that no longer truncates may not have sent its leader a fetch yet, or its leader has fenced it.
+            is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
+            if is_of_brokers and name in self.before.projected and is_known and not is_of_pairs:
+                yield f"{name}[{broker}]"
         yield f"fetch[{broker}]"
         yield from (f"fetch[{other}][{broker}]" for other in others)
         if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
@@ -351,7 +338,7 @@ class RecordedRun:
         """
         for message in self.cluster.messages():
             payload = message.payload
-            if isinstance(payload, AlterIsrRequest) and isinstance(message.source, int):
+            if isinstance(payload, messages.AlterIsrRequest) and isinstance(message.source, int):
                 broker = view_of(self.cluster, message.source)
                 if broker.is_up and broker.process != message.source_process:
                     self.cluster.deliver(message.number)
@@ -361,11 +348,11 @@ class RecordedRun:
             payload = message.payload
             if self.plan.has_kraft and is_void_in_model(message, self.observer.proposals):
                 self.cluster.deliver(message.number)
-            elif isinstance(payload, AlterIsrResponse) and isinstance(message.destination, int):
+            elif isinstance(payload, messages.AlterIsrResponse) and isinstance(message.destination, int):
                 now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
                 has_crashed = was.is_up and not now.is_up
                 is_earlier = now.is_up and now.process != message.destination_process
-                is_refused = payload.error is not Errors.NONE and not self.plan.has_kraft
+                is_refused = payload.error is not messages.Errors.NONE and not self.plan.has_kraft
                 if is_refused or has_crashed or is_earlier:
                     self.cluster.deliver(message.number)
 
@@ -394,9 +381,9 @@ class RecordedRun:
         """If this act delivers or loses the first request for a record, number it; return the payload, or None."""
         message = act.arguments[0] if act.arguments else None
         request = message.payload if isinstance(message, Message) else None
-        if isinstance(request, ProduceRequest) and request.payload not in self.numbers:
+        if isinstance(request, messages.ProduceRequest) and request.payload not in self.numbers:
             self.numbers[request.payload] = len(self.numbers)
-            if request.acks is Acks.NONE:
+            if request.acks is messages.Acks.NONE:
                 self.acknowledged.add(self.numbers[request.payload])
             return request.payload
         return None
@@ -470,7 +457,10 @@ class RecordedRun:
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
-            is_told = isinstance(message.payload, LeaderAndIsr | MetadataImage) and message.destination == broker
+            is_told = (
+                isinstance(message.payload, messages.LeaderAndIsr | messages.MetadataImage)
+                and message.destination == broker
+            )
             if is_told and message.destination_process == process:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
@@ -523,9 +513,9 @@ MOST_READ = 3
 
 
 class ObservedRun(RecordedRun):
-    """One run of one cluster, of any length; it begins with empty logs. In a calm one, no message is slow or lost."""
+    """One run of one cluster, of any length; it begins with empty logs."""
 
-    def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL, *, is_calm: bool = False) -> None:
+    def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL) -> None:
         self.plan = plan
         self.fault_interval = fault_interval
         self.random = Random(f"observed {plan.seed}")
@@ -538,8 +528,6 @@ class ObservedRun(RecordedRun):
         self.observations: list[Observation] = []
         self.reported: set[str] = set()
         chances = replace(plan.chances(), crash_interval=fault_interval, election_interval=fault_interval)
-        if is_calm:
-            chances = replace(chances, slow_share=0, loss_share=0)
         self.scheduler = Scheduler(self.cluster, self.random.randrange(1 << 32), chances, self.watch)
         self.clients = Clients(plan, self.cluster, f"clients of {plan.seed}", self.watch)
         self.before = self.moment()

@@ -81,7 +81,8 @@ class ModelGap(Enum):
         " confirmed another transaction"
     )
     ANSWER_TO_MARKER_IS_LATE = (
-        "a coordinator hears that a marker is replicated, after the partition has appended a record that is not"
+        "a coordinator learns that a marker is replicated, after the partition has appended a record that is not yet"
+        " replicated"
     )
     FORGOTTEN_COPY = "a copy of a record arrives that the log holds, and the partition has forgotten its producer"
     NEW_EPOCH_DESPITE_RECORD = (
@@ -410,7 +411,7 @@ class RandomActs(Acts):
                     yield NORMAL, partial(self._append_verified, leader, payload)
 
     def _marker_arrives(self, partition: int, sent: int) -> Step:
-        """The partition appends the marker, or refuses it, which the coordinator hears at once."""
+        """The partition appends the marker, or refuses it; the coordinator learns of a refusal at once."""
         self.leader_appends_marker(partition)
         answer = self.answer_to(sent)
         if answer is None:

@@ -55,7 +55,7 @@ BUDGETS = {
 
 ELECTING = ("may_elect", "may_lose_member", "may_change_leader")
 CHANGING = ("may_change_record", "may_lose_member", "may_change_leader")
-"""Helpers whose names in a guard show that it compares an epoch with the number of changes that the recording has."""
+"""Helpers of the model; guards with these names compare an epoch with the number of changes in the recording."""
 
 
 def forbidden(script: Script, position: int, step: Step, cells: Cells, after: Cells) -> str | None:
@@ -133,7 +133,7 @@ MOST_STEPS = 4
 """The most steps that are reported."""
 
 FALSE_CLAIM = 1_000
-"""The distance of a false claim; no claim is about so many cells."""
+"""The distance of a false claim: more than the number of cells of any claim."""
 
 
 class Tried(NamedTuple):
@@ -279,6 +279,6 @@ class Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """An action that takes its step whatever its guards say, and notes the truth of each guard."""
+    """An action that takes its step even if its guards are false, and notes the truth of each guard."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

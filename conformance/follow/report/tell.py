@@ -202,7 +202,7 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
+    """The legend of the trace: the broker for each of the model's numbers, and the record for each of its letters."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
     first = recording.header.first_offset
@@ -223,7 +223,7 @@ HARMLESS = (FaultKind.START, FaultKind.THAW)
 
 
 def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[int]) -> Iterator[str]:
-    """A line for each acknowledged record that is lost on the path, which has passed so many lines after each state."""
+    """A sentence for each acknowledged record that is lost on the path; `passed` counts the passed lines by state."""
     for failure in failures:
         if failure.name == PROMISE and failure.loss is not None:
             count = passed[failure.step - 1] if failure.step else 0
@@ -231,7 +231,7 @@ def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[i
 
 
 def _loss(failure: Failure, lines: Sequence[Line], count: int, value: str) -> str:
-    """The loss of a record, before which so many lines were passed."""
+    """The loss of a record; `count` lines were passed before it."""
     acked = next((line for line in lines if isinstance(line, Acked) and line.value == value), None)
     offset = None if acked is None else acked.offset
     gone = next((line for line in lines[count:] if line.lacks(value, offset)), None)

@@ -128,20 +128,25 @@ class NothingToFollow:
 
 @dataclass(frozen=True)
 class Explained:
-    """A path that explains the recording; `passed[i]` is the number of lines passed after its state i.
-
-    `failures` are the properties that the path violates: a behaviour of the model can violate properties. If
-    `is_shortest`, no path with fewer steps explains the recording. If `fail_all`, every path that explains it violates
-    a promise; otherwise that is not decided, or there is no violation.
-    """
+    """A path that explains the recording."""
 
     recording: Recording
     trace: Trace
+
     passed: tuple[int, ...]
+    """The number of lines passed after each state of the path."""
+
     effort: Effort
+
     failures: tuple[Failure, ...] = ()
+    """The properties that the path violates: a behaviour of the model can violate properties."""
+
     is_shortest: bool = True
+    """No path with fewer steps explains the recording."""
+
     fail_all: bool = False
+    """Every path that explains it violates a promise; otherwise that is not decided, or there is no violation."""
+
     untimely: str | None = None
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
@@ -168,17 +173,21 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All paths were explored, and none passes this line. `possible` is the number of states reached before it, which
-    the search still holds, so that the report can say what excludes the line.
-    """
+    """All paths were explored, and none passes this line."""
 
     recording: Recording
     instance: Instance
     line: Line
+
     possible: int
+    """The number of states reached before the line."""
+
     unmet: tuple[UnmetClaim, ...]
     effort: Effort
+
     search: ObservationSearch
+    """The search, which still holds these states, so that the report can say what excludes the line."""
+
     exit_code: int = 20
 
 
@@ -261,10 +270,7 @@ def not_modelled(line: Remark) -> str:
 
 @dataclass
 class _Following:
-    """The request of `follow_recording`, and its progress: the recording that is followed, the search for a path of it,
-    and the path that was found, `explanation`, which is an answer once its promises are judged (`is_judged`).
-    `leaves_out`: a search without a path has reached a state in which the model leaves something out (rules.py).
-    """
+    """The request of `follow_recording`, and its progress."""
 
     path: Path
     protocol: str
@@ -274,11 +280,20 @@ class _Following:
     announce: Callable[[str], None]
     why_not_taken: WhyNotTaken | None
     began: float = field(default_factory=time.monotonic)
+
     recording: Recording | None = None
+    """The recording that is followed."""
+
     search: ObservationSearch | None = None
+    """The search for a path of it."""
+
     explanation: Explained | None = None
+    """The path that was found, which is an answer once its promises are judged."""
+
     is_judged: bool = False
+
     leaves_out: bool = False
+    """A search without a path has reached a state in which the model leaves something out (rules.py)."""
 
     @property
     def is_idempotent(self) -> bool:

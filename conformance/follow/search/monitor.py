@@ -33,9 +33,9 @@ from isrcheck.models.messages import UsageError
 class Known(Enum):
     """What is known about the checkpoint that a broker restarts with."""
 
-    SEEN = "the one that was observed while it was down"
-    AT_STOP = "the high watermark that it had when it was shut down"
-    SINCE_SEEN = "any high watermark that it had since the last observed one"
+    SEEN = "the checkpoint observed while it was down"
+    AT_STOP = "the high watermark at its shutdown"
+    SINCE_SEEN = "any high watermark that it had since the last observed checkpoint"
 
 
 @dataclass
@@ -114,8 +114,8 @@ class Monitor:
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:
             raise UsageError(
-                f"{script.recording.path}: {self._used} bits are needed for what a state does not hold,"
-                f" more than {WORD_BITS}; split the recording"
+                f"{script.recording.path}: a search has to remember {self._used} bits of each path, more than"
+                f" {WORD_BITS}; split the recording"
             )
         incarnations = [stage.incarnations for stage in script.stages]
         incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))

@@ -71,7 +71,7 @@ class Keeping:
 class Failure:
     """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
 
-    `loss` describes the lost record, if the property failed because a record was lost; otherwise it is None.
+    `loss` describes the lost record, if the property failed because a record was lost.
     """
 
     name: str

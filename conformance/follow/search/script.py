@@ -148,7 +148,7 @@ class Permission(IntEnum):
 
 @dataclass
 class Away:
-    """The brokers that take no part in steps, or will take none."""
+    """The brokers that take no part in steps, or soon will not."""
 
     down: set[int] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)

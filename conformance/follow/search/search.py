@@ -49,7 +49,7 @@ MANY = 1 << 16
 
 
 class Order:
-    """Nodes by rank: their depth, less some steps for each passed line. `taken` counts the nodes chosen so far."""
+    """Nodes by rank: their depth, minus some steps for each passed line. `taken` counts the nodes chosen so far."""
 
     def __init__(self, steps_of_a_line: int) -> None:
         self.steps_of_a_line = steps_of_a_line
@@ -96,7 +96,7 @@ class Waiting:
         while True:
             order = min(self._orders, key=lambda candidate: candidate.taken)
             nodes = order.take(min(most, max(TOGETHER, self._count // SHARE)))
-            if not len(nodes):  # each node waits in all orders, unless another order has taken it
+            if not len(nodes):  # then no node is left: a node waits in every order until one of them takes it
                 return nodes
             nodes = nodes[~self._are_taken(nodes)]
             order.taken += len(nodes)
@@ -105,12 +105,12 @@ class Waiting:
                 return nodes
 
     def leave(self, nodes: Numbers) -> None:
-        """Let nodes wait until no other node is left."""
+        """Set nodes aside until no other node is left."""
         if len(nodes):
             self._left.append(nodes)
 
     def left(self) -> Numbers:
-        """The nodes that were left so far; from now on they wait like others."""
+        """The nodes that were set aside; from now on they wait like others."""
         nodes = np.concatenate([np.empty(0, np.int64), *self._left])
         self._left = []
         return nodes
@@ -496,8 +496,7 @@ class ObservationSearch:
         for stage in np.unique(stages[is_true]):
             rows = np.flatnonzero(stages == stage)
             is_true[rows] = self.claims.hold(int(stage), states[rows], monitors[rows])
-        ready: Numbers = np.flatnonzero(is_true)
-        return ready
+        return np.flatnonzero(is_true)
 
     def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
         if len(states):
@@ -556,8 +555,7 @@ class ObservationSearch:
 
     def nodes_waiting(self) -> Numbers:
         """The nodes before the furthest line that the search reached."""
-        nodes: Numbers = np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
-        return nodes
+        return np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
 
     def counts(self) -> list[int]:
         """The number of nodes before each line; the last number counts those that passed all lines."""

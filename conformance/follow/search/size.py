@@ -66,24 +66,27 @@ controller."""
 
 @dataclass(frozen=True)
 class Size:
-    """The bounds of an instance, and the settings that the recording shows (None: not shown).
-
-    `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
-    `asks_unclean`: an administrator asks for an unclean election. The partition is reassigned if `first_replicas` is
-    not 0: so many of the brokers are its replicas at the beginning.
-    """
+    """The bounds of an instance, and the settings that the recording shows (None: not shown)."""
 
     replicas: int
     records: int
     elections: int
     deaths: int
     changes: int
+    """Upper bounds; the changes are those of leader and ISR."""
+
     faults: Counter[FaultKind]
+    """The number of faults of each kind."""
+
     min_insync_replicas: int | None
     unclean_election: bool | None
     acks: Acks | None
+
     asks_unclean: bool = False
+    """An administrator asks for an unclean election."""
+
     first_replicas: int = 0
+    """How many of the brokers are replicas at the beginning, if the partition is reassigned; 0: it is not."""
 
 
 def size_of(recording: Recording) -> Size:

@@ -32,6 +32,7 @@ from isrcheck.conformance.follow.wire.exchanges import spelled
 from isrcheck.conformance.follow.wire.messages import Happening, is_number
 from isrcheck.conformance.follow.wire.survey import FAULTS, MIN_ISR, UNCLEAN, Survey
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, disk, value_in, without_none
+from isrcheck.conformance.kafka_format.log_folder import offsets_of, topic_id_of
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     MAGIC,
@@ -67,7 +68,7 @@ def disks_in(
 ) -> Iterator[DiskContent]:
     """The contents of all broker<i>/ in a folder, by number, without the records before the first offset.
 
-    A topic whose name is not known is found by its id. Raises UsageError.
+    A topic whose name is not known is found by its id. Raises UsageError, and FileError.
     """
     try:
         named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]
@@ -84,7 +85,9 @@ def disks_in(
             if not segments:
                 raise UsageError(f"{partition}: no segment (*.log) in it; copy the folder again, or leave it out")
             log = tuple(record for segment in segments for record in _records(segment, _read(segment)))
-            yield DiskContent(broker, _checked(partition, log, first), _checkpoint(path, name, index))
+            checkpoint = path / "replication-offset-checkpoint"
+            offsets = offsets_of(checkpoint) if checkpoint.is_file() else {}
+            yield DiskContent(broker, _checked(partition, log, first), offsets.get(partition.name))
 
 
 def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
@@ -94,7 +97,7 @@ def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
     except ValueError:
         return None
     for path in sorted(broker.glob(f"*-{index}/partition.metadata")):
-        if spelled_id is not None and f"topic_id: {spelled_id}" in _read(path).decode(errors="replace").splitlines():
+        if spelled_id is not None and topic_id_of(path) == spelled_id:
             return path.parent.name.removesuffix(f"-{index}")
     return None
 
@@ -137,20 +140,6 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
         except MalformedRecordsError:
             raise UsageError(f"{path}: a record of the batch at byte {at} is damaged; copy the segment again") from None
         at += header.size
-
-
-def _checkpoint(broker: Path, topic: str, index: int) -> int | None:
-    """The high watermark in a broker's checkpoint, or None without an entry. Raises UsageError."""
-    path = broker / "replication-offset-checkpoint"
-    if not path.is_file():
-        return None
-    for number, line in enumerate(_read(path).decode(errors="replace").splitlines(), 1):
-        words = line.split(" ")
-        if number > 2 and words[:2] == [topic, str(index)]:
-            if len(words) == 3 and words[2].isascii() and words[2].isdecimal() and len(words[2]) < 10:
-                return int(words[2])
-            raise UsageError(f"{path}:{number}: no offset in {line[:60]!r}; copy the file again")
-    return None
 
 
 FILE = "observations.ndjson"
@@ -285,7 +274,7 @@ class LinesBeside:
         shown, at = self.traffic.shown_logs.get(broker), self.traffic.shown_at.get(broker, 0.0)
         is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
         if is_other and line.t - at < SHORTLY:
-            self.traffic.unused.older += 1
+            self.traffic.unused.counts["older"] += 1
             yield {"kind": "note", "what": f"the disk of broker {broker} may have been read before its last fetch"}
         else:
             yield {"kind": "disk", **{key: line.keys[key] for key in MEMORY if key in line.keys}}

@@ -81,7 +81,7 @@ class Controller:
         return recorded is not None and view.says != recorded.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """The state if the metadata log had this change at an offset where it has another change; otherwise None."""
+        """The state after this change, if the metadata log has a different change at this offset; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]

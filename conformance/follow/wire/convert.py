@@ -29,6 +29,7 @@ from isrcheck.conformance.follow.wire.beside import LinesBeside, disks_in, happe
 from isrcheck.conformance.follow.wire.messages import Happening, is_wire, wire_lines
 from isrcheck.conformance.follow.wire.survey import MIN_ISR, UNCLEAN, Survey, survey_of
 from isrcheck.conformance.follow.wire.traffic import Observation, Traffic, without_none
+from isrcheck.conformance.kafka_format.log_folder import FileError
 from isrcheck.models.messages import UsageError
 
 MOST_OBSERVATIONS = 100_000
@@ -100,8 +101,9 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
         if beside is not None:
             yield from beside.until(line.t)
         if line.number == survey.ending.at:
-            traffic.unused.shut_down_at, traffic.unused.after = line.number, 1 + sum(1 for _ in lines)
-            traffic.unused.beside = 0 if beside is None else beside.left()
+            traffic.unused.shut_down_at = line.number
+            traffic.unused.counts["after"] = 1 + sum(1 for _ in lines)
+            traffic.unused.counts["beside"] = 0 if beside is None else beside.left()
             break
         last = line.number, line.t
         try:
@@ -113,9 +115,12 @@ def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool
         if beside is not None:
             yield from beside.until(float("inf"))
     if content is None:
-        for disk in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
-            keys = disk.observation(survey.first_offset)
-            yield *last, {**keys, "label": f"broker{disk.broker}/ at the end", "from": f"broker{disk.broker}"}
+        try:
+            for disk in disks_in(path.parent, survey.topic, survey.partition, survey.first_offset, survey.topic_id):
+                keys = disk.observation(survey.first_offset)
+                yield *last, {**keys, "label": f"broker{disk.broker}/ at the end", "from": f"broker{disk.broker}"}
+        except FileError as error:
+            raise UsageError(str(error)) from None
     counts = without_none(unused=traffic.unused.spell() or None, copies=traffic.records.copies or None)
     if counts:
         yield *last, {"kind": "note", "what": "counted", **counts}

@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A fetch from `offset` on; `follower` is None for a consumer, the epochs are -1 where the client gives none.
+    """A fetch from `offset` on; `follower` is None for a consumer; an epoch that the client does not give is -1.
 
     A follower's log ends at this offset, with a record of `last_epoch`.
     """
@@ -225,7 +225,7 @@ class Produced:
     def _check(self, value: str, *, is_repeated: bool) -> None:
         if is_repeated and not self.may_repeat:
             raise UnreadableError(
-                f"there is another record {value[:60]!r}; a recording with repeated values is not followed online:"
+                f"the value {value[:60]!r} is repeated; a recording with repeated values is not followed online:"
                 " follow it with --history"
             )
 

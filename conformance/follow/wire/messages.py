@@ -35,7 +35,7 @@ MOST_LINES = 1_000_000
 """The longest recording, in lines."""
 
 BACKWARDS = 1.0
-"""Seconds by which a line may be older than the one before: several threads write them."""
+"""Seconds by which a line may be older than the line before it: several threads write them."""
 
 MOST_FAULTS_FIRST = 1_000
 """The number of lines in which a wire recording is recognised: its first ones can be faults, as elsewhere."""
@@ -43,23 +43,31 @@ MOST_FAULTS_FIRST = 1_000
 
 @dataclass(frozen=True)
 class Message:
-    """A request or response at the proxy; `is_held`: the proxy keeps it for now, and forwards it later, or never.
-
-    `broker` is the broker addressed, or None for a controller. `body` has Kafka's own names. If the recorder could not
-    decode the message, the body is empty; if it could not read the header, `api` is empty, too (`undecoded`).
-    """
+    """A request or response at the proxy."""
 
     number: int
     n: int
     t: float
     is_request: bool
+
     is_held: bool
+    """The proxy keeps it for now, and forwards it later, or never."""
+
     client: str
+
     broker: int | None
+    """The broker addressed, or None for a controller."""
+
     api: str
+    """Empty if the recorder could not read the header."""
+
     correlation: int
+
     body: Mapping[str, Any]
+    """The content, with Kafka's own names; empty if it is not decoded."""
+
     undecoded: bool = False
+    """The recorder could not decode the message."""
 
     @property
     def exchange(self) -> tuple[str, int | None, int]:

@@ -178,7 +178,7 @@ END = "end"
 FAULTS = tuple(kind.value for kind in FaultKind)
 
 LATE_HEARTBEATS = 1
-"""Heartbeats that a broker may still send before it asks to be shut down, too. It sends one every two seconds."""
+"""The number of heartbeats that a broker may still send before it also asks to be shut down; one every two seconds."""
 
 
 class Ending:

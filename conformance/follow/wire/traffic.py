@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
@@ -31,51 +31,41 @@ MOST_KINDS = 4
 """The kinds of undecoded messages that are named."""
 
 
-@dataclass
+UNUSED = {
+    "acks": ("acknowledgement", "of a request that is not in the recording"),
+    "after": ("line", "from line {at} on, after all brokers begin to shut down"),
+    "beside": ("line", "of observations.ndjson after that"),
+    "older": ("disk", "in observations.ndjson that may have been read too early"),
+    "undecoded": ("message", "not decoded ({kinds})"),
+    "notes": ("note", "about no fault"),
+    "others": ("message", "about neither logs nor leaders nor ISR"),
+}
+"""What gives no observation, by the names of the counts: a noun, and which they are."""
+
+
 class Unused:
-    """Counts of what gives no observation."""
+    """How much of the recording gives no observation."""
 
-    acks: int = 0
-    """The acknowledgements of requests that the recording does not have."""
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
 
-    shut_down_at: int = 0
-    """The line from which on all brokers are shut down."""
+        self.undecoded: Counter[str] = Counter()
+        """The messages that are not decoded, by their API."""
 
-    after: int = 0
-    """The lines from there on."""
-
-    beside: int = 0
-    """The lines of observations.ndjson after that."""
-
-    older: int = 0
-    """The disks in observations.ndjson that may have been read too early."""
-
-    notes: int = 0
-    """The notes about no fault."""
-
-    others: int = 0
-    """The messages that say nothing about the partition."""
-
-    undecoded: Counter[str] = field(default_factory=Counter)
-    """The messages that are not decoded, by their API."""
+        self.shut_down_at = 0
+        """The line from which on all brokers are shut down."""
 
     def spell(self) -> str:
         """All counts in words."""
-        counts = [
-            (self.acks, "acknowledgement", "of a request that is not in the recording"),
-            (self.after, "line", f"from line {self.shut_down_at} on, after all brokers begin to shut down"),
-            (self.beside, "line", "of observations.ndjson after that"),
-            (self.older, "disk", "in observations.ndjson that may have been read too early"),
-            (self.undecoded.total(), "message", f"not decoded ({self._kinds()})"),
-            (self.notes, "note", "about no fault"),
-            (self.others, "message", "about neither logs nor leaders nor ISR"),
-        ]
-        return "; ".join(f"{count:,} {noun}{'s' * (count > 1)} {which}" for count, noun, which in counts if count)
-
-    def _kinds(self) -> str:
         kinds = [f"{count:,} {api or 'of unknown kind'}" for api, count in self.undecoded.most_common()]
-        others = len(kinds) - MOST_KINDS
-        return ", ".join(kinds[:MOST_KINDS]) + (f" and {others} more kinds" if others > 0 else "")
+        others = f" and {len(kinds) - MOST_KINDS} more kinds" if len(kinds) > MOST_KINDS else ""
+        self.counts["undecoded"] = self.undecoded.total()
+        return "; ".join(
+            f"{self.counts[name]:,} {noun}{'s' * (self.counts[name] > 1)} "
+            + which.format(at=self.shut_down_at, kinds=", ".join(kinds[:MOST_KINDS]) + others)
+            for name, (noun, which) in UNUSED.items()
+            if self.counts[name]
+        )
 
 
 Observation = dict[str, Any]
@@ -239,7 +229,7 @@ class Traffic:
         elif what == NOTE:
             text = str(keys.get("text", ""))[:MOST_TEXT]
             if not may_be_fault(text):
-                self.unused.notes += 1
+                self.unused.counts["notes"] += 1
             else:
                 yield unmodelled(f"the note {text!r} may be a fault that no line records", NOTE)
         elif what not in SILENT:
@@ -295,7 +285,7 @@ class Traffic:
                 yield unmodelled(UNMODELLED.get(line.api, UNDECODED), line.api)
             return
         if line.api not in SAYING:
-            self.unused.others += 1
+            self.unused.counts["others"] += 1
         yield from self.reassignments.before(line)
         if line.api == REASSIGNS:
             if not line.is_held:
@@ -333,7 +323,7 @@ class Traffic:
         if line.is_held:  # the producer does not know yet
             return
         if records is None:
-            self.unused.acks += any(
+            self.unused.counts["acks"] += any(
                 partition.get("error_code") == NO_ERROR
                 for partition in self.survey.partitions(line.body, "responses", "partition_responses")
             )

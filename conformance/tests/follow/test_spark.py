@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from conformance.tests.support.follow import (
     ASKED,
     ERR,
     OUT,
-    every_kind,
     gap_log,
     run_log,
     without_times,
@@ -35,16 +32,9 @@ ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"
 
 
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    return every_kind(tmp_path_factory.mktemp("originals") / "logs")
-
-
 @pytest.fixture
-def logs(originals, tmp_path, monkeypatch):
-    """A log of every kind in a folder, where the tests run."""
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(originals, "logs"))
+def logs(every):
+    return every
 
 
 def followed(session, paths, asked=ALL):

@@ -133,9 +133,7 @@ def test_a_wire_recording_with_equal_and_null_values_is_followed(tmp_path: Path)
 
 def test_online_equal_values_are_refused(tmp_path: Path) -> None:
     path = changed(tmp_path, m3="m1")
-    with pytest.raises(
-        UsageError, match=r"wire\.ndjson:\d+: there is another record 'm1'; .*: follow it with --history"
-    ):
+    with pytest.raises(UsageError, match=r"wire\.ndjson:\d+: the value 'm1' is repeated; .*: follow it with --history"):
         list(observations_of(path, is_online=True))
 
 
