@@ -304,6 +304,7 @@ class Broker:
                 self.kraft.apply_metadata(payload)
                 process.delete_records.try_complete()
             case BrokerHeartbeatResponse():
+                self.kraft.end_heartbeat(message.in_reply_to)
                 if payload.should_shut_down:
                     self._shut_down()
             case FetchRequest():
@@ -338,6 +339,8 @@ class Broker:
         """The connection of a request to the controller broke."""
         if self._running is not None:
             self._running.alter_isr.disconnected(request)
+            if isinstance(self._running.replica_manager, KraftReplicaManager):
+                self._running.replica_manager.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
         """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
@@ -372,7 +375,7 @@ class Broker:
             case TimerKind.DELAYED_PRODUCE_EXPIRY:
                 return manager.expire_produces() > 0
             case TimerKind.HEARTBEAT:
-                self._ask_controller(self.kraft.heartbeat())
+                return self.kraft.send_heartbeat(self._ask_controller)
             case TimerKind.DELAYED_FETCH:
                 return peer is not None and manager.try_complete_fetch(peer)
             case TimerKind.FETCHER_DO_WORK:

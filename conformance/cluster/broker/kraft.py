@@ -31,6 +31,9 @@ from isrcheck.conformance.cluster.network.messages import (
 from isrcheck.conformance.cluster.network.network import Clock, Message
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
 
+AskController = Callable[[BrokerHeartbeatRequest], int]
+"""Sends a request to the controller, and returns the number of the message."""
+
 
 @dataclass
 class MetadataCache:
@@ -170,6 +173,7 @@ class KraftReplicaManager(ReplicaManager):
         self._kraft_partition = partition
         self._metadata = metadata
         self._wants_to_shut_down = False
+        self._heartbeat_in_flight: int | None = None
 
     @property
     def metadata_offset(self) -> int:
@@ -186,9 +190,23 @@ class KraftReplicaManager(ReplicaManager):
         """From now on heartbeats ask for a controlled shutdown."""
         self._wants_to_shut_down = True
 
-    def heartbeat(self) -> BrokerHeartbeatRequest:
-        """The heartbeat that this process sends now."""
-        return BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
+    def send_heartbeat(self, ask_controller: AskController) -> bool:
+        """Send a heartbeat, unless the answer to the last one is awaited; returns whether one was sent. Therefore the
+        heartbeats of a process never overtake each other. Kafka: BrokerLifecycleManager, communicationInFlight.
+        """
+        if self._heartbeat_in_flight is not None:
+            return False
+        self._heartbeat_in_flight = ask_controller(
+            BrokerHeartbeatRequest(self._metadata.offset, self._wants_to_shut_down)
+        )
+        return True
+
+    def end_heartbeat(self, request: int | None) -> None:
+        """The heartbeat with this number is answered, or its connection broke; any other request is ignored. Kafka:
+        BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
+        """
+        if request == self._heartbeat_in_flight:
+            self._heartbeat_in_flight = None
 
     def apply_metadata(self, image: MetadataImage, *, is_dropped: bool = False) -> None:
         """Read the metadata log up to this record; what has changed for the partition is applied as one change, and

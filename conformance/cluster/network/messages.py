@@ -389,9 +389,8 @@ class BrokerHeartbeatRequest:
 
 @dataclass(frozen=True)
 class BrokerHeartbeatResponse:
-    """Whether the broker is fenced, and whether it may stop now."""
+    """Whether the broker may stop now; if not, it sends the next heartbeat in time."""
 
-    is_fenced: bool
     should_shut_down: bool
 
 

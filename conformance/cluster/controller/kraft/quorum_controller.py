@@ -169,20 +169,21 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory."""
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A process that is not the registered one
+        changes nothing (STALE_BROKER_EPOCH).
+        """
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
         if isinstance(request, AlterIsrRequest):
             stale = AlterIsrResponse(Errors.STALE_BROKER_EPOCH)
             self._network.reply(message, self.replication.alter_partition(broker, request) if is_known else stale, 0)
-        elif is_known and isinstance(request, AssignReplicasToDirsRequest):
-            self.replication.take_directory(broker)
+        elif isinstance(request, BrokerHeartbeatRequest):
+            should_shut_down = is_known and self._take_heartbeat(broker, request)
+            self._network.reply(message, BrokerHeartbeatResponse(should_shut_down), 0)
         elif is_known:
-            assert isinstance(request, BrokerHeartbeatRequest), f"{message}: this is a defect of the cluster"
-            should_shut_down = self._take_heartbeat(broker, request)
-            is_fenced = self.image.brokers[broker].is_fenced
-            self._network.reply(message, BrokerHeartbeatResponse(is_fenced, should_shut_down), 0)
+            assert isinstance(request, AssignReplicasToDirsRequest), f"{message}: this is a defect of the cluster"
+            self.replication.take_directory(broker)
 
     def _take_heartbeat(self, broker: int, request: BrokerHeartbeatRequest) -> bool:
         """Note that a broker lives; unfence it, or let it shut down. Returns whether it may stop now (Kafka:

@@ -18,6 +18,7 @@ from conformance.tests.cluster.kraft.operating import (
     PROMPT,
     RECORDS,
     THREE,
+    beat,
     cluster_of,
     described,
     kill,
@@ -194,8 +195,7 @@ def a_precious_record(protocol: str = "4.3", *, is_early: bool = False) -> Clust
     if not is_early:
         cluster.change_min_insync_replicas(2)
     cluster.begin_shutdown(1, leads_others=True)
-    cluster.fire(1, TimerKind.HEARTBEAT)
-    cluster.deliver(cluster.messages()[-1].number)
+    beat(cluster, 1)
     return cluster
 
 
@@ -388,13 +388,9 @@ def test_since_4_1_a_new_controller_gives_fenced_brokers_no_session(protocol: st
 def test_a_new_controller_forgets_for_whom_a_shutdown_waits() -> None:
     cluster = cluster_of("4.3", PAIR)
     cluster.begin_shutdown(1, leads_others=True)
-    for is_up in (True, True):
-        cluster.fire(1, TimerKind.HEARTBEAT)
-        cluster.deliver(cluster.messages()[-1].number)
-        cluster.deliver(cluster.messages()[-1].number)
-        assert view_of(cluster, 1).is_up == is_up
+    for _ in range(2):
+        beat(cluster, 1)
+        assert view_of(cluster, 1).is_up
     cluster.fail_over_controller()
-    cluster.fire(1, TimerKind.HEARTBEAT)
-    cluster.deliver(cluster.messages()[-1].number)
-    cluster.deliver(cluster.messages()[-1].number)
+    beat(cluster, 1)
     assert not view_of(cluster, 1).is_up

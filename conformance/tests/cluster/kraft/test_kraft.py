@@ -22,12 +22,18 @@ from conformance.tests.cluster.kraft.operating import (
 )
 from conformance.tests.cluster.kraft.operating import start as start_up
 from isrcheck.conformance.cluster.acts import acknowledged, alter_isr_in_flight, append, ask, fetch, view_of
+from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.cluster.network.messages import AlterIsrRequest, AlterIsrResponse, Errors
+from isrcheck.conformance.cluster.network.messages import (
+    AlterIsrRequest,
+    AlterIsrResponse,
+    BrokerHeartbeatRequest,
+    Errors,
+)
 
 IN_SYNC_01 = Start(isr=frozenset({0, 1}))
 
@@ -148,6 +154,55 @@ def test_a_broker_stops_when_the_others_have_read_of_its_shutdown() -> None:
     beat(cluster, 0)
     assert not view_of(cluster, 0).is_up
     assert view_of(cluster, 0).has_stopped_cleanly
+
+
+def answered(cluster: Cluster) -> None:
+    """The heartbeat in flight reaches the controller, and the answer reaches the broker."""
+    for _ in ("request", "response"):
+        cluster.deliver(cluster.messages()[-1].number)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda cluster: cluster.drop(cluster.messages()[-1].number),
+        lambda cluster: (
+            cluster.deliver(cluster.messages()[-1].number),
+            cluster.drop(cluster.messages()[-1].number),
+        ),
+        answered,
+    ],
+    ids=["the request is lost", "the answer is lost", "the answer arrives"],
+)
+def test_a_broker_sends_one_heartbeat_at_a_time(end: Callable[[Cluster], object]) -> None:
+    """Kafka: BrokerLifecycleManager, communicationInFlight. With two in flight, an older heartbeat could overtake the
+    one that asks for the shutdown, and unfence a broker that was fenced meanwhile.
+    """
+    cluster = Cluster("3.7", settings=PROMPT)
+    assert cluster.fire(1, TimerKind.HEARTBEAT)
+    cluster.begin_shutdown(1, leads_others=True)
+    assert not cluster.fire(1, TimerKind.HEARTBEAT)
+    (heartbeat,) = cluster.messages()
+    assert heartbeat.payload == BrokerHeartbeatRequest(0, wants_to_shut_down=False)
+    end(cluster)
+    assert cluster.messages() == ()
+    assert cluster.fire(1, TimerKind.HEARTBEAT)
+    (heartbeat,) = cluster.messages()
+    assert heartbeat.payload == BrokerHeartbeatRequest(0, wants_to_shut_down=True)
+    assert not cluster.metadata_log()[-1].brokers[1].in_controlled_shutdown
+    answered(cluster)
+    assert cluster.metadata_log()[-1].brokers[1].in_controlled_shutdown
+
+
+def test_the_heartbeat_of_an_unregistered_process_is_answered_and_changes_nothing() -> None:
+    """Kafka: STALE_BROKER_EPOCH."""
+    cluster = Cluster("3.7", settings=PROMPT)
+    cluster.unregister(1)
+    for _ in range(2):
+        last_offset = len(cluster.metadata_log())
+        assert cluster.fire(1, TimerKind.HEARTBEAT)
+        answered(cluster)
+        assert len(cluster.metadata_log()) == last_offset
 
 
 @pytest.mark.parametrize("leads_others", [False, True])
