@@ -84,7 +84,7 @@ class Start:
         if self.leader not in self.in_sync or not self.in_sync <= set(self.assigned) <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"
-                f" below {self.replicas}; name another ISR"
+                f" below {self.replicas}; correct `isr`"
             )
         for broker, count in self.held:
             if broker in self.in_sync or not 0 <= count <= len(self.log):

@@ -143,7 +143,7 @@ class Controller:
         self._must_run(candidate)
         if candidate == self._leader:
             raise ClusterError(
-                f"election: broker {candidate} leads already, in epoch {self._leader_epoch}; name another"
+                f"election: broker {candidate} leads already, in epoch {self._leader_epoch}; elect another broker"
             )
         if kind is Election.UNCLEAN:
             alive = [each for each in sorted(self._isr) if self._is_running(each)]
@@ -199,7 +199,7 @@ class Controller:
 
     def _must_run(self, candidate: int) -> None:
         if not self._is_running(candidate):
-            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it, or name another")
+            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it first")
 
     def _change_isr(self, isr: frozenset[int]) -> None:
         self._isr = isr

@@ -249,7 +249,7 @@ class QuorumController:
         if it is not registered.
         """
         if not self.image.brokers[broker].is_registered:
-            raise ClusterError(f"broker {broker} is not registered; name another")
+            raise ClusterError(f"broker {broker} is not registered; name a registered one")
         self.replication.unregister(broker)
         self._states.fence(broker)
         self._log.write_broker(broker, UNREGISTERED)
@@ -304,7 +304,7 @@ class QuorumController:
             leader = self.leader
             if leader is None or leader == candidate:
                 raise ClusterError(
-                    f"fail-over: the leader is {leader}; fence another broker, or name another candidate"
+                    f"fail-over: the leader is {leader}; fence another broker, or choose another candidate"
                 )
             built = self.replication.change(removed=leader)
         elif kind is Election.UNCLEAN and self.leader is not None and self.replication.may_lead(self.leader):
