@@ -175,34 +175,18 @@ def read_all(cluster: Cluster, *brokers: int) -> None:
             cluster.deliver(message.number)
 
 
-def read_at_once(cluster: Cluster, broker: int) -> None:
-    """A broker reads the metadata log to its end, all of it in one delta."""
-    *earlier, last = _images(cluster, broker)
-    for message in earlier:
-        cluster.drop(message.number)
-    cluster.deliver(last.number)
-
-
-def beat(cluster: Cluster, broker: int) -> None:
-    """A heartbeat reaches the controller, and the answer reaches the broker."""
-    cluster.fire(broker, TimerKind.HEARTBEAT)
-    beat = cluster.messages()[-1].number
-    cluster.deliver(beat)
-    cluster.deliver(next(each.number for each in cluster.messages() if each.in_reply_to == beat))
-
-
 def stop(cluster: Cluster, *brokers: int) -> None:
     """Brokers that lead other partitions shut down in order (SIGTERM), one after the other; the others read the
     metadata log.
     """
     for broker in brokers:
         cluster.begin_shutdown(broker, leads_others=True)
-        beat(cluster, broker)
+        acts.beat(cluster, broker)
         for other in filter(cluster.is_running, cluster.brokers):
             read_all(cluster, other)
             if other != broker:
-                beat(cluster, other)
-        beat(cluster, broker)
+                acts.beat(cluster, other)
+        acts.beat(cluster, broker)
         assert not view_of(cluster, broker).is_up
         read_all(cluster)
 
@@ -234,7 +218,7 @@ def start(cluster: Cluster, *brokers: int) -> None:
     for broker in brokers:
         register(cluster, broker)
         read_all(cluster)
-        beat(cluster, broker)
+        acts.beat(cluster, broker)
         read_all(cluster)
 
 
@@ -353,8 +337,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     **{name: act for name, act in inspect.getmembers(Cluster, callable) if not name.startswith("_")},
     **dict(inspect.getmembers(acts, inspect.isfunction)),
     "read_all": read_all,
-    "read_at_once": read_at_once,
-    "beat": beat,
+    "read_at_once": acts.learn,
     "stop": stop,
     "fence": fence,
     "kill": kill,
