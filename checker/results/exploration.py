@@ -1,8 +1,8 @@
 """The results of searches, as plain values: those of the explorer, and those of bounded model checking.
 
-In:  nothing; the engines fill the fields.
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
      to the first state (or transition) that violates or reaches it; a `BmcResult`; the forecast of a level's size.
+     The engines fill the fields.
 """
 
 from __future__ import annotations
@@ -151,10 +151,7 @@ class Exploration:
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning.
-
-    `nodes` is the size of the formula, `times` the seconds for each depth, and `solver` the solver with its version.
-    """
+    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning."""
 
     instance: Instance
     limits: Limits
@@ -163,9 +160,12 @@ class BmcResult:
     stopped: str | None = None
     seconds: float = 0.0
     nodes: int = 0
+    """The size of the formula."""
     times: list[float] = field(default_factory=list)
+    """The time for each depth, in seconds."""
     findings: dict[str, Findings] = field(default_factory=dict)
     solver: str = "Z3"
+    """The solver with its version."""
 
     @property
     def is_complete(self) -> bool:
@@ -175,11 +175,7 @@ class BmcResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search.
-
-    `forecast` is the expected number of states in the next level, if it can be said. A search on disk has
-    `bytes_on_disk`, and `candidates`: states of the next level, some of which may turn out to be duplicates.
-    """
+    """A progress report of a running search. Fields with the same name as in `Exploration` have the same meaning."""
 
     seconds: float
     depth: int
@@ -188,8 +184,11 @@ class Progress:
     frontier: int
     bytes_used: int
     forecast: int | None = None
+    """The expected number of states in the next level; None if the search is too short for a forecast."""
     bytes_on_disk: int | None = None
+    """The size of a search on disk; None for other searches."""
     candidates: int = 0
+    """On disk, the states of the next level so far, some of which may turn out to be duplicates."""
 
 
 # ------------------------------------------------------------------------------------------------------- as plain data
@@ -217,8 +216,7 @@ def _whole(value: int | list[int]) -> int | list[int]:
 
 
 def _written(finding: Finding) -> PlainData:
-    path = finding.path
-    witness = None
+    witness, path = None, finding.path
     if path is not None:
         witness = {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
         witness |= {} if path.loop is None else {"loop": int(path.loop)}
@@ -229,17 +227,15 @@ def exploration_of(data: PlainData, instance: Instance, limits: Limits) -> Explo
     """The exploration that plain data describe."""
     counts = {name: data[name] for name in (*COUNTED, "stopped", "seconds")}
     findings = {
-        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]), one["unjudged"])
-        for name, one in data["findings"].items()
+        name: Findings(_read(kinds["found"]), _read(kinds["permitted"]), _read(kinds["erred"]), kinds["unjudged"])
+        for name, kinds in data["findings"].items()
     }
     return Exploration(instance, limits, findings=findings, **counts)
 
 
 def _read(written: PlainData) -> Finding:
     path = written["witness"]
-    if path is None:
-        return Finding(written["count"])
-    return Finding(written["count"], StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))
+    return Finding(written["count"], path and StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))
 
 
 # ---------------------------------------------------------------------------------------------------------- forecasts
@@ -268,9 +264,6 @@ def mean_error(levels: Sequence[int]) -> tuple[float, int] | None:
 
     The last level counts only if it is complete.
     """
-    errors = []
-    for number, real in enumerate(levels):
-        expected = forecast(levels[:number])
-        if expected is not None and real:
-            errors.append(abs(expected - real) / real)
+    expected = [(forecast(levels[:number]), real) for number, real in enumerate(levels)]
+    errors = [abs(states - real) / real for states, real in expected if states is not None and real]
     return (sum(errors) / len(errors), len(errors)) if errors else None

@@ -106,7 +106,7 @@ def ask(
         return Answer.MEMORY
     try:
         with _watched(solver, deadline) as is_full:
-            found = question()
+            result = question()
         if Interrupts.seen:
             raise KeyboardInterrupt
     except z3.Z3Exception as error:
@@ -117,9 +117,9 @@ def ask(
         if "canceled" in str(error) or "interrupt" in str(error):
             raise KeyboardInterrupt from None
         raise
-    if found == z3.sat:
+    if result == z3.sat:
         return Answer.YES
-    if found == z3.unsat:
+    if result == z3.unsat:
         return Answer.NO
     reason = solver.reason_unknown()
     if is_full.is_set() or "memory" in reason:
@@ -167,19 +167,19 @@ def once(
             part = clauses[first : first + CLAUSES_AT_ONCE]
             lines = [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in part]
             solver.from_string("\n".join([f"p cnf {len(nodes)} {len(part)}", *lines, ""]))
-        found = ask(solver.check, solver, deadline)
+        answer = ask(solver.check, solver, deadline)
     except z3.Z3Exception as error:
         if "memory" in str(error):
             return Answer.MEMORY, None
         raise
-    if found is not Answer.YES:
-        return found, None
+    if answer is not Answer.YES:
+        return answer, None
     model = solver.model()
 
     def of(node: int) -> bool:
         return node in names and z3.is_true(model.eval(z3.Bool(names[node], context), model_completion=True))
 
-    return found, Values(circuit, of)
+    return answer, Values(circuit, of)
 
 
 @cache

@@ -14,6 +14,7 @@ import pytest
 from conformance.tests.support.engine import HOLDS, checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.traces.cli import main as trace
 
 GOOD = '''\
@@ -22,35 +23,28 @@ GOOD = '''\
 from enum import IntEnum
 
 from isrcheck.language import NONE, Domain, Flag, action, always, always_step, between, bound, budget, field, initial
-from isrcheck.language import optional, require, setting, sometimes, switch
-
+from isrcheck.language import optional, require, setting, sometimes, switch, terminal
 
 class Configuration:
     processes = bound(2, "processes that want the lock", least=1, option="--processes")
     thefts = budget(1, "times the lock is stolen", option="--thefts")
 
-
-class Process(Domain, size="processes"):
-    pass
-
+class Process(Domain, size="processes"): pass
 
 class Place(IntEnum):
     IDLE = 0
     WAITING = 1
     INSIDE = 2
 
-
 class State:
     place = field(Process, values=Place)
     owner = field(values=optional(Process), initially=NONE)
     stolen = field(values=Flag)
 
-
 @action
 def process_asks(s, p: Process):
     require(s.place[p] == Place.IDLE)
     s.place[p] = Place.WAITING
-
 
 @action
 def process_enters(s, p: Process):
@@ -59,13 +53,11 @@ def process_enters(s, p: Process):
     s.owner = p
     s.place[p] = Place.INSIDE
 
-
 @action
 def process_leaves(s, p: Process):
     require(s.place[p] == Place.INSIDE)
     s.owner = NONE
     s.place[p] = Place.IDLE
-
 
 @action
 def lock_is_stolen(s):
@@ -74,7 +66,6 @@ def lock_is_stolen(s):
     require(s.thefts > 0)
     s.stolen = True
     s.owner = NONE
-
 
 @always
 def one_at_a_time(s):
@@ -86,23 +77,14 @@ def one_at_a_time(s):
         if a < b
     )
 
-
 @always_step
-def a_stolen_lock_stays_stolen(before, after):
-    return after.stolen or not before.stolen
-
+def a_stolen_lock_stays_stolen(before, after): return after.stolen or not before.stolen
 
 @sometimes
-def both_wait(s):
-    return all(s.place[p] == Place.WAITING for p in range(s.processes))
-
-
-from isrcheck.language import terminal
-
+def both_wait(s): return all(s.place[p] == Place.WAITING for p in range(s.processes))
 
 @terminal
-def may_end(s):
-    return True
+def may_end(s): return True
 '''
 
 
@@ -178,7 +160,7 @@ def test_an_edited_model_gives_its_new_verdict_at_once(tmp_path):
 @pytest.mark.exhaustive
 def test_an_edited_helper_beside_the_model_gives_its_new_verdict_at_once(tmp_path):
     helped = changed("require(s.thefts > 0)", "require(may_steal(s))")
-    (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\n\nclass Conf"))
+    (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\nclass Conf"))
     for body, code in (("return s.thefts > 0", 12), ("return s.thefts > 100", 0)):
         (tmp_path / "thieves.py").write_text(f"def may_steal(s):\n    {body}\n")
         assert check_anew(tmp_path, "model.py") == code
@@ -300,7 +282,7 @@ def test_a_value_out_of_range_names_the_step_and_its_depth(check, tmp_path):
     text = changed("    s.owner = p\n", "    s.owner = p + 1\n")
     line = line_of(text, "def process_enters")
     code, out, _ = check(text)
-    assert code == 12
+    assert code == VIOLATED
     assert (
         f"\n  {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
         " guard the step, or widen the field (step 2)\n"
@@ -315,7 +297,7 @@ def test_an_index_out_of_range_in_a_property_is_reported(check, tmp_path):
     )
     line = line_of(text, "def both_wait")
     code, out, _ = check(text)
-    assert code == 12
+    assert code == VIOLATED
     assert (
         f"\n  {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
         " test the index before it is used (step 1)\n"
@@ -376,9 +358,7 @@ def test_bad_words_beside_a_model(check, words, says):
 
 
 def test_a_switch_may_be_written_in_small_letters(check):
-    text = GOOD.replace(
-        "\n\nclass Process(", "    steal = switch(False, 'the lock may be stolen')\n\n\nclass Process(", 1
-    )
+    text = GOOD.replace("\nclass Process(", "    steal = switch(False, 'the lock may be stolen')\n\nclass Process(", 1)
     code, out, err = check(text, "--switch", "steal=on", "--json")
     assert (code, err) == (12, "")
     (run,) = json.loads(out)["runs"]

@@ -15,6 +15,7 @@ import pytest
 
 from conformance.tests.support.engine import COUNTER, verdict_of
 from conformance.tests.support.programs import HERE, ran, words_of
+from isrcheck.commands.exit_codes import INTERRUPTED
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert "Traceback" not in err
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     if form:
@@ -122,7 +123,7 @@ def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_top
     os.set_blocking(ours, False)
     told += read_all(ours)
     os.close(ours)
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert "Traceback" not in told
     assert told.splitlines()[-1].endswith("check: interrupted; this is what was found so far")
     found = re.match(r"Cannot tell, because the user interrupted it; nothing was found to depth (\d+)\n", out)

@@ -18,6 +18,7 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.terminal import ProgressLine
+from isrcheck.commands.exit_codes import DEADLOCKED, VIOLATED
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
@@ -144,9 +145,9 @@ def test_details_and_json_have_the_same_exit_code(check):
 
 
 def test_a_deadlock_is_shown(check):
-    Path("counter.py").write_text(COUNTER.partition("\nfrom isrcheck.language import terminal")[0])
+    Path("counter.py").write_text(COUNTER.partition("\n@terminal")[0])
     code, out, _ = check("counter.py")
-    assert code == 11
+    assert code == DEADLOCKED
     assert "VIOLATED: deadlock at step 5: no step is enabled there, and no @terminal is true\n\n" in out
     assert "\n  5  counter_steps  count 5\n\nTo go on:\n" in out
 
@@ -168,7 +169,7 @@ def test_a_closed_pipe_does_not_change_the_exit_code(check, tmp_path):
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PROJECT)}, check=False
     )
-    assert done.returncode == 12
+    assert done.returncode == VIOLATED
 
 
 def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp_path):
@@ -186,7 +187,7 @@ def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp
             pass
     os.close(ours)
     lines = out.decode().splitlines()
-    assert process.returncode == 12
+    assert process.returncode == VIOLATED
     assert b"\x1b" not in out
     assert {line for line in lines if len(line) > 80} == set()
     assert "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5" in lines[-35:]

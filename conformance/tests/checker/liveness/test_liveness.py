@@ -22,6 +22,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.results.verdict import verdicts
+from isrcheck.commands.exit_codes import STUCK
 from isrcheck.models import registry
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
@@ -32,8 +33,7 @@ MEMORY = 1 << 28
 
 HEAD = '''"""Somebody switches a light on and off, and counts."""
 
-class Hand(Domain, size=2):
-    pass
+class Hand(Domain, size=2): pass
 
 class State:
     is_on = field(values=Flag)
@@ -197,7 +197,7 @@ LASSO = BLINKS + WHEN_ON + live("eventually", "fair=[counts, blinks]", "counted"
 @pytest.fixture
 def lasso(searched, capsys) -> Path:
     searched(LASSO)
-    assert cli.main(["light.py"]) == 13
+    assert cli.main(["light.py"]) == STUCK
     last = verdict_of(capsys.readouterr().out)
     assert last == "VIOLATED: counted at step 2: a fair behaviour goes on for ever without it"
     (path,) = Path("counterexamples").glob("light_counted_*.itf.json")
@@ -229,7 +229,7 @@ def test_the_viewers_show_where_it_goes_on(lasso, capsys):
 
 def test_json_has_the_loop(searched, capsys):
     searched(LASSO)
-    assert cli.main(["light.py", "--json"]) == 13
+    assert cli.main(["light.py", "--json"]) == STUCK
     (found,) = json.loads(capsys.readouterr().out)["runs"][0]["properties"]
     assert (found["kind"], found["verdict"], found["depth"], found["loop"]) == ("eventually", "VIOLATED", 2, 0)
 
@@ -327,12 +327,10 @@ def ends(s):
     s.is_done = True
 
 @eventually
-def is_switched_twice(s):
-    return s.count == 2
+def is_switched_twice(s): return s.count == 2
 
 @eventually_always
-def stops_early(s):
-    return s.count < 2
+def stops_early(s): return s.count < 2
 '''
     + ENDS
 )
@@ -349,7 +347,7 @@ def test_a_list_says_where_a_lasso_goes_on(capsys):
         ("on", "is_switched_twice", "2, back to 0"),
         ("off", "stops_early", "3, stays"),
     ):
-        assert cli.main(["lamp.py", "--set", f"broken={switch}", "--out", switch]) == 13
+        assert cli.main(["lamp.py", "--set", f"broken={switch}", "--out", switch]) == STUCK
         capsys.readouterr()
         assert trace(["list", switch]) in (0, None)
         (row,) = [line for line in capsys.readouterr().out.splitlines() if f"  {property_name}  " in line]
@@ -368,7 +366,7 @@ def test_python_sees_the_loop():
 
 
 def test_a_test_report_shows_the_lasso(capsys):
-    assert cli.main(["lamp.py", "--set", "broken=on", "--report", "report"]) == 13
+    assert cli.main(["lamp.py", "--set", "broken=on", "--report", "report"]) == STUCK
     (suite,) = ET.parse("report/junit.xml").getroot()
     assert (suite.get("failures"), suite.get("errors")) == ("2", "0")
     failures = {case.get("name"): case.find("failure") for case in suite.iter("testcase")}

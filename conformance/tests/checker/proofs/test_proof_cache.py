@@ -19,6 +19,7 @@ from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.resources.cache import FOLDERS, modules_of
 from isrcheck.checker.results.proofs import Phase, Proofs
 from isrcheck.checker.running import session
+from isrcheck.commands.exit_codes import INTERRUPTED
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.models.language.model import IN_RANGE
@@ -63,16 +64,13 @@ def dam_breaks(s):
     s.dams_left -= 1
 
 @lemma
-def no_water_is_lost(s):
-    return s.lake + s.sea == s.water
+def no_water_is_lost(s): return s.lake + s.sea == s.water
 
 @always
-def sea_stays_low(s):
-    return s.sea <= s.water
+def sea_stays_low(s): return s.sea <= s.water
 
 @terminal
-def may_end(s):
-    return True
+def may_end(s): return True
 '''
 
 
@@ -322,7 +320,7 @@ def test_a_recorded_violation_that_is_disproved_exits_10(check):
 def test_an_interrupt_during_the_matrix_proofs_reports_the_searches(check, monkeypatch):
     monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped="interrupt"))
     code, text, content = check(COMMIT)
-    assert code == 130
+    assert code == INTERRUPTED
     assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
     assert content["runs"][0]["exhausted"] is True
 

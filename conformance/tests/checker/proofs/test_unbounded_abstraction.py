@@ -156,11 +156,9 @@ class Configuration:
     n = bound(2, "places", is_open=True)
     k = bound(2, "nodes")
 
-class Place(Domain, size="n"):
-    pass
+class Place(Domain, size="n"): pass
 
-class Node(Domain, size="k"):
-    pass
+class Node(Domain, size="k"): pass
 
 class State:
     a = field(Place, values=between(0, 2))
@@ -613,20 +611,16 @@ def test_what_stands_twice_in_the_representation_is_evaluated_once(tmp_path: Pat
 
 PROPERTIES = """
 @always
-def ordered(s):
-    return s.x <= s.z[0] and first(s) <= 3
+def ordered(s): return s.x <= s.z[0] and first(s) <= 3
 
 @always
-def some(s):
-    return any(s.b[i] for i in range(s.n)) and s.y < s.n
+def some(s): return any(s.b[i] for i in range(s.n)) and s.y < s.n
 
 @always
-def counted(s):
-    return count(s) <= s.x or s.f
+def counted(s): return count(s) <= s.x or s.f
 
 @always_step
-def rises(before, after, taken):
-    return before.x <= after.x and (taken == act_0 or before.f == after.f)
+def rises(before, after, taken): return before.x <= after.x and (taken == act_0 or before.f == after.f)
 
 @always_step
 def read_in_both(before, after):

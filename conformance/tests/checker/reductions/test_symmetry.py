@@ -32,6 +32,7 @@ from isrcheck.checker.results.verdict import verdicts
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import Mode, SparkRequest
 from isrcheck.checker.spark.session import SparkOptions
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.models.language.declarations import LastOf
 from isrcheck.models.language.model import Instance
@@ -191,7 +192,7 @@ def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None
         certify(reduced)
         symmetry = reduction.symmetry
         assert symmetry is not None
-        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations()} for one in states_of(reduced)]
+        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations} for one in states_of(reduced)]
         assert sum(map(len, orbits)) == whole.distinct == len(set().union(*orbits)), number
     assert compared >= 3
 
@@ -212,8 +213,7 @@ def goes_down(s, n: Node):
     s.up[n] = False
 
 @always
-def total_is_odd_while_nobody_is_up(s):
-    return s.total == 1 or any(s.up[n] for n in range(s.nodes))
+def total_is_odd_while_nobody_is_up(s): return s.total == 1 or any(s.up[n] for n in range(s.nodes))
 """
 
 
@@ -257,12 +257,10 @@ def one_rises(s, n: Node):
     for x in range(s.nodes):
         s.up[x] = True
 
-def is_nobody_up(s):
-    return not any(s.up[x] for x in range(s.nodes))
+def is_nobody_up(s): return not any(s.up[x] for x in range(s.nodes))
 
 @always
-def fine(s):
-    return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
+def fine(s): return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
 """
 
 
@@ -293,8 +291,7 @@ def grows(s, n: Node):
     s.level[n] += 1
 
 @always
-def not_all_are_full(s):
-    return not all(s.level[x] == 2 for x in range(s.nodes))
+def not_all_are_full(s): return not all(s.level[x] == 2 for x in range(s.nodes))
 """
 
 
@@ -494,7 +491,7 @@ def test_a_declared_domain_is_used_unless_every_state_is_wanted(
         (["--continue"], "reduction      no symmetry: --continue counts every violating state\n"),
     ):
         code, out = check(capsys, tmp_path, path, *words, "--details")
-        assert code == 12
+        assert code == VIOLATED
         assert "\n8 distinct states, " in out
         assert why in out
     ordered = STARTS.replace("    require(s.up[n])", "    require(s.up[n] and n < 2)")
@@ -728,7 +725,7 @@ def compare(instance: Instance, sorts: list[Sort], chance: random.Random) -> Non
     layouts = [layout for layout in instance.layouts.values() for _ in range(layout.count)]
     for _ in range(8):
         state = tuple(chance.randint(layout.low, layout.high) for layout in layouts)
-        images = chance.choice(symmetry.all_permutations)
+        images = chance.choice(symmetry.permutations)
         other = symmetry.permuted(state, images)
         for step in chance.sample(instance.steps, 20):
             there = instance.step(symmetry.step(instance, step.number, images))

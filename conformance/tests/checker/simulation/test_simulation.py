@@ -20,13 +20,13 @@ from isrcheck.checker.simulation import walks
 from isrcheck.checker.simulation import walks as group
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import Simulation, SimulationRequest, ValuesSeen, below, simulate, verdicts
+from isrcheck.commands.exit_codes import VIOLATED
 from isrcheck.models import registry, run
 from isrcheck.traces.format import files
 
 WALK = '''"""A walker on a line, who sometimes jumps."""
 
-class Length(Domain, size=4):
-    pass
+class Length(Domain, size=4): pass
 
 class State:
     place = field(values=between(0, 30))
@@ -48,16 +48,13 @@ def flies(s):
     require(s.place > 30)
 
 @always
-def stays_near(s):
-    return s.place < 12
+def stays_near(s): return s.place < 12
 
 @always_step
-def is_slow(before, after):
-    return after.place - before.place < {step}
+def is_slow(before, after): return after.place - before.place < {step}
 
 @sometimes
-def arrives(s):
-    return s.place == 30
+def arrives(s): return s.place == 30
 '''
 
 FIGURES = (200, 4000, 4200, 20, 0, [4000, 1973, 0], [3001, 999, 0], 11892)
@@ -209,7 +206,7 @@ def test_covered_values_are_printed_and_in_the_object(walk, check) -> None:
 def test_a_report_has_what_the_walks_found(walk, check) -> None:
     walk()
     words = ["walk.py", "--simulate", "50", "--depth", "20", "--seed", "7", "--report", "DIR"]
-    assert check(*words)[0] == 12
+    assert check(*words)[0] == VIOLATED
     suite = "walk, simulated"
     assert cases_of(Path("DIR"))[suite, "stays_near"] == ("failure", "VIOLATED at step 4")
     assert cases_of(Path("DIR"))[suite, "the search itself"] == ("passed", "")
@@ -266,7 +263,7 @@ def test_without_a_violation_it_is_undecided(walk, check) -> None:
 def test_a_violation_is_certified_and_written(walk, check) -> None:
     walk()
     code, out, _ = check("walk.py", "--simulate", "50", "--depth", "20", "--seed", "7")
-    assert code == 12
+    assert code == VIOLATED
     assert out.splitlines()[-1].startswith("VIOLATED: stays_near at step 4")
     assert out.splitlines()[-1].endswith(": found by simulation; not known to be shortest")
     (file,) = Path("counterexamples").glob("walk_stays_near_*.itf.json")
@@ -351,5 +348,5 @@ def test_a_record_is_lost_beyond_the_reach_of_a_search(check) -> None:
     large = "--records 6 --log-size 6 --elections 6 --crashes 3 --bounces 3"
     words = ["kafka", "--protocol", "0.10", *large.split(), "--simulate", "1000", "--depth", "60", "--seed", "1"]
     code, out, _ = check(*words, "--seconds", "12")
-    assert code == 12
+    assert code == VIOLATED
     assert "acked_not_lost" in out.splitlines()[-1]

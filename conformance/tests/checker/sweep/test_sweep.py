@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
 from isrcheck.checker.results.terminal import ProgressLine
@@ -27,15 +28,12 @@ from isrcheck.checker.sweep import searches as sweep_cases
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep import table as sweep_run
 from isrcheck.checker.sweep.searches import cases_of, read_sweep, search_case
+from isrcheck.commands.exit_codes import INTERRUPTED, VIOLATED
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.cli import main as trace
 
 DOOR = '''\
 """A counter that goes up, as far as it is let."""
-
-from isrcheck.language import action, always, between, bound, budget, contradiction, field, require, setting, switch
-from isrcheck.language import sometimes
-
 
 class Configuration:
     most = bound(4, "how far it counts", least=1, most=9, option="--most")
@@ -45,23 +43,19 @@ class Configuration:
     excused_from = setting(9, "from where on nothing is promised")
     BREAKS = switch(False, "it leaves its declaration")
 
-
 class State:
     count = field(values=between(0, "most"))
     leaps_done = field(values=between(0, 3))
-
 
 @contradiction
 def more_promised_than_there_is(configuration):
     """limit is 7, which nobody can promise; choose another one."""
     return configuration.limit == 7
 
-
 @action
 def counter_steps(s):
     require(s.count < s.most or s.BREAKS)
     s.count += 1
-
 
 @action
 def counter_leaps(s):
@@ -71,40 +65,28 @@ def counter_leaps(s):
     s.count += 2
     s.leaps_done += 1
 
-
-def is_excused(s):
-    return s.count >= s.excused_from
-
+def is_excused(s): return s.count >= s.excused_from
 
 @always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
 def stays_within(s):
     """The count stays within its limit."""
     return s.count <= s.limit
 
-
 @always
-def never_negative(s):
-    return s.count >= 0
-
+def never_negative(s): return s.count >= 0
 
 @sometimes
-def gets_there(s):
-    return s.count == s.goal
-
-
-from isrcheck.language import terminal
-
+def gets_there(s): return s.count == s.goal
 
 @terminal
-def may_end(s):
-    return True
+def may_end(s): return True
 '''
 
 
 @pytest.fixture
 def check(check):
     """Run `check sweep` in a folder that holds door.py."""
-    Path("door.py").write_text(DOOR)
+    write_model(Path("door.py"), DOOR)
     return lambda line: check("sweep", *shlex.split(line))
 
 
@@ -162,12 +144,12 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
 
 def test_the_smallest_failing_configuration_has_the_smallest_bounds_then_budgets_then_steps(check_json, capsys):
     code, content, _ = check_json("door.py --vary leaps=1,0 --vary most=4,3 --vary limit=2,1")
-    assert code == 12
+    assert code == VIOLATED
     smallest = content["smallest"]
     assert content["rows"][smallest["row"]]["values"] == {"leaps": "0", "most": "3", "limit": "1"}
     assert (smallest["property"], smallest["verdict"], smallest["depth"]) == ("stays_within", "VIOLATED", 2)
     assert smallest["command"] == "check door.py --bound 2 --most 3 --limit 1"
-    assert cli.main([*shlex.split(smallest["command"])[1:], "--json"]) == 12
+    assert cli.main([*shlex.split(smallest["command"])[1:], "--json"]) == VIOLATED
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert [run["properties"][0][key] for key in ("verdict", "depth", "trace")] == ["VIOLATED", 2, smallest["trace"]]
     assert trace(["show", smallest["trace"], "--model", "door.py"]) == 0
@@ -183,7 +165,7 @@ def test_a_violation_is_named_before_a_smaller_permitted_failure(check, check_js
     code, out, _ = check(line)
     assert code == 0
     assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no violation" in out
-    assert check(f"{line} --strict")[0] == 12
+    assert check(f"{line} --strict")[0] == VIOLATED
     assert "smallest failing configuration: none found" in check("door.py --vary most=3,4")[1]
 
 
@@ -260,7 +242,7 @@ def test_kafka_keys_and_the_newest_protocol_without_a_model(check_json, check):
 def test_the_classic_loss_over_generations_brokers_and_the_isr(check_json):
     line = "--vary protocol=0.10,0.11,2.0,2.1 --vary min.insync.replicas=1,2 --bound 8"
     code, content, _ = check_json(line)
-    assert code == 12
+    assert code == VIOLATED
     none = ("NO VIOLATION TO DEPTH", 8)
     assert cells(content, "acked_not_lost") == [
         *(("VIOLATED", 6), ("VIOLATED", 6)),
@@ -391,7 +373,7 @@ def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 2)
         code, out, err = check(SWEEP)
-    assert code == 130
+    assert code == INTERRUPTED
     assert err == "check: interrupted; this is what was found so far\n"
     assert re.search(r"^9 +0 +UNDECIDED: not searched$", out, re.MULTILINE)
     assert "6 configurations: 2 VIOLATED, 2 n/a (reasons in the table), 2 not searched" in out
@@ -407,7 +389,7 @@ def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     )
     with monkeypatch.context() as patch:
         done = interrupt_after(patch, 0)
-        assert check(SWEEP)[0] == 12
+        assert check(SWEEP)[0] == VIOLATED
     assert done == []
 
 
@@ -427,7 +409,7 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sweep_cases, "explore", cut_short)
         code, out, _ = check("door.py --vary limit=9,8")
-    assert code == 130
+    assert code == INTERRUPTED
     assert "HOLDS" not in out
     assert "2 configurations: 1 UNDECIDED, 1 not searched" in out
     assert len(results().read_bytes().splitlines()) == 1
@@ -452,7 +434,7 @@ def test_ctrl_c_keeps_finished_rows(tmp_path):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert "Traceback" not in err
     assert "cut short: 1 configuration: the user interrupted it" in out
@@ -471,7 +453,7 @@ def test_another_sweep_has_another_file(check, other):
 
 def test_another_text_of_the_model_is_another_sweep(check):
     check(SWEEP)
-    Path("door.py").write_text(DOOR.replace("s.count <= s.limit", "s.count <= s.limit + 1"))
+    write_model(Path("door.py"), DOOR.replace("s.count <= s.limit", "s.count <= s.limit + 1"))
     code, out, err = check(SWEEP)
     assert (code, err) == (12, "")
     assert re.search(r"^2 +0 +VIOLATED 4$", out, re.MULTILINE)

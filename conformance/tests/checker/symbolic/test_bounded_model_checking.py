@@ -36,6 +36,7 @@ from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
+from isrcheck.commands.exit_codes import DISAGREE, INTERRUPTED, VIOLATED
 from isrcheck.models import registry
 from isrcheck.models.language.declarations import Kind
 from isrcheck.testing import legal_values
@@ -99,8 +100,7 @@ def hears(s):
     s.heard = True
 
 @always
-def stays_open_or_silent(s):
-    return not (s.shut and s.heard)
+def stays_open_or_silent(s): return not (s.shut and s.heard)
 '''
 
 
@@ -120,8 +120,7 @@ def steps(s):
     s.n = 2 or s.n
 
 @always
-def never_two(s):
-    return s.n != 2
+def never_two(s): return s.n != 2
 '''
 
 
@@ -132,8 +131,7 @@ def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
 
 DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
 
-class Lamp(Domain, size=3):
-    pass
+class Lamp(Domain, size=3): pass
 
 class State:
     n = field(values=between(0, 2))
@@ -144,8 +142,7 @@ def steps(s):
     s.n = 0
 
 @always
-def one_decides(s):
-    return any(s.n == i or s.lit[i + 2] for i in range(3))
+def one_decides(s): return any(s.n == i or s.lit[i + 2] for i in range(3))
 '''
 
 
@@ -157,7 +154,7 @@ def test_elements_after_the_deciding_one_cannot_err(tmp_path):
 def test_permitted_failures_are_reported_beside_violations(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}
-    assert code == 12
+    assert code == VIOLATED
     assert found["calm"] == ("VIOLATED", 3, 2)
     assert found["some_are_off"] == ("VIOLATED", 1, None)
     assert found["only_persons_switch_off"] == ("PERMITTED", 2, 2)
@@ -322,7 +319,7 @@ def test_a_guard_misread_by_z3_is_detected(check, monkeypatch):
 
     monkeypatch.setattr(TransitionRelation, "_transition", unguarded)
     code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
-    assert code == 70
+    assert code == DISAGREE
     # On a loaded machine a line about progress can stand before it.
     assert [line for line in err.splitlines() if " s, Z3 at depth " not in line] == err.splitlines()[-1:]
     assert "only_persons_switch_off: found by the explorer never; by Z3 at step 1, steps " in err
@@ -390,8 +387,7 @@ def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
 OUTSIDE = '''\
 """It leaves its declaration."""
 
-class Slot(Domain, size=3):
-    pass
+class Slot(Domain, size=3): pass
 
 class State:
     n = field(values=between(0, 6))
@@ -409,12 +405,10 @@ def fills(s, slot: Slot):
     s.slots[slot] = s.at
     s.at += 1
 
-def is_excused(s):
-    return s.slots[s.n] == 0
+def is_excused(s): return s.slots[s.n] == 0
 
 @terminal
-def may_end(s):
-    return True
+def may_end(s): return True
 '''
 
 FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
@@ -522,7 +516,7 @@ def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
     assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
     # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
     code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4", "--details")
-    assert code == 12
+    assert code == VIOLATED
     assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
     assert re.search(
         rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.MULTILINE
@@ -583,7 +577,7 @@ def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
             assert started.poll() is None
         started.send_signal(signal.SIGINT)
         out, err = started.communicate()
-    assert started.returncode == 130
+    assert started.returncode == INTERRUPTED
     assert "Traceback" not in err
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert re.search(r"^VIOLATED at step 6 +acked_not_lost$", out, re.MULTILINE)
@@ -594,8 +588,7 @@ def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
 WIDE = '''\
 """A sum over many wide cells."""
 
-class Cell(Domain, size=80):
-    pass
+class Cell(Domain, size=80): pass
 
 class State:
     load = field(Cell, values=between(0, 100))
@@ -606,8 +599,7 @@ def worker_takes(s, c: Cell):
     s.load[c] += 1
 
 @always
-def bounded(s):
-    return sum(s.load[c] for c in range(80)) <= 7000
+def bounded(s): return sum(s.load[c] for c in range(80)) <= 7000
 '''
 
 CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main(sys.argv[1:]))"

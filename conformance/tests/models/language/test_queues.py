@@ -133,7 +133,7 @@ def test_queues_of_symmetric_elements_are_permuted(tmp_path: Path) -> None:
     reduction, _ = reduction_of(instance, dead=False)
     assert reduction is not None and reduction.symmetry.order == 6
     whole, reduced = searched(instance, None), searched(instance, reduction)
-    permutations = list(reduction.symmetry.permutations())
+    permutations = reduction.symmetry.permutations
     orbits = [{reduction.symmetry.permuted(one, images) for images in permutations} for one in states_of(reduced)]
     assert sum(map(len, orbits)) == whole.distinct
     assert reduced.distinct < whole.distinct

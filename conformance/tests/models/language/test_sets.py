@@ -171,7 +171,7 @@ def test_sets_of_symmetric_elements_are_permuted(tmp_path: Path) -> None:
     assert reduction is not None and reduction.symmetry.order == 2
     whole, reduced = searched(instance, None), searched(instance, reduction)
     assert depths(reduced) == depths(whole)
-    permutations = list(reduction.symmetry.permutations())
+    permutations = reduction.symmetry.permutations
     orbits = [{reduction.symmetry.permuted(one, images) for images in permutations} for one in states_of(reduced)]
     assert sum(map(len, orbits)) == whole.distinct
     assert reduced.distinct < whole.distinct
