@@ -102,8 +102,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove the properties of the runs, quick proofs first; returns the pairs with proofs, and whether the user
-    interrupted the proofs."""
+    """Try to prove the properties, quick proofs first; returns the pairs with proofs, and whether Ctrl-C ended it."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     proofs_of = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}

@@ -109,8 +109,7 @@ class TlcTable:
         )
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
-        """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`; ours alone if TLC's is
-        not published."""
+        """Return the cells of a printed row: `OURS = TLC'S` or `OURS != TLC'S`; OURS if TLC's is not published."""
         return [*row.leading, *(_cell(ours[name], row.tlc.get(name)) for name in self.figures)]
 
 

@@ -268,7 +268,7 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""
+        """Return, of the failures graver than `known`, the first with the shortest path, if any is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)

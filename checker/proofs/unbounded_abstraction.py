@@ -66,8 +66,7 @@ class UnsupportedError(UsageError):
 
 
 Before = tuple[list[list[Value]], dict[ir.Variable, Value], int, int]
-"""The state before a loop: the cells, the values of variables, the guards so far, and where a declared range was
-left."""
+"""The state before a loop: the cells, the values of variables, the guards so far, and the range errors so far."""
 
 
 class AbstractEvaluator(Evaluator):
@@ -181,8 +180,7 @@ class AbstractEvaluator(Evaluator):
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
-        """Gather the values of a fold; over an unbounded domain, the result is arbitrary, and that of sum is
-        unsupported."""
+        """Gather the values of a fold; over an unbounded domain the result is arbitrary, and a sum is unsupported."""
         frame = self.frame
         values, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
         try:

@@ -52,8 +52,7 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings, those of cells that guard others first, so that one pass clears everything. Circular ones are left
-    out."""
+    """The clearings, each after those of cells that guard it, so that one pass suffices; circular ones are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -175,8 +174,7 @@ def reduction_of(
 
 
 def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
-    """Whether cells are cleared to an element that is then exchanged with others: then equivalent states would have
-    several forms."""
+    """Whether cells are cleared to an element that may be exchanged: equivalent states would have several forms."""
     if symmetry is None:
         return False
     moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}

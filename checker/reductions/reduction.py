@@ -129,7 +129,7 @@ class Symmetry:
         return after
 
     def between(self, cells: Cells, others: Cells) -> Permutation | None:
-        """The first permutation that maps one state to the other; None if there is none."""
+        """The first permutation that maps one state to the other; None if no permutation does."""
         places, tables = self.tables
         values = np.empty(places.shape, np.int64)
         for cell, value in zip(self.cells, cells, strict=True):

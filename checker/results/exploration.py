@@ -54,7 +54,7 @@ class Findings:
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
     the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
     property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
-    search, otherwise the levels up to the one that decided the property.
+    search, otherwise the levels up to that which decided the property.
 
     For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
     true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it. For a
@@ -97,8 +97,7 @@ class Exploration:
     judged: int = 0
     """The depth to which every state was reached and judged."""
     stopped: str | None = None
-    """Why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost (Spark), disk
-    (full), or None."""
+    """Why it ended early: memory, seconds, interrupt, decided (every property), lost (Spark), disk (full), or None."""
     seconds: float = 0.0
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
@@ -111,8 +110,7 @@ class Exploration:
     evaluations of properties, that leave a declared range."""
     reached: ReachedStates | None = None
     reduction: str = ""
-    """Which states represent others in this search, so that all counts are counts of representatives; empty: every
-    state was visited."""
+    """Which states represent others, so that all counts are of representatives; empty: every state was visited."""
 
     @property
     def distinct(self) -> int:

@@ -25,8 +25,7 @@ STATE_OFFSET, STEP_OFFSET = WORD_BYTES, 2 * WORD_BYTES
 """The byte offsets of the first state and of its step within a row, which begins with the count."""
 
 SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""The byte offsets of the successor count and of the failure flag within the status row, which begins with the
-state."""
+"""The byte offsets of the successor count and of the failure flag in the status row, which begins with the state."""
 
 
 class EntryKind(IntEnum):

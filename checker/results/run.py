@@ -40,6 +40,8 @@ class Part:
     """The key of its object in the object of the run."""
     engine: ClassVar[str] = ""
     """The name of the engine of a run with this part; empty if the part does not determine it."""
+    how: ClassVar[str] = ""
+    """How that engine searches, in words; empty like `engine`."""
     is_below_traces: ClassVar[bool] = False
     """Whether its lines follow the list of traces."""
 
@@ -152,6 +154,7 @@ class Z3Agreement(Part):
 
     key: ClassVar[str] = "z3"
     engine: ClassVar[str] = "all"
+    how: ClassVar[str] = "breadth first, and by Z3"
 
     result: BmcResult
 
@@ -271,12 +274,8 @@ def never_fired(exploration: Exploration) -> list[str]:
 def search_summary(run: Run) -> tuple[str, str, str]:
     """Return the configuration, the considered faults, and the kind and bound of a search, each as text."""
     instance, limits = run.exploration.instance, run.exploration.limits
-    how = {
-        "local": "breadth first",
-        "z3": "Z3, depth by depth",
-        "all": "breadth first, and by Z3",
-        "spark": "breadth first on Spark",
-    }[run.engine]
+    usual = "Z3, depth by depth" if isinstance(run.exploration, BmcResult) else "breadth first"
+    how = next((part.how for part in run.parts if part.how), usual)
     bound = "every behaviour of any length"
     if limits.depth is not None:
         bound = f"every behaviour of at most {counted(limits.depth, 'step')}"

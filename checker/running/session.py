@@ -325,20 +325,8 @@ class SearchSession:
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
         """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError."""
-
-        def search(
-            kernel: Kernel, within: Limits, report: Callable[[Progress], None]
-        ) -> tuple[Exploration, tuple[Part]]:
-            exploration, disk = explore_on_disk(
-                request, instance, within, kernel, count_all=self.count_all, report=report
-            )
-            return exploration, (disk,)
-
-        exploration, parts = self._search(
-            instance, self.limits, search, reduction=reduction, cleared=cleared_before(request)
-        )
-        command = _command(target, instance, self.limits, reduction.words)
-        return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
+        cleared, explore = cleared_before(request), partial(explore_on_disk, request)
+        return self._run_with_part(explore, instance, target, traces, reduction, reduction.words, cleared)
 
     def run_on_spark(
         self,
@@ -351,19 +339,30 @@ class SearchSession:
         """Search an instance on Spark, judge the result, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
-        spark = self.spark
-        assert spark is not None, "the command asks for Spark"
+        assert self.spark is not None, "the command asks for Spark"
+        words, explore = reduction.words + self.spark.words, partial(explore_on_spark, session, self.spark)
+        return self._run_with_part(explore, instance, target, traces, reduction, words)
+
+    def _run_with_part(
+        self,
+        explore: Callable[..., tuple[Exploration, Part]],
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction,
+        words: str,
+        cleared: Container[tuple[str, str]] | None = None,
+    ) -> Run:
+        """Search an instance with an engine that adds a part to the run; `words` are its options of the command."""
 
         def search(
             kernel: Kernel, within: Limits, report: Callable[[Progress], None]
         ) -> tuple[Exploration, tuple[Part]]:
-            exploration, summary = explore_on_spark(
-                session, spark, instance, within, kernel, count_all=self.count_all, report=report
-            )
-            return exploration, (summary,)
+            exploration, part = explore(instance, within, kernel, count_all=self.count_all, report=report)
+            return exploration, (part,)
 
-        exploration, parts = self._search(instance, self.limits, search, reduction=reduction)
-        command = _command(target, instance, self.limits, reduction.words + spark.words)
+        exploration, parts = self._search(instance, self.limits, search, reduction=reduction, cleared=cleared)
+        command = _command(target, instance, self.limits, words)
         return _judged(exploration, target, command, traces, counted_all=self.count_all, parts=parts)
 
     def _ask_z3(self, instance: Instance) -> BmcResult:

@@ -36,8 +36,7 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """The shortest path found within `limits.seconds` that shows that `prop` fails (or is reached) as this one does.
-    Raises KeyboardInterrupt."""
+    """The shortest path found in time on which `prop` fails, or is reached, as on this. Raises KeyboardInterrupt."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1

@@ -124,8 +124,7 @@ class Evaluator:
         return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
 
     def conjunction(self, conditions: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Whether all of these are true, and whether evaluating them up to the first false one leaves a range; each is
-        such a pair itself."""
+        """Whether all pairs (truth, error) are true, and whether evaluating them up to the first false one errs."""
         holds, error = TRUE, FALSE
         for is_true, fails in conditions:
             error = self.circuit.either(error, self.circuit.both(holds, fails))

@@ -45,8 +45,7 @@ PATIENCE = 0.5
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """Turn the errors that Ctrl-C and a lack of memory cause inside Z3's bindings into KeyboardInterrupt and
-    UndecidedError."""
+    """Turn errors of Z3's bindings that Ctrl-C or lack of memory causes into KeyboardInterrupt and UndecidedError."""
     try:
         yield
     except ctypes.ArgumentError as error:
@@ -197,7 +196,7 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 class Solver:
     """Incremental queries about one and-inverter graph.
 
-    `arithmetic` defines the variables that represent formulas over integers; None: there are none.
+    `arithmetic` defines the variables that represent formulas over integers; None: no query is about integers.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ from isrcheck.models.language.states import Enumeration
 
 @dataclass(frozen=True)
 class Transition:
-    """One step: the variable that selects it, when it is enabled, when it leaves a declared range, and the cells
-    after it."""
+    """A step: the variable that selects it, when it is enabled and when it leaves a range, and the cells after it."""
 
     step: Step
     taken: int
@@ -72,7 +71,7 @@ class TransitionRelation:
         self.before = new_state(instance, self.arithmetic)
         self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
         self.within, self.unknown = self._within(self.before)
-        self.transitions = [found for step in instance.steps if (found := self._transition(step)) is not None]
+        self.transitions = [found for step in instance.steps if (found := self.transition(step)) is not None]
         self.one_step = circuit.both(
             circuit.exactly_one(one.taken for one in self.transitions),
             circuit.all(circuit.either(-one.taken, one.enabled) for one in self.transitions),
@@ -89,7 +88,8 @@ class TransitionRelation:
         if IN_RANGE in asked:
             self.properties[IN_RANGE.name] = self._in_range()
 
-    def _transition(self, step: Step) -> Transition | None:
+    def transition(self, step: Step) -> Transition | None:
+        """A step as formulas; None if it is enabled nowhere and errs nowhere."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)

@@ -70,7 +70,8 @@ def counter_leaps(s):
     s.count += 2
     s.leaps_done += 1
 
-def is_excused(s): return s.EXCUSED
+def is_excused(s):
+    return s.EXCUSED
 
 @always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
 def stays_within(s):
@@ -78,13 +79,16 @@ def stays_within(s):
     return s.count <= s.limit
 
 @always_step
-def goes_up(before, after): return after.count > before.count
+def goes_up(before, after):
+    return after.count > before.count
 
 @sometimes
-def gets_there(s): return s.count == s.goal
+def gets_there(s):
+    return s.count == s.goal
 
 @terminal
-def may_end(s): return True
+def may_end(s):
+    return True
 '''
 
 CONFIGURATION = """

@@ -75,9 +75,11 @@ def fills(s, x: Node):
 
 SEES = """
 @always
-def is_not_zero(s): return not s.is_over or s.last != 0 or sum(s.f[n] for n in Node) != {sum}
+def is_not_zero(s):
+    return not s.is_over or s.last != 0 or sum(s.f[n] for n in Node) != {sum}
 @always
-def is_not_one(s): return not s.is_over or s.last != 1 or sum(s.f[n] for n in Node) != {sum}
+def is_not_one(s):
+    return not s.is_over or s.last != 1 or sum(s.f[n] for n in Node) != {sum}
 """
 
 
@@ -102,9 +104,11 @@ def looks(s, x: Node):
     require(x != 2)
     {looks}
 @always
-def is_not_one_unless_a_member(s): return s.last != 1 or 1 in s.z
+def is_not_one_unless_a_member(s):
+    return s.last != 1 or 1 in s.z
 @always
-def is_not_two_unless_a_member(s): return s.last != 2 or 2 in s.z
+def is_not_two_unless_a_member(s):
+    return s.last != 2 or 2 in s.z
 """
 MEMBERS: Depths = {"is_not_one_unless_a_member": 1, "is_not_two_unless_a_member": None}
 
@@ -124,7 +128,8 @@ CASES = (
     Case(
         "a_loop_over_a_subset_reuses_a_parameter",
         """
-class Some(Subset, of=Node): pass
+class Some(Subset, of=Node):
+    pass
 class State:
     last = field(values=between(0, 2))
     is_over = field(values=Flag)
@@ -136,7 +141,8 @@ def looks(s, some: Some, x: Node):
     s.last = x
     s.is_over = True
 @always
-def is_two(s): return not s.is_over or s.last == 2
+def is_two(s):
+    return not s.is_over or s.last == 2
 """,
         {"is_two": 1},
         4,
@@ -148,7 +154,8 @@ def is_two(s): return not s.is_over or s.last == 2
 class State:
     k = field(Node, Node, values=Flag)
     links = field(values=between(0, 3))
-def both(s, a, b, y): return any(s.k[a][z] and s.k[b][y] for z in Node)
+def both(s, a, b, y):
+    return any(s.k[a][z] and s.k[b][y] for z in Node)
 @action
 def links(s, x: Node, y: Node):
     require(s.links < 3 and not s.k[x][y])
@@ -173,14 +180,16 @@ class Role(IntEnum):
 class State:
     role = field(Node, values=Role)
     is_over = field(values=Flag)
-def is_own_x(s, n): return s.role[n] == Role.X
+def is_own_x(s, n):
+    return s.role[n] == Role.X
 @action
 def turns(s, x: Node):
     require(not s.is_over)
     s.role[x] = 1
     s.is_over = True
 @always
-def claim(s): return not s.is_over or any(is_own_x(s, a) and is_x(s, b) for a in Node for b in Node if a < b)
+def claim(s):
+    return not s.is_over or any(is_own_x(s, a) and is_x(s, b) for a in Node for b in Node if a < b)
 """,
         {"claim": 1},
         4,
@@ -200,7 +209,8 @@ from two_modules_have_a_domain_of_one_name_library import is_full
 class State:
     f = field(Node, values=between(0, 3))
     is_over = field(values=Flag)
-def is_own_full(s, n): return s.f[n] == sum(1 for x in Node)
+def is_own_full(s, n):
+    return s.f[n] == sum(1 for x in Node)
 @action
 def fills(s, x: Node, y: Node):
     require(not s.is_over and x != y)
@@ -228,7 +238,8 @@ class State:
     f = field(Node, values=Flag)
     g = field(Node, values=Flag)
     is_over = field(values=Flag)
-def some(s, x): return any(s.f[x] for x in Node)
+def some(s, x):
+    return any(s.f[x] for x in Node)
 @action
 def sets(s, x: Node):
     require(not any(s.g[n] for n in Node))
@@ -240,9 +251,11 @@ def spreads(s):
         s.f[r] = s.g[r] or some(s, r)
     s.is_over = True
 @always
-def is_not_everywhere(s): return not all(s.f[n] for n in Node)
+def is_not_everywhere(s):
+    return not all(s.f[n] for n in Node)
 @always
-def is_not_once(s): return sum(1 for n in Node if s.f[n]) != 1
+def is_not_once(s):
+    return sum(1 for n in Node if s.f[n]) != 1
 """,
         {"is_not_everywhere": 2, "is_not_once": 2},
         11,
@@ -252,7 +265,8 @@ def is_not_once(s): return sum(1 for n in Node if s.f[n]) != 1
         "a_helper_has_the_name_of_a_builtin",
         seen(
             """
-def max(x, y): return y
+def max(x, y):
+    return y
 @action
 def looks(s):
     require(not s.is_over)
@@ -295,7 +309,8 @@ def looks(s):
         "a_loop_reuses_a_parameter_before_it_is_written",
         seen(
             """
-class One(Domain, size=1): pass
+class One(Domain, size=1):
+    pass
 @action
 def looks(s, x: One):
     require(not s.is_over)
@@ -317,7 +332,8 @@ def looks(s, x: One):
         "a_loop_in_a_helper_reuses_its_parameter",
         seen(
             """
-class One(Domain, size=1): pass
+class One(Domain, size=1):
+    pass
 def puts(s, r, x):
     for x in range(s.f[r]):
         pass
@@ -352,7 +368,8 @@ def adds(s):
     for x in range(Limit.most):
         s.total += 1
 @always
-def claim(s): return s.total != 2
+def claim(s):
+    return s.total != 2
 """,
         {"claim": 1},
         2,
@@ -360,8 +377,10 @@ def claim(s): return s.total != 2
     Case(
         "a_subset_has_the_name_of_a_field",
         """
-class Small(Domain, size=2): pass
-class Few(Subset, of=Small): pass
+class Small(Domain, size=2):
+    pass
+class Few(Subset, of=Small):
+    pass
 class State:
     z = field(values=Set(of=Node))
     total = field(values=between(0, 3))
@@ -373,7 +392,8 @@ def counts(s, z: Few):
     require(s.total == 0)
     s.total = len(z) + len(s.z)
 @always
-def claim(s): return s.total != 3
+def claim(s):
+    return s.total != 3
 """,
         {"claim": 2},
         7,

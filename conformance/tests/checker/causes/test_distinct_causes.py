@@ -27,7 +27,8 @@ class Configuration:
     thieves = budget(1, "thieves that come")
     draughts = budget(1, "draughts")
 
-class Door(Domain, size="doors"): pass
+class Door(Domain, size="doors"):
+    pass
 
 class State:
     is_open = field(Door, values=Flag)
@@ -67,7 +68,8 @@ def draught_shuts(s, door: Door):
     s.draughts_left -= 1
     s.is_open[door] = False
 
-def a_thief_came(s): return s.thieves_left < s.thieves
+def a_thief_came(s):
+    return s.thieves_left < s.thieves
 
 @always(permitted=a_thief_came)
 def at_most_one_is_open_and_none_robbed(s):

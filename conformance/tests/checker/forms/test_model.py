@@ -7,20 +7,17 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.test_cli import COUNTER
 from conformance.tests.support.engine import HOLDS, checking, none_to
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.programs import HERE, ran, words_of
 from isrcheck.checker import cli
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.terminal import ProgressLine
 from isrcheck.commands.exit_codes import DEADLOCKED, VIOLATED
-
-MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 COUNTS = """\
 counter: A counter that goes up, step by step.
@@ -165,18 +162,15 @@ def test_ctrl_c_ends_in_what_was_found(check, monkeypatch):
 
 
 def test_a_closed_pipe_does_not_change_the_exit_code(check, tmp_path):
-    script = f"{sys.executable} -P -c '{MAIN}' counter.py --limit 2 | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PROJECT)}, check=False
-    )
-    assert done.returncode == VIOLATED
+    redirected = "| true; exit ${PIPESTATUS[0]}"
+    assert ran("check counter.py --limit 2", folder=tmp_path, redirected=redirected).code == VIOLATED
 
 
 def test_a_terminal_of_80_columns_gets_no_longer_lines_and_no_colours(check, tmp_path):
     ours, theirs = pty.openpty()
     subprocess.run(["stty", "cols", "80", "rows", "40"], stdin=theirs, check=True)
-    own = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"PYTHONPATH": str(PROJECT)}
-    words = [sys.executable, "-P", "-c", MAIN, "kafka", "--protocol", "0.10", "--bound", "6"]
+    own = {name: value for name, value in HERE.items() if name != "COLUMNS"}
+    words = words_of("check kafka --protocol 0.10 --bound 6")
     with subprocess.Popen(words, cwd=tmp_path, env=own, stdout=theirs, stderr=subprocess.DEVNULL) as process:
         os.close(theirs)
         out = b""

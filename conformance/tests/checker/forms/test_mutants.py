@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.engine import assert_refused
 from conformance.tests.support.small_models import in_the_language, write_model
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
@@ -47,7 +48,8 @@ def is_ready(s):
     """Nothing but conjuncts."""
     return s.is_open and s.count < s.most
 
-def may_enter(s, least): return is_ready(s) and least <= s.count <= s.most
+def may_enter(s, least):
+    return is_ready(s) and least <= s.count <= s.most
 
 def is_full(s):
     """A single condition."""
@@ -79,24 +81,31 @@ def guest_vanishes(s):
     s.thefts_done += 1
     s.count -= 1
 
-def is_watched(configuration): return configuration.WATCHED
+def is_watched(configuration):
+    return configuration.WATCHED
 
 @always(applies=is_watched)
-def closed_when_empty_or_full(s): return s.is_open or s.count == 0 or is_full(s)
+def closed_when_empty_or_full(s):
+    return s.is_open or s.count == 0 or is_full(s)
 
-def somebody_vanished(s): return s.thefts_done > 0
+def somebody_vanished(s):
+    return s.thefts_done > 0
 
 @always
-def within_limit(s): return s.count < s.limit
+def within_limit(s):
+    return s.count < s.limit
 
 @always(permitted=somebody_vanished, applies=lambda configuration: configuration.COUNTED)
-def everybody_is_there(s): return s.thefts_done == 0
+def everybody_is_there(s):
+    return s.thefts_done == 0
 
 @sometimes
-def two_are_in(s): return s.count == 2
+def two_are_in(s):
+    return s.count == 2
 
 @always_step(applies=is_watched)
-def nobody_enters_a_closed_door(before, after, taken): return taken != guest_enters or before.is_open
+def nobody_enters_a_closed_door(before, after, taken):
+    return taken != guest_enters or before.is_open
 '''
 
 
@@ -428,7 +437,8 @@ def test_a_model_without_guards_has_no_mutants(ask, folder: Path) -> None:
 CONTAINERS = '''\
 """Clerks queue up requests."""
 
-class Clerk(Domain, size=2): pass
+class Clerk(Domain, size=2):
+    pass
 
 class Request(Record):
     sender = field(values=Clerk)
@@ -442,7 +452,8 @@ class State:
     desk = field(Clerk, values=Desk)
     absent = field(values=Set(of=Clerk))
 
-def is_next(s, c): return len(s.waiting) > 0 and s.waiting[0].sender == c
+def is_next(s, c):
+    return len(s.waiting) > 0 and s.waiting[0].sender == c
 
 @action
 def asks(s, c: Clerk):
@@ -461,7 +472,8 @@ def answered(s, c: Clerk):
     s.waiting.popleft()
 
 @always
-def few_wait(s): return len(s.desk[0].lane) < 2 or len(s.waiting) > 0
+def few_wait(s):
+    return len(s.desk[0].lane) < 2 or len(s.waiting) > 0
 '''
 
 
@@ -576,9 +588,7 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
     ],
 )
 def test_bad_input_is_one_line(ask, line: str, says: str) -> None:
-    code, output, errors = ask(line)
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert errors.startswith(f"check: {says}")
+    assert_refused(ask(line), says)
 
 
 def test_a_model_that_leaves_a_declared_range_without_mutation_is_reported(ask, folder: Path) -> None:

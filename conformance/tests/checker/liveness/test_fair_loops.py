@@ -162,11 +162,14 @@ class Configuration:
     nodes = bound(7, "nodes")
     graph = setting(0, "which graph", most=127)
 
-class Node(Domain, size="nodes"): pass
+class Node(Domain, size="nodes"):
+    pass
 
-class Way(Domain, size=4): pass
+class Way(Domain, size=4):
+    pass
 
-class Blue(Domain, size=2): pass
+class Blue(Domain, size=2):
+    pass
 
 class State:
     here = field(values=Node)
@@ -205,9 +208,11 @@ def blue(s, way: Blue):
     require(s.target[s.here][2 + way] != NONE)
     goes(s, 2 + way)
 
-def excused(s): return s.is_excused[s.here]
+def excused(s):
+    return s.is_excused[s.here]
 
-def asked(s): return s.is_asked[s.here]
+def asked(s):
+    return s.is_asked[s.here]
 
 '''
 

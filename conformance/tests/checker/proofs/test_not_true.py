@@ -43,7 +43,8 @@ OPEN_ARRAY = """\
 class Configuration:
     log_size = bound(2, "size", least=1, is_open=True)
 
-class Offset(Domain, size="log_size"): pass
+class Offset(Domain, size="log_size"):
+    pass
 
 class State:
     a = field(Offset, values=between(0, 10))
@@ -54,7 +55,8 @@ def up(s, o: Offset):
     s.a[o] += 1
 
 @always(every_length=True)
-def small(s): return all(s.a[o] <= 5 for o in range(s.log_size))
+def small(s):
+    return all(s.a[o] <= 5 for o in range(s.log_size))
 """
 
 
@@ -64,7 +66,8 @@ def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
 
 
 BEHIND_AN_ERROR = """\
-class Place(Domain, size=5): pass
+class Place(Domain, size=5):
+    pass
 
 class State:
     x = field(values=between(0, 10))
@@ -76,13 +79,16 @@ def up(s):
     s.x += 1
 
 @always(every_length=True)
-def all_off(s): return all(not s.a[p] for p in range(5))
+def all_off(s):
+    return all(not s.a[p] for p in range(5))
 
 @always(every_length=True)
-def off(s): return not s.a[s.x]
+def off(s):
+    return not s.a[s.x]
 
 @always(every_length=True)
-def not_seven(s): return s.x != 7
+def not_seven(s):
+    return s.x != 7
 """
 
 
@@ -121,12 +127,13 @@ def count_down(s):
     s.left -= 1
 
 @always(every_length=True)
-def not_two(s): return s.left != 2 or s.f
+def not_two(s):
+    return s.left != 2 or s.f
 """
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
-    """Small numbers are tried first; if there are none, the earlier answer is shown."""
+    """Small numbers are tried first; if no answer has small numbers, the first answer is shown."""
     code, found, proofs = proofs_of(check, NO_SMALL_NUMBERS)
     assert (code, found) == (0, {"not_two": "PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "not_two")
@@ -138,7 +145,8 @@ NO_SLICE = """\
 class Configuration:
     n = bound(2, "size", least=1, is_open=True)
 
-class N(Domain, size="n"): pass
+class N(Domain, size="n"):
+    pass
 
 class State:
     x = field(values=between(0, 3))
@@ -150,7 +158,8 @@ def up(s, i: N):
     s.x += 1
 
 @always(every_length=True)
-def low(s): return s.x <= 3
+def low(s):
+    return s.x <= 3
 """
 
 
@@ -159,13 +168,14 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
     assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
-    assert lost["why"].endswith("model.py:14: in up: a sum over an open (unbounded) domain")
+    assert lost["why"].endswith("model.py:15: in up: a sum over an open (unbounded) domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds
 
 ORDER = """\
-class Place(Domain, size=2): pass
+class Place(Domain, size=2):
+    pass
 
 class State:
     x = field(values=between(0, 2))
@@ -183,7 +193,8 @@ def second(s):
     s.y = 2
 
 @always_step
-def fine(before, after, taken): return taken != first or not before.a[before.y]
+def fine(before, after, taken):
+    return taken != first or not before.a[before.y]
 """
 
 
@@ -195,7 +206,8 @@ def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps
 
 
 LEMMA_LEAVES = """\
-class Place(Domain, size=3): pass
+class Place(Domain, size=3):
+    pass
 
 class State:
     x = field(values=between(0, 5))
@@ -207,10 +219,12 @@ def up(s):
     s.x += 1
 
 @lemma
-def off(s): return s.x == 3 or not s.a[s.x]
+def off(s):
+    return s.x == 3 or not s.a[s.x]
 
 @always
-def low(s): return s.x < 5
+def low(s):
+    return s.x < 5
 """
 
 
@@ -224,7 +238,8 @@ def test_a_lemma_that_errs_after_a_step_is_reported_as_erring_and_a_false_one_as
 
 
 MANY_STARTS = """\
-class Number(Domain, size=64): pass
+class Number(Domain, size=64):
+    pass
 
 class State:
     x = field(values=Number)
@@ -240,10 +255,12 @@ def rises(s):
     s.y += 1
 
 @lemma
-def early(s): return s.y < 100 and (s.x != 1 or s.y > 0)
+def early(s):
+    return s.y < 100 and (s.x != 1 or s.y > 0)
 
 @always
-def low(s): return s.y < 128
+def low(s):
+    return s.y < 128
 """
 
 
@@ -284,7 +301,8 @@ def crash(s):
     s.x = s.x
 
 @always
-def few(s): return s.x <= 5
+def few(s):
+    return s.x <= 5
 """
 
 
@@ -331,10 +349,12 @@ def up(s):
     s.x += 1
 
 @always
-def low(s): return s.x <= 3
+def low(s):
+    return s.x <= 3
 
 @always_step
-def grows(before, after): return before.x < after.x
+def grows(before, after):
+    return before.x < after.x
 """
 
 
@@ -407,7 +427,7 @@ NOT_REACHED = "NOT REACHED TO DEPTH 2: high: no behaviour of at most 2 steps rea
     ],
 )
 def test_unsearched_depths_are_not_reported_as_searched(check_model, words, last):
-    text = FIVE[: FIVE.index("@always")] + "@sometimes\ndef high(s): return s.x == 3\n"
+    text = FIVE[: FIVE.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
     code, out, _ = check_model(text, *words)
     assert (code, verdict_of(out)) == (0, last)
 
@@ -415,7 +435,7 @@ def test_unsearched_depths_are_not_reported_as_searched(check_model, words, last
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ("@always\ndef low(s): return s.x <= 9\n", "low is defined twice; rename one\n"),
+        ("@always\ndef low(s):\n    return s.x <= 9\n", "low is defined twice; rename one\n"),
         *(
             (f"{name} = 5\n", f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")
             for name in ("Configuration", "State")
@@ -442,7 +462,7 @@ LOST = "model.py:{}: low is declared but not in the module; declare it once, out
 def test_no_property_is_lost(check_model, around, said):
     """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
     indent = "    " if "    {}" in around else ""
-    promises = [f"@always\n{indent}def low(s): return s.x <= {limit}" for limit in (1, 9)]
+    promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
     code, out, err = check_model(FIVE[: FIVE.index("@always")] + around.format(*promises))
     assert (code, out) == (2, "")
     assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
@@ -457,7 +477,8 @@ def somebody_takes_one(s):
     s.left -= 1
 
 @always
-def never_below(s): return s.left >= 0
+def never_below(s):
+    return s.left >= 0
 """
 
 
@@ -520,7 +541,8 @@ def it_falls(s):
     s.c -= 5
 
 @always
-def fine(s): return s.c >= 0
+def fine(s):
+    return s.c >= 0
 """
 
 
@@ -532,7 +554,8 @@ def test_an_exhaustive_search_establishes_the_premise(check):
 
 
 PROPERTY_ERRS = """\
-class Place(Domain, size=9): pass
+class Place(Domain, size=9):
+    pass
 
 class State:
     at = field(values=between(0, 9))
@@ -544,7 +567,8 @@ def walker_walks(s):
     s.at += 1
 
 @always
-def within(s): return s.at <= 9
+def within(s):
+    return s.at <= 9
 """
 
 
@@ -586,10 +610,12 @@ def it_fails(s):
     s.seen += 1
 
 @always
-def fine(s): return s.seen <= 1
+def fine(s):
+    return s.seen <= 1
 
 @lemma
-def each_is_seen(s): return s.faults_left + s.seen <= 1
+def each_is_seen(s):
+    return s.faults_left + s.seen <= 1
 """
     code, found, proofs = proofs_of(check, text)
     (proof,) = proofs["proved"]
@@ -602,7 +628,8 @@ OVER_WHAT_IS_OPEN = """\
 class Configuration:
     log_size = bound(2, "size", least=1, is_open=True)
 
-class Offset(Domain, size="log_size"): pass
+class Offset(Domain, size="log_size"):
+    pass
 
 class State:
     log = field(Offset, values=between(0, 3))
@@ -614,10 +641,12 @@ def clock_turns(s):
     s.turns += 1
 
 @always
-def early(s): return s.turns < 3
+def early(s):
+    return s.turns < 3
 
 @always(every_length=True)
-def low(s): return s.turns <= 9
+def low(s):
+    return s.turns <= 9
 
 @always_step(every_length=True)
 def nothing_is_written(before, after):
@@ -667,9 +696,11 @@ HIDDEN = """\
 class Configuration:
     n = bound(2, "size", least=1, is_open=True)
 
-class Place(Domain, size="n"): pass
+class Place(Domain, size="n"):
+    pass
 
-class Node(Domain, size=3): pass
+class Node(Domain, size=3):
+    pass
 
 class State:
     a = field(Place, values=between(0, 9))
@@ -688,7 +719,8 @@ def somebody_acts(s, p: Place):
     {}
 
 @always(every_length=True)
-def low(s): return s.at <= 5
+def low(s):
+    return s.at <= 5
 """
 
 
@@ -728,7 +760,8 @@ WITHOUT_A_STEP = """\
 class Configuration:
     rounds = bound(2, "rounds")
 
-class Node(Domain, size=2): pass
+class Node(Domain, size=2):
+    pass
 
 class State:
     x = field(values=between(0, 3))

@@ -65,7 +65,8 @@ def token_falls(s):
     s.place = 6
 
 @always
-def never_fallen(s): return s.place != 6
+def never_fallen(s):
+    return s.place != 6
 '''
 
 LATER = "\n\n@action\ndef token_comes_near_{0}(s):\n    require(s.place == {0})\n    s.place = {1}\n"
@@ -128,7 +129,8 @@ def nothing_evaporates(before, after, taken):
     return taken == somebody_pours_left or before.left + before.right == after.left + after.right
 
 @always_step
-def right_is_never_overfull(before, after): return after.right < 9 or after.right < before.right
+def right_is_never_overfull(before, after):
+    return after.right < 9 or after.right < before.right
 """
     code, found, proofs = proofs_of(check, JUGS + steps, "--limit", "20")
     assert (code, found["nothing_evaporates"], found["right_is_never_overfull"]) == (3, "PROVED", "HOLDS")
@@ -168,7 +170,8 @@ def it_breaks(s):
     s.is_broken = True
 
 @always
-def stays_whole(s): return not s.is_broken
+def stays_whole(s):
+    return not s.is_broken
 '''
     instance = instance_of(tmp_path, text)
     first, _ = instance.initial_states
@@ -212,7 +215,8 @@ def it_is_lost(s):
     s.is_lost = True
 
 @always
-def nothing_is_lost(s): return not s.is_lost
+def nothing_is_lost(s):
+    return not s.is_lost
 '''
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"nothing_is_lost": "PROVED"})
@@ -262,7 +266,7 @@ def test_k_induction_needs_a_base_case(check, tmp_path, start, depth):
 
 
 def test_k_induction_of_a_property_of_steps(check):
-    text = RING.replace("@always\ndef never_fallen(s): return s.place != 6", "").replace("always,", "always_step,")
+    text = RING.replace("@always\ndef never_fallen(s):\n    return s.place != 6", "").replace("always,", "always_step,")
     text += "@always_step\ndef never_falls(before, after, taken):\n    return taken != token_falls\n"
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"never_falls": "PROVED"})
@@ -413,7 +417,7 @@ def test_a_model_without_properties_has_nothing_to_prove(check):
     text = JUGS.replace("@always(permitted=is_excused)\n", "")
     code, out, _ = check(text)
     assert (code, verdict_of(out).startswith("n/a: the model has no property")) == (0, True)
-    code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s): return s.right == 8\n")
+    code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n")
     assert (code, found) == (0, {"right_is_full": "REACHED"})
 
 
@@ -685,7 +689,7 @@ def test_an_unwritable_folder_does_not_prevent_the_report(check, tmp_path):
 
 def test_a_violated_property_is_no_hypothesis_and_no_permitted_failure_needs_a_proof(check):
     for whole in ("", " and s.left + s.right == 8"):  # with which it would prove the other one
-        code, found, proofs = proofs_of(check, JUGS + f"@always\ndef left_stays(s): return s.left >= 2{whole}\n")
+        code, found, proofs = proofs_of(check, JUGS + f"@always\ndef left_stays(s):\n    return s.left >= 2{whole}\n")
         assert (code, found) == (12, {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"})
         assert {lost["property"] for lost in proofs["not_proved"]} == {"right_stays_low"}
     text = JUGS.replace("setting(0", "setting(1") + ALL_THE_WATER

@@ -522,7 +522,8 @@ def turns(s):
     s.is_open = not s.is_open
 
 @always
-def fine(s): return {}
+def fine(s):
+    return {}
 '''
 
 

@@ -213,7 +213,8 @@ def goes_down(s, n: Node):
     s.up[n] = False
 
 @always
-def total_is_odd_while_nobody_is_up(s): return s.total == 1 or any(s.up[n] for n in range(s.nodes))
+def total_is_odd_while_nobody_is_up(s):
+    return s.total == 1 or any(s.up[n] for n in range(s.nodes))
 """
 
 
@@ -257,10 +258,12 @@ def one_rises(s, n: Node):
     for x in range(s.nodes):
         s.up[x] = True
 
-def is_nobody_up(s): return not any(s.up[x] for x in range(s.nodes))
+def is_nobody_up(s):
+    return not any(s.up[x] for x in range(s.nodes))
 
 @always
-def fine(s): return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
+def fine(s):
+    return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
 """
 
 
@@ -268,7 +271,7 @@ def fine(s): return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.
 @pytest.mark.parametrize("end", ["s.nodes", "s.nodes + s.pick", "max(s.nodes, 1)"])
 def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(end: str, level: str, tmp_path: Path) -> None:
     """There is one key, and no node has it: the fold is decided by the first node that is looked at, if its level is a
-    key. If it is not, the range is left. So one permutation of a state leaves it, and another one does not."""
+    key. If it is not, the range is left. So some permutations of a state leave it, and others do not."""
     text = LEAVES.replace("[LEVEL] for x in range(s.nodes)", f"[{level}] for x in range({end})")
     instance = load_file(written(tmp_path, text)).instance()
     reduction, _ = reduction_of(instance, symmetry=True, dead=False)
@@ -291,7 +294,8 @@ def grows(s, n: Node):
     s.level[n] += 1
 
 @always
-def not_all_are_full(s): return not all(s.level[x] == 2 for x in range(s.nodes))
+def not_all_are_full(s):
+    return not all(s.level[x] == 2 for x in range(s.nodes))
 """
 
 

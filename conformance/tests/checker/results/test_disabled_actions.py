@@ -25,7 +25,8 @@ class Configuration:
     colour = setting(1, "a colour", most=3)
     NEW = switch(True, "the new way")
 
-class Place(Domain, size="places"): pass
+class Place(Domain, size="places"):
+    pass
 
 class State:
     thefts_left = field(values=between(0, 3), initially=1)
@@ -33,7 +34,8 @@ class State:
     b = field(values=between(0, 3))
     door = field(values=between(0, 3))
 
-def is_open(s): return s.door > 0
+def is_open(s):
+    return s.door > 0
 
 @action
 def takes(s, place: Place):

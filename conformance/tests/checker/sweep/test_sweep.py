@@ -9,15 +9,14 @@ import pickle
 import random
 import re
 import shlex
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.engine import assert_refused
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.programs import interrupted_when
 from conformance.tests.support.small_models import write_model
 from isrcheck.checker import cli
 from isrcheck.checker.results.exploration import exploration_of
@@ -49,7 +48,7 @@ class State:
 
 @contradiction
 def more_promised_than_there_is(configuration):
-    """limit is 7, which nobody can promise; choose another one."""
+    """limit is 7, which nobody can promise; choose another limit."""
     return configuration.limit == 7
 
 @action
@@ -65,7 +64,8 @@ def counter_leaps(s):
     s.count += 2
     s.leaps_done += 1
 
-def is_excused(s): return s.count >= s.excused_from
+def is_excused(s):
+    return s.count >= s.excused_from
 
 @always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
 def stays_within(s):
@@ -73,13 +73,16 @@ def stays_within(s):
     return s.count <= s.limit
 
 @always
-def never_negative(s): return s.count >= 0
+def never_negative(s):
+    return s.count >= 0
 
 @sometimes
-def gets_there(s): return s.count == s.goal
+def gets_there(s):
+    return s.count == s.goal
 
 @terminal
-def may_end(s): return True
+def may_end(s):
+    return True
 '''
 
 
@@ -124,7 +127,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
     assert (code, err) == (12, "")
     shown = out.splitlines()
     at = shown.index("limit  leaps  stays_within")
-    refused = "n/a: limit is 7, which nobody can promise; choose another one."
+    refused = "n/a: limit is 7, which nobody can promise; choose another limit."
     assert shown[at + 1 : at + 8] == [
         "2      0      VIOLATED 3",
         "2      1      VIOLATED 2",
@@ -421,23 +424,10 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
 
 @pytest.mark.exhaustive
 def test_ctrl_c_keeps_finished_rows(tmp_path):
-    script = (
-        "import sys; from isrcheck.checker.results import terminal; terminal.SECONDS_BETWEEN_LINES = 0;"
-        " from isrcheck.checker.cli import main; sys.exit(main())"
-    )
-    words = [sys.executable, "-P", "-c", script, *shlex.split("sweep --vary replicas=1,3 --protocol 0.10")]
-    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
-    with subprocess.Popen(
-        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        while "] 2 of 2, replicas=3: 1 s, depth" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-    assert process.returncode == INTERRUPTED
-    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
-    assert "Traceback" not in err
-    assert "cut short: 1 configuration: the user interrupted it" in out
+    line = "check sweep --vary replicas=1,3 --protocol 0.10"
+    ended = interrupted_when("] 2 of 2, replicas=3: 1 s, depth", line, folder=tmp_path)
+    assert ended.code == INTERRUPTED
+    assert "cut short: 1 configuration: the user interrupted it" in ended.out
     assert len(results(tmp_path / "counterexamples").read_bytes().splitlines()) == 2
 
 
@@ -595,9 +585,7 @@ def test_progress_is_a_bar_only_on_a_terminal(check, monkeypatch):
 BAD = {
     "door.py": "sweep needs --vary, as in",
     "door.py --vary limit": "--vary limit: write it as --vary KEY=VALUE,VALUE,...",
-    "door.py --vary limit=": "write it as --vary KEY",
-    "door.py --vary =1": "write it as --vary KEY",
-    "door.py --vary limit=1,,2": "write it as --vary KEY",
+    **{f"door.py --vary {words}": "write it as --vary KEY" for words in ("limit=", "=1", "limit=1,,2")},
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
     "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",
     "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which mean the same",
@@ -624,8 +612,10 @@ BAD = {
     "--vary acks=0,1 --config server.properties": "--config",
     "--vary acks=0,1 --describe -": "--describe",
     "--vary acks=0,1 --prove": "--prove does not go with sweep",
-    "--vary acks=0,1 --bound 3 --engine z3": "--engine z3 does not go with sweep",
-    "--vary acks=0,1 --bound 3 --engine all": "--engine all does not go with sweep",
+    **{
+        f"--vary acks=0,1 --bound 3 --engine {engine}": f"--engine {engine} does not go with sweep"
+        for engine in ("z3", "all")
+    },
     "mutate kafka --vary acks=0,1": "mutate must be the first argument",
     "--vary acks=0,1 --out door.py": "door.py: not a folder",
     "--vary acks=0,1 --bound -1": "--bound",
@@ -634,10 +624,9 @@ BAD = {
 
 @pytest.mark.parametrize("line", BAD)
 def test_bad_input_is_one_clear_line(check, line):
-    code, out, err = check(line)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("check: ")
-    assert BAD[line] in err
+    ended = check(line)
+    assert_refused(ended, "")
+    assert BAD[line] in ended[2]
 
 
 def test_too_many_combinations_are_refused(check):

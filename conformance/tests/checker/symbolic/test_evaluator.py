@@ -302,13 +302,16 @@ MORE_PROPERTIES = (
     PROPERTIES
     + """
 
-def flag_is_set(s): return s.f and s.y[s.y[0]] > 0
+def flag_is_set(s):
+    return s.f and s.y[s.y[0]] > 0
 
 @always_step(permitted=flag_is_set)
-def flag_never_changes(before, after): return before.f == after.f
+def flag_never_changes(before, after):
+    return before.f == after.f
 
 @lemma
-def numbers_are_small(s): return sum(s.y[i] for i in range(s.m)) < 4
+def numbers_are_small(s):
+    return sum(s.y[i] for i in range(s.m)) < 4
 """
 )
 

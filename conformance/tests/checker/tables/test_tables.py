@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import verdict_of
+from conformance.tests.support.engine import assert_refused, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -52,19 +52,24 @@ def climber_leaps(s):
     require(s.height + 1 < s.most)
     s.height += 2
 
-def is_even(s): return s.height == 2
+def is_even(s):
+    return s.height == 2
 
 @always
-def stays_safe(s): return s.height <= s.limit
+def stays_safe(s):
+    return s.height <= s.limit
 
 @always(permitted=is_even)
-def avoids_two(s): return s.height != 2
+def avoids_two(s):
+    return s.height != 2
 
 @sometimes
-def gets_up(s): return s.height == s.most
+def gets_up(s):
+    return s.height == s.most
 
 @terminal
-def may_end(s): return True
+def may_end(s):
+    return True
 '''
 
 
@@ -348,10 +353,7 @@ def test_a_folder_with_other_contents_is_refused(check, tmp_path, make, message)
     ],
 )  # fmt: skip
 def test_forms_without_tables_are_refused(check, tmp_path, line, message):
-    code, out, err = check(line)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"check: {message}")
-    assert err.count("\n") == 1
+    assert_refused(check(line), message)
     assert not (tmp_path / "found").exists()
 
 
