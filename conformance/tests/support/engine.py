@@ -8,6 +8,7 @@ from conformance.tests.support.small_models import write_model
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.results.verdict import Word
 from isrcheck.checker.running.session import SearchSession
+from isrcheck.commands.exit_codes import USAGE
 from isrcheck.models import registry
 
 COUNTER = '''\
@@ -220,6 +221,13 @@ def checking(main, capsys):
         return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
 
     return run
+
+
+def assert_refused(ended, says):
+    """Bad input of `check` ends with exit code 2, and with one line on stderr, which begins with this."""
+    code, out, err = ended
+    assert (code, out, err.count("\n")) == (USAGE, "", 1), err
+    assert err.startswith(f"check: {says}"), err
 
 
 HOLDS = (

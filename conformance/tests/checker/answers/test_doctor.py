@@ -769,7 +769,7 @@ def test_fail_on_unknown_and_strict(ask, fake):
     for fail_on, code in (("unknown", 3), ("can-lose", 0)):
         assert ask(f"--config t --broker b --kafka-version 3.9 --fail-on {fail_on}")[0] == code
     code, _, err = ask("--config t --fail-on loss")
-    assert (code, err) == (2, "check: --fail-on loss: 'loss' is none of can-lose, defects, unknown\n")
+    assert (code, err) == (2, "check: --fail-on loss: 'loss' is not one of can-lose, defects, unknown\n")
 
 
 def test_ctrl_c_says_what_is_known(ask, fake):
