@@ -227,7 +227,7 @@ def test_another_version_of_a_model_is_refused(
     with model.open("a") as file:
         file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
-        f"{path}: written with another version of model parcels (digest {digest}, the given one has"
+        f"{path}: written with another version of model parcels (digest {digest}; the given version has"
         f" {registry.load_file(model).digest[:8]}); write the trace again with check"
     )
     assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")

@@ -206,7 +206,7 @@ def test_a_goal_is_reached_for_the_first_time() -> None:
 def test_a_disabled_property_is_refused(own: Model) -> None:
     with pytest.raises(
         UsageError,
-        match=r"^full does not apply to this configuration; change the configuration, or name another property$",
+        match=r"^full does not apply to this configuration; change the configuration, or choose a property that appl",
     ):
         trace(own.instance(None, {"LOCKED": 1}), [], "full")
 

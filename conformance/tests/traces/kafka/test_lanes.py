@@ -370,7 +370,7 @@ def test_only_models_with_all_shown_variables_count_as_kafka() -> None:
 
 def test_markers_are_not_letters_in_fields_either() -> None:
     def log(trace: Trace) -> list[str]:
-        return [line for line in full_state(trace, trace.length) if line.startswith("log_record")]
+        return [line for line in full_state(trace.instance, trace.states[-1]) if line.startswith("log_record")]
 
     one = kafka(TRANSACTION[:6], None, None, "2.1", transactions=1)
     assert log(one) == ["log_record                 [[a marker] [a none] [none none]]"]

@@ -29,7 +29,7 @@ from isrcheck.models import registry
 from isrcheck.models.registry import load_file
 from isrcheck.traces import cli
 from isrcheck.traces.format import files
-from isrcheck.traces.terminal.explore import Explorer, Guards, WholeState, told
+from isrcheck.traces.terminal.explore import Explorer, Guards, WholeState, verdicts_of
 from isrcheck.traces.terminal.show import view
 from isrcheck.traces.terminal.walk import Walk
 
@@ -172,12 +172,12 @@ def test_violations_are_red_and_permitted_failures_are_not() -> None:
     def styles(content: Content) -> list[tuple[str, str]]:
         return [(content.plain[span.start : span.end], str(span.style)) for span in content.spans]
 
-    assert styles(told(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND)))[:2] == [
+    assert styles(verdicts_of(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND)))[:2] == [
         ("acked_not_lost VIOLATED, now", "bold $error"),
         ("isr_is_complete VIOLATED, first at step 5", "bold $error"),
     ]
     lost = kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", acks=1)
-    assert styles(told(Walk.along(lost, None, COMMAND)))[0] == ("acked_not_lost PERMITTED, now", "bold $warning")
+    assert styles(verdicts_of(Walk.along(lost, None, COMMAND)))[0] == ("acked_not_lost PERMITTED, now", "bold $warning")
 
 
 def test_the_cursor_shows_what_an_option_would_change() -> None:
