@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
+from conformance.tests.support.trace import CLASSIC, hostile_model, kafka, own_model, trace, weak_isr
 from isrcheck.commands.program import MOST_MESSAGE
 from isrcheck.models import registry
 from isrcheck.traces import cli
@@ -62,26 +62,12 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     lines = [re.split(r"  +", line) for line in out.splitlines()]
     digest = lines[1][0].removeprefix("kafka_0.10_acked_not_lost_").removesuffix("_1.itf.json")
     assert re.fullmatch("[0-9a-f]{8}", digest)
-    assert lines == [
-        ["file", "model", "protocol", "property", "verdict", "steps", "configuration"],
-        [
-            f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
-            "kafka",
-            "0.10",
-            "acked_not_lost",
-            "PERMITTED",
-            "2",
-            "replicas=2 acks=1",
-        ],
-        [
-            "published_truncate_to_high_watermark_weak_isr_6f5877bf_1.itf.json",
-            "published",
-            "truncate_to_high_watermark",
-            "weak_isr",
-            "VIOLATED",
-            "8",
-            "replicas=2 log_size=1 records=1",
-        ],
+    loss, weak = f"kafka_0.10_acked_not_lost_{digest}", "published_truncate_to_high_watermark_weak_isr_6f5877bf"
+    assert [", ".join(line) for line in lines] == [
+        "file, model, protocol, property, verdict, steps, configuration",
+        f"{loss}_1.itf.json, kafka, 0.10, acked_not_lost, PERMITTED, 2, replicas=2 acks=1",
+        f"{weak}_1.itf.json, published, truncate_to_high_watermark, weak_isr, VIOLATED, 8,"
+        " replicas=2 log_size=1 records=1",
     ]
     assert err == ""
     assert cli.main(["list", str(tmp_path)]) == 0
@@ -99,7 +85,7 @@ def test_list_shows_the_entries_that_differ_from_the_defaults(
     plain = kafka(CLASSIC, "acked_not_lost")
     made = folder.write(plain, tmp_path / "plain")
     assert configuration(made) == "default"
-    # Of a model that is not there, or that is not loaded for a list, everything is told.
+    # All entries are listed if the model is unknown, or a user's own, which a list does not load.
     whole = " ".join(f"{name}={value}" for name, value in spell_configuration(plain.instance).items())
     text = made.read_text()
     made.write_text(text.replace('"model": "kafka"', '"model": "kafak"'))
@@ -178,26 +164,19 @@ def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytes
 
 def test_text_of_a_users_model_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Texts of values, steps and docstrings are escaped; a trace with such texts can be read again."""
-    path = own_model(tmp_path)
-    text = path.read_text(encoding="utf-8")
-    for old, new in (
-        (
-            "    BUSY = 1\n",
-            "    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '\\x1b[2J' + self.name\n",
-        ),
-        ("@action\ndef clerk_loses", "@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses"),
-        ("def nothing_is_lost(s):\n", 'def nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n'),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
+    path = hostile_model(
+        tmp_path,
+        "\\x1b[2J",
+        loses="@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses",
+        nothing_is_lost='@always\ndef nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n',
+    )
     instance = registry.load_file(path).instance(values={"mood": 1})
     file = folder.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
     assert cli.main(["show", str(file), "--model", str(path), "--width", "200"]) == 0
     out = capsys.readouterr().out
     assert out.replace("\n", "").isprintable()
-    for told in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
-        assert told in out
+    for text in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
+        assert text in out
 
 
 def test_a_users_model_is_loaded_only_if_it_is_given(
@@ -250,6 +229,5 @@ def test_traces_needs_only_the_standard_library() -> None:
         "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.files;"
         "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"
     )
-    root = PROJECT
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, check=True)
     assert found.stdout == "[]\n"
