@@ -42,6 +42,18 @@ def shown(trace: Trace, subject: str) -> str:
 
 
 COLUMNS = """
+# A down broker keeps its log, and broker 1 joins the ISR with its second fetch: min_insync_replicas=1
+COMMITTED; broker_crashes 0; election_of 1 1; producer_appends at 1
+  controller: 0 e0 leader 0 isr 0; 4 e0 leader 0 isr 01; 6 e1 leader 1 isr 1
+  broker 0: 0 L0 |; 1 L0 a0|; 5 x  a0|
+  broker 1: 0 f0 |; 3 f0 a0|; 7 L1 a0|; 8 L1 a0 b1|
+  clients: 1 reads a, acked a; 8 reads b, acked b
+
+# A leader with another ISR than the controller's: acked_not_lost
+CLASSIC
+  controller at 6: e1 leader 1 isr 1
+  broker 0 at 6: L0 a0| (isr 01)
+
 # KIP-279, asked for epoch 1, of which it knows nothing, the leader names the start of epoch 2: FAST log_matching
 FAST_FAIL_OVER
   broker 1: 0 f0 a0|; 6 L1 a0| (isr 01); 7 L1 a0|d1 (isr 01); 8 t2 a0|d1; 9 f2 a0|d1 (e1 until 2); 11 f2 a0 d1 c2|
