@@ -499,7 +499,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatc
     monkeypatch.setattr(
         "isrcheck.traces.format.files.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
-    message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
+    message = "check: x.dot: exists already and is not overwritten; choose a new name, or add --force\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
     assert (tmp_path / "x.dot").read_text() == "theirs"
 
