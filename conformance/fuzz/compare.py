@@ -323,7 +323,7 @@ def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
 
 
 def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """Compare a search that clears dead cells: it finds the same, after as many steps, in states that are no more."""
+    """Compare a search that clears dead cells: the same results at the same depths, in at most as many states."""
     reduction = Reduction(dead=dead_cells(instance))
     names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
     limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)

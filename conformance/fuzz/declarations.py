@@ -91,7 +91,7 @@ class Queues:
 
 @dataclass
 class World:
-    """Everything that a program declares besides its functions.
+    """Everything that a program declares, without its functions.
 
     `careless` is the probability that a function may use indices and values outside their range.
     """
@@ -106,7 +106,7 @@ class World:
     sets: list[Sets] = field(default_factory=list)
     queues: list[Queues] = field(default_factory=list)
     pairs: int = 0
-    """The most elements of a queue of records; 0: there is none."""
+    """The most elements of a queue of records; 0 if there is no such queue."""
 
     def text(self) -> str:
         """The declarations in the form of a model file."""

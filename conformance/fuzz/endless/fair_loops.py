@@ -61,7 +61,7 @@ class FairLoops:
 
     @cached_property
     def edges(self) -> dict[Cells, list[Edge]]:
-        """The steps from each state that lead to another one."""
+        """The steps from each state that lead to another state."""
         return {cells: list(self._edges(cells)) for cells in self.states}
 
     def _edges(self, cells: Cells) -> Iterator[Edge]:
@@ -164,7 +164,7 @@ class FairLoops:
 
 
 def _groups(system: PlainSystem, asked: PlainProperty) -> Iterator[set[int]]:
-    """The groups of steps of each of which one is taken at last if one stays possible."""
+    """The groups of steps under fairness: of each group, a step is eventually taken if one stays possible."""
     if asked.fair is None:
         for action in system.actions:
             own = [step.python for step in system.steps if step.action == action and step.python is not None]

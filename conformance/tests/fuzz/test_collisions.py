@@ -24,7 +24,7 @@ from isrcheck.models.messages import UsageError
 SEED = 1
 MANY = 200
 MOST_PERMUTED, MOST_COMPARED = 150, 35
-"""The programs among which each bug has to be found: a bug in symmetry, and another one."""
+"""The programs among which each bug has to be found: a bug in symmetry, and any other bug."""
 
 
 @pytest.fixture(scope="module")

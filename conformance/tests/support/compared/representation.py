@@ -41,7 +41,7 @@ def _outcome(question: Callable[[], Outcome]) -> Outcome:
 
 
 Question = tuple[str, Callable[[], Outcome], Callable[[], Outcome]]
-"""What is asked, as Python answers it, and as the representation does."""
+"""The question, Python's answer, and the representation's answer."""
 
 
 def _questions(instance: Instance, cells: Sequence[int]) -> Iterator[Question]:
