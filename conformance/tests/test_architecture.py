@@ -61,7 +61,7 @@ FLOORS = {
 """The rooms of a folder from the top floor down: a room imports only what stands on a floor below it."""
 
 ROOTS = ("__main__.py", "cli.py")
-"""Where everything of a folder comes together. What else lies beside them stands below its rooms."""
+"""Where everything of a folder comes together. Other files beside them are on the lowest floor."""
 
 COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 """One composition root per command; nobody imports them."""
@@ -189,6 +189,18 @@ def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]
                 yield from _undocumented(child, f"{prefix}{child.name}.")
 
 
+def private_names(text: str) -> set[str]:
+    """The private names of the product that a test imports, or replaces with `monkeypatch`."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isrcheck"):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+            texts = [word.value for word in node.args[:2] if isinstance(word, ast.Constant)]
+            names |= {str(text).rpartition(".")[2] for text in texts}
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
 # -------------------------------------------------------------------------------------------------------- the rules
 
 
@@ -263,6 +275,12 @@ def test_every_public_name_has_a_docstring() -> None:
     assert offenders(missing) == {}
 
 
+def test_tests_touch_no_private_names() -> None:
+    """Lint reports `module._name` (SLF001)."""
+    tests = [name for name in EVERYTHING if name.startswith("conformance/tests/")]
+    assert offenders({name: private_names(text_of(name)) for name in tests}) == {}
+
+
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT.keys() - {"isrcheck/commands"}))
 def test_styles_and_scripts_are_installed(package: str) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
@@ -309,6 +327,20 @@ def test_a_forbidden_import_is_detected(text: str, folder: str, found: set[str])
 )
 def test_an_import_of_a_command_is_detected(text: str) -> None:
     assert "isrcheck.checker.cli" in imported(text, "traces")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from isrcheck.checker.cli import main, _run", {"_run"}),
+        ("from isrcheck import __version__\nfrom conformance.tests.support import _help", set()),
+        ('monkeypatch.setattr(searches, "_proved", None)', {"_proved"}),
+        ('monkeypatch.setattr("isrcheck.checker.cli._run", None)', {"_run"}),
+        ('monkeypatch.setattr(searches, "proved", _nothing)', set()),
+    ],
+)
+def test_a_private_name_is_detected(text: str, names: set[str]) -> None:
+    assert private_names(text) == names
 
 
 def test_a_missing_docstring_is_detected() -> None:

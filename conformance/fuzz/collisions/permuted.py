@@ -28,7 +28,7 @@ FEW_PERMUTATIONS = 3
 def permuted_differs(
     instance: Instance, system: PlainSystem, symmetry: Symmetry, states: Iterable[Cells], chance: random.Random
 ) -> str:
-    """What a state and one of its permutations do differently; empty if nothing is found."""
+    """The first difference between what a state and one of its permutations do; empty if they agree."""
     permutations = [images for images in symmetry.all_permutations if images != symmetry.identity]
     by_number = {step.number: step for step in system.steps}
     numbers = chance.sample(sorted(by_number), min(MOST_STEPS, len(by_number)))
