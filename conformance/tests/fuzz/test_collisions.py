@@ -171,13 +171,13 @@ def test_each_bug_that_takes_one_name_for_another_is_found(capture: Capture) -> 
 
 
 def test_without_a_bug_nothing_is_found() -> None:
-    some = [collisions(SEED, number) for number in range(30)]
-    compared = [how(program).differences for program in some for how in (compare_functions, compare_symmetry)]
-    assert compared == [[]] * 60
+    for program in (collisions(SEED, number) for number in range(30)):
+        for comparison in (compare_functions, compare_symmetry):
+            assert comparison(program).differences == []
 
 
 def test_a_planted_bug_is_taken_out_again() -> None:
-    assert len(CAPTURES) == 13
+    assert len({capture.name for capture in CAPTURES}) == len(CAPTURES) > 0
     for capture in CAPTURES:
         holder, name = capture.place
         correct = vars(holder)[name]
