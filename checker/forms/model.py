@@ -170,11 +170,11 @@ def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Return rows of a name and a text, the text wrapped in a column of its own if it has room there."""
     column = max((len(name) for name, _ in rows), default=0) + 2
     indent = column if column <= width // 2 else 4
-    found = []
+    lines = []
     for name, text in rows:
         first = f"{name:<{column}}" if indent == column else f"{name}  "
-        found += wrapped(text, width, first, " " * indent) if text else [name]
-    return found
+        lines += wrapped(text, width, first, " " * indent) if text else [name]
+    return lines
 
 
 def _checked(run: Run, width: int) -> list[str]:
@@ -198,14 +198,14 @@ def _size(run: Run) -> str:
         return f"every depth to {exploration.judged} by Z3, {seconds}" if exploration.judged >= 0 else seconds
     if not exploration.has_begun:
         return f"nothing was searched, {seconds}"
-    what = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
+    size = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
     if exploration.reduction and not exploration.reduction.startswith("no symmetry"):
-        what += ", some of which stand for others"
+        size += ", some of which stand for others"
     if not run.counts_once:
-        what += ", counted once for each part that found them"
+        size += ", counted once for each part that found them"
     if exploration.outside:
-        what += f", {counted(exploration.outside, 'step')} to states outside the constraint"
-    return f"{what}, {seconds}"
+        size += f", {counted(exploration.outside, 'step')} to states outside the constraint"
+    return f"{size}, {seconds}"
 
 
 def _judged(run: Run, width: int) -> list[str]:
@@ -247,10 +247,10 @@ def history_lines(trace: Trace, look: Look) -> list[str]:
     """Return the history of a failure."""
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
-    what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
+    sentences = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
     if trace.verdict == PERMITTED and (reasons := permitting(trace)):
-        what.append(f"permitted: {' and '.join(reasons)}")
-    top = [line for one in what for line in wrapped_words(one, width=look.width)]
+        sentences.append(f"permitted: {' and '.join(reasons)}")
+    top = [line for sentence in sentences for line in wrapped_words(sentence, width=look.width)]
     return [*top, *step_table(trace, look), *_signs(trace, look.width), *legend(trace, look)]
 
 
@@ -287,13 +287,13 @@ def _histories(run: Run, shown: str | None) -> list[Command]:
     """The traces, that of the shown history first."""
     first = [name for name in run.traces if name == shown]
     others = [name for name in run.traces if name != shown]
-    found = [(run.show(run.traces[name]), "explains this history") for name in first]
-    found += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
-    if len(found) <= MOST_SHOWN:
-        return found
+    commands = [(run.show(run.traces[name]), "explains this history") for name in first]
+    commands += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
+    if len(commands) <= MOST_SHOWN:
+        return commands
     folder = next(iter(run.traces.values())).parent
     command = ["trace", "list", *([] if folder == DEFAULT else [str(folder)])]
-    return [found[0], (shlex.join(command), f"lists this and {counted(len(found) - 1, 'more trace')}")]
+    return [commands[0], (shlex.join(command), f"lists this and {counted(len(commands) - 1, 'more trace')}")]
 
 
 def _decided(run: Run, words: Sequence[str]) -> list[Command]:

@@ -46,15 +46,15 @@ def whole_number(complaint: str, least: int = 0, most: int = 10**MOST_DIGITS - 1
     return read
 
 
-def above_zero(complaint: str, most: float = float("inf")) -> Callable[[str, str], float]:
-    """Return a reader of numbers above 0; for any other text, a message ends in `complaint`."""
+def real_number(complaint: str, is_valid: Callable[[float], bool]) -> Callable[[str, str], float]:
+    """Return a reader of valid numbers; for any other text, a message ends in `complaint`."""
 
     def read(option: str, text: str) -> float:
         try:
             value = float(text)
         except ValueError:
-            value = -1.0
-        if not 0 < value < most:
+            value = float("nan")
+        if not is_valid(value):
             raise UsageError(f"{option} {text}: {complaint}")
         return value
 
@@ -67,8 +67,9 @@ seed = whole_number(f"not a seed; give 0 to {MOST_SEED}", most=MOST_SEED)
 depth = whole_number("not a depth; give 0 to 9999", most=9999)
 threads = whole_number(f"not a number of threads; give 1 to {MOST_THREADS}", least=1, most=MOST_THREADS)
 port = whole_number(f"not a port; give a number from 1 to {MOST_PORT}", least=1, most=MOST_PORT)
-seconds = above_zero("not a time; give a number of seconds above 0")
-minutes = above_zero("not a time; give a number of minutes above 0")
+seconds = real_number("not a time; give a number of seconds above 0", lambda value: 0 < value < float("inf"))
+minutes = real_number("not a time; give a number of minutes above 0", lambda value: 0 < value < float("inf"))
+share = real_number("not a share between 0 and 1", lambda value: 0 <= value <= 1)
 
 
 def integer(option: str, text: str) -> int:
@@ -77,17 +78,6 @@ def integer(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"{option} {text}: not a whole number") from None
-
-
-def share(option: str, text: str) -> float:
-    """Read a number from 0 to 1. Raises UsageError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise UsageError(f"{option} {text}: not a share between 0 and 1")
-    return value
 
 
 def memory(option: str, text: str) -> int:

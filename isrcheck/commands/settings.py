@@ -21,18 +21,14 @@ from isrcheck.models.messages import UsageError, nearest
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
-    """Return the named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
+    """Return the named model, and the protocol in its name (published/kip_101); or the model in FILE.py. Raises
+    UsageError."""
     assert arguments.target is not None
-    return model_named(arguments.target)
-
-
-def model_named(target: str) -> tuple[Model, str | None]:
-    """Return the model that `target` names, and the protocol in it, as in published/kip_101. Raises UsageError."""
-    if target.endswith(".py"):
+    if arguments.target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.
         with redirect_stdout(sys.stderr):
-            return registry.load_file(Path(target)), None
-    return registry.load(target)
+            return registry.load_file(Path(arguments.target)), None
+    return registry.load(arguments.target)
 
 
 def instance_of(arguments: ModelArguments) -> Instance:
@@ -78,17 +74,16 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [key for key, value in model.entries.items() if value.is_switch or not is_switch]
     if entry not in candidates:
-        what = "switch" if is_switch else "configuration entry"
+        kind = "switch" if is_switch else "configuration entry"
         there = nearest(name, candidates) if candidates else "leave it out"
-        raise UsageError(f"{model.name} has no {what} {name}; {there}")
+        raise UsageError(f"{model.name} has no {kind} {name}; {there}")
     return entry
 
 
 def _typed(model: Model, arguments: ModelArguments) -> Iterator[tuple[str, str]]:
     """The name and text of every entry that the command line sets; several times if the entry is set several times."""
     for name, values in _own_options(model, arguments).items():
-        for value in values:
-            yield name, value
+        yield from ((name, value) for value in values)
     for kind, texts in (("--set", arguments.settings), ("--switch", arguments.switches)):
         for text in texts:
             name, value = pair(kind, text)

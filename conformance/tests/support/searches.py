@@ -18,7 +18,7 @@ from isrcheck.traces.format.certify import from_steps
 
 Values = Mapping[str, int]
 SEARCHES: dict[tuple[str, str], Exploration] = {}
-"""By the digest of an instance, and its protocol."""
+"""The searches, by the digest of the instance and its protocol."""
 
 
 def searched(model: Model, protocol: str, values: Values) -> Exploration:
@@ -87,7 +87,7 @@ def transitions(instance: Instance) -> Iterator[tuple[State, Step, Cells]]:
 
 
 def spelled(values: object) -> str:
-    """A configuration in the name of a test; anything else as text."""
+    """A parameter in the name of a test."""
     if not isinstance(values, dict):
         return str(values)
     return " ".join(f"{entry}={value}" for entry, value in sorted(values.items()))
