@@ -200,7 +200,7 @@ class RealPaths:
         """The first permutation of a real path that leaves a declared range at its end."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
-        for images in symmetry.all_permutations:
+        for images in symmetry.permutations:
             start = symmetry.permuted(first, images)
             initial = path.initial if start == first else instance.initial_states.index(start)
             steps = tuple(symmetry.step(instance, number, images) for number in path.steps)

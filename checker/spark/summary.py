@@ -46,6 +46,7 @@ class SparkSummary(Part):
 
     key: ClassVar[str] = "spark"
     engine: ClassVar[str] = "spark"
+    how: ClassVar[str] = "breadth first on Spark"
 
     mode: Mode
     master: str

@@ -451,7 +451,7 @@ def test_traces(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
     forget()
     assert trace_cli.main(["show", "found.itf.json", "--model", "counter.py"]) == 2
     assert (
-        f"written with another version of model counter (digest {model.digest[:8]}, the given one has"
+        f"written with another version of model counter (digest {model.digest[:8]}; the given version has"
         f" {other.digest[:8]}); write the trace again with check" in capsys.readouterr().err
     )
 
