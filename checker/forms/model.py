@@ -21,7 +21,7 @@ from isrcheck.checker.results.run import CommandResult, Run, never_fired, range_
 from isrcheck.checker.results.terminal import ProgressLine, counted, grouped, width_of_output, wrapped
 from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, exit_code
 from isrcheck.checker.running.proofs import Proving
-from isrcheck.checker.running.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.checker.running.session import AskedReduction, SearchSession, reduction_for
 from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.commands.settings import instance_of
 from isrcheck.models.language.declarations import INDUCTIVE
@@ -135,27 +135,16 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
 
 def _reduction(options: Options) -> AskedReduction:
     """Whether and how the search makes its states fewer. Raises UsageError."""
-    if options.search.symmetry:
-        for option, is_given, why in (
-            ("--no-reduction", options.search.no_reduction, "which switches it off"),
-            ("--continue", options.search.count_all, "which counts every violating state"),
-            ("--prove", options.search.prove, "which compares lemmas with every state"),
-            ("--tables", options.output.tables is not None, "which lists counts of all states"),
-            ("--engine z3", options.search.engine == "z3", "which visits no states"),
-        ):
-            if is_given:
-                raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")
-    if options.search.no_reduction:
-        return AskedReduction.switched_off()
-    if options.search.engine == "z3":
-        return EVERY_STATE
-    needs = {
-        "--continue counts every violating state": options.search.count_all,
-        "--prove compares lemmas with every state": options.search.prove,
-        "--tables lists counts of all states": options.output.tables is not None,
-    }
-    whole = next((why for why, is_given in needs.items() if is_given), "")
-    return AskedReduction.by_default(symmetry=options.search.symmetry, whole=whole)
+    search = options.search
+    needs = (
+        ("--no-reduction", search.no_reduction, "switches it off"),
+        ("--continue", search.count_all, "counts every violating state"),
+        ("--prove", search.prove, "compares lemmas with every state"),
+        ("--tables", options.output.tables is not None, "lists counts of all states"),
+        ("--engine z3", search.engine == "z3", "visits no states"),
+    )
+    visits_states, is_off = search.engine != "z3", search.no_reduction
+    return reduction_for(needs, "--symmetry", is_symmetric=search.symmetry, is_off=is_off, visits_states=visits_states)
 
 
 # ----------------------------------------------------------------------------------------------------------- the screen

@@ -25,7 +25,7 @@ from isrcheck.checker.compile.machine_code import OutOfTimeError, compiling_with
 from isrcheck.checker.explicit.carrier import CHUNK, EVERY_STATE, SearchContext, SearchRequest, SingleThread
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import UNLIMITED, Budget, Limits, Spent
-from isrcheck.checker.results.exploration import Exploration, Finding, Findings, Progress, StepPath
+from isrcheck.checker.results.exploration import Exploration, Findings, Progress, StepPath
 from isrcheck.checker.results.instance_facts import command_of, disabled_actions, title
 from isrcheck.checker.results.kernel_results import EntryKind
 from isrcheck.checker.results.run import CommandResult, Run, as_object, search_summary, verdict_line
@@ -254,8 +254,8 @@ class _Hunt(Search):
         A value outside its declared range comes first, because it explains more than other failures.
         """
         context = self.context
-        of_properties = [(IN_RANGE, Findings(self.found_errors() or Finding()))]
-        of_properties += [(prop, self.found(at, prop)) for at, prop in context.properties if prop in context.watched]
+        of_properties = [(IN_RANGE, Findings(self.total(context.results.errors)))]
+        of_properties += [(prop, self.findings(at, prop)) for at, prop in context.properties if prop in context.watched]
         of_properties.append((DEADLOCK, Findings(self.counted(len(context.properties), EntryKind.FOUND))))
         for prop, findings in of_properties:
             for word, finding in ((Word.VIOLATED, findings.found), (Word.PERMITTED, findings.permitted)):

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.resources.cache import cache_folder, can_keep, engine_digest, keep, kept
+from isrcheck.checker.resources.cache import cache_folder, engine_digest, keep, kept
 from isrcheck.checker.results.proofs import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.models.language.model import IN_RANGE, Instance, Property
 
@@ -61,7 +61,7 @@ def proved(
         from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
 
         proofs = prove(instance, properties, phase, failing=failing, known=known, seconds=seconds, **others)
-    if (proofs.stopped is None or (proofs.stopped == "seconds" and not is_patient)) and can_keep(path):
+    if proofs.stopped is None or (proofs.stopped == "seconds" and not is_patient):
         keep(path, json.dumps(_written(proofs)).encode())
     return proofs
 

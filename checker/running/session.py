@@ -7,7 +7,7 @@ Out: a `Run` for each instance (checker/results/run.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,6 +46,7 @@ from isrcheck.checker.running.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models.language.declarations import INDUCTIVE, WHOLE
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE, Instance
+from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.spark.session import Session
@@ -149,6 +150,26 @@ class AskedReduction:
 
 
 EVERY_STATE = AskedReduction()
+
+
+def reduction_for(
+    needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
+) -> AskedReduction:
+    """Whether and how a search makes its states fewer. Raises UsageError if symmetry excludes another option.
+
+    `needs` are the options that need every state: each as the user writes it, whether it is chosen, and what it does.
+    `symmetry` is the option of that name as the user writes it, and `is_off` whether every reduction is switched off.
+    """
+    option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
+    if is_symmetric and option:
+        raise UsageError(f"{symmetry} does not go with {option}, which {does}; leave one of them out")
+    if is_off:
+        return AskedReduction.switched_off()
+    return (
+        AskedReduction.by_default(symmetry=is_symmetric, whole=f"{option} {does}".strip())
+        if visits_states
+        else EVERY_STATE
+    )
 
 
 class CutShortError(Exception):

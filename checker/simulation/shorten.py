@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Start, Starts
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest, Starts
 from isrcheck.checker.explicit.explore import Search
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.exploration import Findings, StepPath
@@ -66,7 +68,7 @@ def _shorter(
     # Another initial state may have a shorter path.
     starts = Starts.initial(instance)
     if at > 0 or len(starts) > ENOUGH:
-        starts = Starts.of([Start(path.initial, cells)], instance.cells)
+        starts = Starts([path.initial], np.array([cells], np.int32))
     request = SearchRequest(
         watched=instance.properties if is_error else () if is_deadlock else (prop,),
         decisive=kind,

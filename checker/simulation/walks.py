@@ -222,10 +222,9 @@ class Walkers:
         self.instance, self.kernel, self.request, self.is_over = instance, kernel, request, is_over
         self.properties = list(enumerate(instance.model.properties))
         self.results = KernelResults(len(self.properties))
-        self.runner = KernelRunner(kernel)
+        self.runner = KernelRunner(kernel, instance)
         self.words = kernel.layout.words
         self.batch = Batch.of(max(4 * instance.first_steps[-1], ROOM), self.words)
-        self.buffers = kernel.layout.buffers(instance)
         self.first_steps = np.array(instance.first_steps)
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
@@ -267,7 +266,7 @@ class Walkers:
     def _visit(self, states: NDArray[np.uint64], path: _PathOf) -> None:
         """Judge the states, and note their values."""
         self.tally.visited += len(states)
-        self.runner.check(states.ctypes.data, 0, len(states), self.buffers, self.active, self.results)
+        self.runner.check(states.ctypes.data, 0, len(states), self.active, self.results)
         self._note(path)
         for name, place in self.instance.layouts.items():
             seen = self.tally.seen[name]
@@ -284,7 +283,7 @@ class Walkers:
         at = 0
         while at < len(states):
             counts = self.fired, self.active, self.results
-            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.buffers, self.batch, *counts)
+            at, count = self.runner.expand(states.ctypes.data, at, len(states), self.batch, *counts)
             self._note(path)
             if count:
                 chosen = self._choose(self.batch.parents[:count], self.batch.steps[:count], numbers, path.depth)

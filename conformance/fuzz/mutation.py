@@ -1,7 +1,7 @@
 """Tests the fuzzer: plants bugs in the engines, one at a time; the fuzzer or else the tests have to find each bug.
 
 In:  `python -m isrcheck.conformance.fuzz.mutation [--seconds N] [NAME ...]`.
-Out: a row for each bug: what found it, and after how many programs. Exit code 1 if a bug was not found that can be.
+Out: a row for each bug: what found it, and after how many programs. Exit code 1 if a bug that can be found was not.
 
 Each bug is a replacement in one file of a copy of the tree; the tree itself is not changed.
 """
@@ -30,18 +30,22 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
-
-    `hidden` is the reason why nothing can find the bug, if that is so.
-    """
+    """A replacement of text in one file of the checker."""
 
     name: str
+    """The name by which the bug is chosen."""
     file: str
+    """The file, without its ending."""
     says: str
+    """What the engine does wrong."""
     old: str
+    """The text that is replaced; it occurs once."""
     new: str
+    """The text in its place."""
     tests: tuple[str, ...] = ()
+    """The tests that run if the fuzzer does not find the bug."""
     hidden: str = ""
+    """The reason why nothing can find the bug, if that is so."""
 
 
 PROOFS = (
@@ -137,8 +141,8 @@ BUGS = (
         "first_word_compared",
         "checker/compile/hash_table",
         "states of two words are compared by their first word only",
-        "with code.loop(0, words) as word, code.when(one[word] != other[word]):",
-        "with code.loop(0, 1) as word, code.when(one[word] != other[word]):",
+        "with code.loop(0, words) as word, code.when(state[word] != other[word]):",
+        "with code.loop(0, 1) as word, code.when(state[word] != other[word]):",
         tests=("checker/explicit/test_search",),
         hidden="two states need the same 32 bits of their hash and the same first word: one pair in four billion",
     ),

@@ -143,7 +143,7 @@ ALL_THE_WATER = claim("lemma", "no_water_is_lost(s)", "s.left + s.right == 8") +
 """All the water is in one jug or the other."""
 
 ENDS = "\n" + claim("terminal", "may_end(s)", "True")
-"""To be appended to the text of a model: it may end anywhere, so that no state is a deadlock."""
+"""Appended to the text of a model, it lets the model end in any state, so that no state is a deadlock."""
 
 
 def checking(main, capsys):
@@ -178,7 +178,7 @@ def none_to(depth):
 
 
 def searched_to(depth):
-    """How far a search came that a limit ended."""
+    """How far a search came before a limit ended it."""
     steps = f"{depth} step{'s' * (depth != 1)}"
     return f"only behaviours of at most {steps} were searched; a longer one may break a property"
 
@@ -187,7 +187,7 @@ VERDICT = re.compile(rf"(?:{'|'.join(Word)})(?: \d+)?: ")
 
 
 def verdict_of(text):
-    """The line of a result that says the verdict, joined if the screen has broken it; the last line, if none does."""
+    """The line with the verdict, joined if it was wrapped; the last line if there is no verdict."""
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if VERDICT.match(line)]
     if not starts:
@@ -221,8 +221,8 @@ def with_rows(table, folder, numbers):
 
 
 def interrupt_search_after(monkeypatch, count, *, raises):
-    """Press Ctrl-C in the search of a session that follows `count` others: within it, so that it ends early, or before
-    it begins (`raises`). Returns a list that grows with each search."""
+    """Press Ctrl-C in the search of a session that follows `count` others: during the search, which ends early, or
+    before it begins (`raises`). Returns a list that gains an entry with each search."""
     explore, searches = SearchSession.explore, []
 
     def interrupted(self, *given, **more):

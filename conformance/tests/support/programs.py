@@ -32,7 +32,7 @@ class Ended:
 
     @property
     def complaints(self) -> str:
-        """What it printed on stderr besides notes on compilation."""
+        """The lines on stderr, without notes on compilation."""
         return "".join(line for line in self.err.splitlines(keepends=True) if not line.startswith("compiling "))
 
 

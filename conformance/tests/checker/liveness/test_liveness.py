@@ -290,13 +290,13 @@ def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
         (live("eventually", "fair=[5]"), "p: fair= names 5, which is no action; there are: blinks"),
         (
             live("eventually", "fair=weak_fairness(blinks, each='hand')"),
-            "p: fair= names hand, which is no parameter of blinks; it has none",
+            "p: fair= names hand, which is no parameter of blinks; it has no parameters",
         ),
         (live("leads_to", ""), "leads_to has no premise; write @leads_to(when=f) with a function f of the state"),
         (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name one, or write any_action"),
         (
             "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n",
-            "idles: fair= names hand, which is no parameter of idles; it has none",
+            "idles: fair= names hand, which is no parameter of idles; it has no parameters",
         ),
     ],
 )

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -421,7 +422,8 @@ def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path:
         has_erred = "in_range" in first.findings
         counts["erred"] += has_erred
         counts["repeated"] += has_erred and kernel.may_overreport
-        cut = concluded(first, kernel, lambda kernel, limits: (_ for _ in ()).throw(KeyboardInterrupt))
+        search = Mock(side_effect=[first, KeyboardInterrupt])
+        cut = concluded(search, kernel, first.limits)
         reduced = searched(instance, reduction, 4)
         assert depths(whole) == depths(reduced), number
         assert (reduced.reduction == "") == (has_erred and kernel.may_overreport)
