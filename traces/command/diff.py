@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import DIFFERENT, DONE
 from isrcheck.commands.program import print_lines
 from isrcheck.traces.command.shared import LOOK, MODEL, look_of, model_of
 from isrcheck.traces.format import files
@@ -27,4 +28,4 @@ def run(arguments: argparse.Namespace) -> int:
     model = model_of(arguments)
     difference = diff.Difference(*(files.read(file, model) for file in (arguments.one, arguments.other)))
     print_lines(diff.tell(difference, arguments.full, look))
-    return 0 if difference.is_none else 1
+    return DONE if difference.is_none else DIFFERENT

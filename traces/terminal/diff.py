@@ -8,9 +8,9 @@ from functools import cached_property
 
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages import UsageError
-from isrcheck.traces.format.trace import HOLDS, Trace, back, heading, spell_configuration, spelled_at
+from isrcheck.traces.format.trace import Trace, heading, spell_configuration, spelled_at
 from isrcheck.traces.lanes.table import PLAIN, Look, Paint, Row, fitted, grid, widest, wrapped
-from isrcheck.traces.terminal.show import full_states
+from isrcheck.traces.terminal.show import full_states, outcome
 
 NAMES = ("A", "B")
 ABSENT = "-"
@@ -119,11 +119,7 @@ def _steps(number: int) -> str:
 
 
 def _outcome(trace: Trace) -> str:
-    if trace.prop is None or trace.verdict is None:
-        return f"{_steps(trace.length)}, no property"
-    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-    at += f", {back(trace)}" if trace.loop is not None else ""
-    return f"{trace.verdict}{at}: {trace.prop.name}"
+    return f"{_steps(trace.length)}, no property" if trace.verdict is None else outcome(trace)
 
 
 def _common(trace: Trace, position: int, full: bool, look: Look) -> list[str]:

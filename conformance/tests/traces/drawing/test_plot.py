@@ -39,15 +39,20 @@ def trace(tmp_path, monkeypatch, capsys, flapping):
     return run
 
 
-def test_the_fields_of_the_isr_are_the_default(trace):
-    code, out, _ = trace()
-    assert code == 0
-    assert out.splitlines() == ["     step  0    5    10", "is_in_isr  #######....#"]
-
-
-def test_a_clock_counts_an_action_and_numbers_are_written(trace):
-    _, out, _ = trace("is_in_isr", "behind", "--clock", "tick_passes")
-    assert out.splitlines() == ["tick_passes  0", "  is_in_isr  ##.#", "     behind  0300"]
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ((), ["     step  0    5    10", "is_in_isr  #######....#"]),
+        (
+            ("is_in_isr", "behind", "--clock", "tick_passes"),
+            ["tick_passes  0", "  is_in_isr  ##.#", "     behind  0300"],
+        ),
+    ],
+    ids=["the fields of the ISR are the default", "a clock counts an action, and numbers are written"],
+)
+def test_a_plot_as_text(trace, words, lines):
+    code, out, _ = trace(*words)
+    assert (code, out.splitlines()) == (0, lines)
 
 
 def test_graphics_have_a_bar_for_each_time_in_the_isr(trace, tmp_path):
