@@ -59,8 +59,10 @@ def certify(trace: Trace) -> None:
         if len(cells) != instance.cells:
             raise FalseTraceError(f"state {position} has {len(cells)} cells instead of {instance.cells}")
     _certify_values(trace)
-    if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
-        raise FalseTraceError(f"state 0 is {_nearest_difference(instance, trace.states[0])}")
+    first = trace.states[0]
+    if first not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
+        nearest = min(instance.initial_states, key=lambda initial: sum(map(operator.ne, initial, first)))
+        raise FalseTraceError(f"state 0 is not an initial state: {_difference(instance, nearest, first)}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
     if trace.erring is not None:
@@ -115,12 +117,6 @@ def _difference(instance: Instance, expected: Cells, stated: Cells) -> str:
     ((name, value),) = spelled_at(instance, expected, [position]).items()
     (stated_value,) = spelled_at(instance, stated, [position]).values()
     return f"{name} is {value}, but the trace says {stated_value}"
-
-
-def _nearest_difference(instance: Instance, stated: Cells) -> str:
-    """Why a state is not initial: the first difference from the initial state with the most equal cells."""
-    nearest = min(instance.initial_states, key=lambda initial: sum(map(operator.ne, initial, stated)))
-    return f"not an initial state: {_difference(instance, nearest, stated)}"
 
 
 def _certify_verdict(trace: Trace) -> None:

@@ -195,7 +195,10 @@ def read(path: Path, model: Model | None = None) -> Trace:
         document = parse_document(read_text(path))
         trace = read_trace(document, model)
         certify_file(trace)
-        require_same_error(document, trace)
+        stated, actual = document["#meta"]["isrcheck"].get("error"), _error(trace).get("error")
+        if stated != actual:
+            difference = f"its error is {_shown(stated)}, but the model's is {_shown(actual)}"
+            raise UsageError(f"{difference}; write the trace again")
     return trace
 
 
@@ -550,19 +553,12 @@ def read_loop(document: Mapping[str, Any], states: int) -> int | None:
 
 
 def _read_erring(instance: Instance, header: Header) -> Step | None:
-    if header.error is None or header.error["step"] is None:
+    if header.error is None or not header.has_erring_step:
         return None
     if set(header.error["step"]) != {ACTION, PICKS}:
         raise UsageError("its error names no step; write the trace again")
     with blaming("the step of its error"):
         return _read_step(instance, header.error["step"])
-
-
-def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
-    """Check that the error in a file is the error of the model. Raises UsageError."""
-    stated, actual = document["#meta"]["isrcheck"].get("error"), _error(trace).get("error")
-    if stated != actual:
-        raise UsageError(f"its error is {_shown(stated)}, but the model's is {_shown(actual)}; write the trace again")
 
 
 def _instance(header: Header, model: Model) -> Instance:

@@ -26,6 +26,9 @@ WIDTHS = (390, 1280, 1920)
 LAST = len(trace_support.READ_TWICE)
 """The number of the last step of the page that most tests open."""
 
+EMPTY_PICTURE = 10_000
+"""More bytes than a picture of an empty page has."""
+
 CONTRAST = 4.5
 """The least contrast of text by WCAG 2.2, 1.4.3."""
 
@@ -183,7 +186,7 @@ def test_the_mouse(opened: Any) -> None:
 
 
 def test_the_address_of_a_page_selects_a_step(opened: Any) -> None:
-    opened.goto(f"{(folder / 'read_twice.html').as_uri()}#step=8")
+    opened.goto(f"{opened.url}#step=8")
     assert position(opened) == 8
     assert opened.locator("#broken").inner_text() == "✗ false here: acked_not_lost, isr_is_complete"
     assert texts(opened, "#fates tr") == ["a\tsent @1 acked @4 committed @4 exposed @4 lost @8"]
@@ -302,7 +305,7 @@ def test_every_width(name: str, width: int, scheme: str, browser: Any, folder: P
             said = words[at].words
             assert shown_page.evaluate(IN_STEP) == [f"row-{at}", said, f"Step {at}: {said}", width < 1000, True]
         assert contrast(shown_page, "p, td, dt, dd, li, h1, h2, h3, .words, code, .step .number, .role") >= CONTRAST
-        assert opened.keep(f"trace_page_{name}_{width}").stat().st_size > 10_000, "more than an empty picture"
+        assert opened.keep(f"trace_page_{name}_{width}").stat().st_size > EMPTY_PICTURE
 
 
 @pytest.mark.parametrize("width", WIDTHS)

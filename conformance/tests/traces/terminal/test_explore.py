@@ -341,22 +341,9 @@ def test_one_line_for_bad_input(words: str, capsys: pytest.CaptureFixture[str]) 
     assert complaint(capsys, "explore", *words.split()).startswith(COMPLAINTS[words])
 
 
-class _Terminal:
-    """A stream that claims to be a terminal."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def isatty(self) -> bool:
-        return True
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
 def on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("stdin", "stdout", "stderr"):
-        monkeypatch.setattr(sys, name, _Terminal(getattr(sys, name)))
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
 
 
 def test_without_textual_the_line_names_the_cure(
