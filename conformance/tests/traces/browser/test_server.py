@@ -6,14 +6,24 @@ import base64
 import errno
 import socket
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
+from http.client import (
+    FORBIDDEN,
+    NOT_FOUND,
+    NOT_IMPLEMENTED,
+    OK,
+    REQUEST_ENTITY_TOO_LARGE,
+    SEE_OTHER,
+    UNSUPPORTED_MEDIA_TYPE,
+)
 
 import pytest
 
-from conformance.tests.traces.browser.visitor import Visitor, visiting
+from conformance.tests.traces.browser.visitor import Reply, Visitor, visiting
 from isrcheck.models.messages import UsageError
 from isrcheck.traces.browser import server as server_module
 from isrcheck.traces.browser.server import ADDRESS, Answer, Server
+
+FORM = "application/x-www-form-urlencoded"
 
 
 class Echo:
@@ -43,9 +53,13 @@ def asked(visitor: Visitor) -> list[str]:
     return site.asked
 
 
+def content(reply: Reply) -> tuple[int, str]:
+    return reply.status, reply.text
+
+
 def test_a_page_and_its_headers(visitor: Visitor) -> None:
     found = visitor.get("step-3?x=1")
-    assert (found.status, found.text) == (HTTPStatus.OK, "<p>step-3")
+    assert content(found) == (OK, "<p>step-3")
     headers = {name: value for name, value in found.headers.items() if name != "Date"}
     assert headers == {
         "Server": "isrcheck ",
@@ -59,12 +73,12 @@ def test_a_page_and_its_headers(visitor: Visitor) -> None:
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
     }
-    assert visitor.get("none").status == HTTPStatus.NOT_FOUND
+    assert visitor.get("none").status == NOT_FOUND
 
 
 def test_a_form_leads_on(visitor: Visitor) -> None:
     found = visitor.post("take", option="3", words="a b&c")
-    assert (found.status, found.headers["Location"], found.text) == (HTTPStatus.SEE_OTHER, "there", "")
+    assert (found.status, found.headers["Location"], found.text) == (SEE_OTHER, "there", "")
     assert asked(visitor) == ["take {'option': '3', 'words': 'a b&c'}"]
 
 
@@ -88,7 +102,7 @@ def test_without_the_token_nothing_is_answered(path: str, method: str, visitor: 
     if path.startswith("//{token}/"):
         assert asked(visitor) == (["../x/"] if method == "GET" else []), "a name like any other, and no file"
         return
-    assert (found.status, asked(visitor)) == (HTTPStatus.FORBIDDEN, [])
+    assert (found.status, asked(visitor)) == (FORBIDDEN, [])
     assert found.text == "the address lacks the token; take the whole address that trace explore has printed\n"
     assert token not in found.text
 
@@ -96,59 +110,48 @@ def test_without_the_token_nothing_is_answered(path: str, method: str, visitor: 
 def test_another_name_for_the_address_is_refused(visitor: Visitor) -> None:
     port = visitor.server.server_port
     for host in ("rebound.example", f"rebound.example:{port}", f"127.0.0.1:{port + 1}", "127.0.0.1", "", None):
-        found = visitor.get(Host=host)
-        assert (found.status, found.text) == (
-            HTTPStatus.FORBIDDEN, "this server answers only to the address that trace explore has printed\n",
-        ), host  # fmt: skip
+        refusal = "this server answers only to the address that trace explore has printed\n"
+        assert content(visitor.get(Host=host)) == (FORBIDDEN, refusal), host
     assert asked(visitor) == []
-    assert visitor.get("here", Host=f"localhost:{port}").status == HTTPStatus.OK
+    assert visitor.get("here", Host=f"localhost:{port}").status == OK
 
 
 def test_a_form_of_another_page_is_refused(visitor: Visitor) -> None:
     port, token = visitor.server.server_port, visitor.server.token
-    kind = "application/x-www-form-urlencoded"
     foreign = ("http://evil.example", "null", f"http://127.0.0.1:{port + 1}", f"https://127.0.0.1:{port}", "")
     for origin in foreign:
         for method in ("GET", "POST"):
-            found = visitor.ask(method, f"/{token}/take", "", Origin=origin, Content_Type=kind)
-            assert (found.status, found.text) == (
-                HTTPStatus.FORBIDDEN,
-                "another page sent this; only the pages of this walk may\n",
-            ), origin
+            found = visitor.ask(method, f"/{token}/take", "", Origin=origin, Content_Type=FORM)
+            assert content(found) == (FORBIDDEN, "another page sent this; only the pages of this walk may\n"), origin
     assert asked(visitor) == []
     for origin in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", None):
-        assert (
-            visitor.ask("POST", f"/{token}/take", "", Origin=origin, Content_Type=kind).status == HTTPStatus.SEE_OTHER
-        )
+        assert visitor.ask("POST", f"/{token}/take", "", Origin=origin, Content_Type=FORM).status == SEE_OTHER
 
 
 def test_only_a_small_form_is_read(visitor: Visitor) -> None:
     address = f"/{visitor.server.token}/take"
-    kind = "application/x-www-form-urlencoded"
     for length in (None, "-1", "x", "10001", "9" * 5000, "²"):
-        headers = {"Content_Type": kind, "Content_Length": None if length is None else length}
-        assert visitor.ask("POST", address, None, **headers).status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE, length
+        found = visitor.ask("POST", address, None, Content_Type=FORM, Content_Length=length)
+        assert found.status == REQUEST_ENTITY_TOO_LARGE, length
     for other in ("text/plain", "multipart/form-data; boundary=x", "application/json", None):
-        assert visitor.ask("POST", address, "a=b", Content_Type=other).status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE, (
-            other
-        )
+        found = visitor.ask("POST", address, "a=b", Content_Type=other)
+        assert found.status == UNSUPPORTED_MEDIA_TYPE, other
     assert asked(visitor) == []
-    assert visitor.ask("PUT", address, "a=b", Content_Type=kind).status == HTTPStatus.NOT_IMPLEMENTED
+    assert visitor.ask("PUT", address, "a=b", Content_Type=FORM).status == NOT_IMPLEMENTED
 
 
 def test_a_silent_connection_holds_nobody_up(visitor: Visitor) -> None:
     """A browser opens connections ahead, and sends nothing on them."""
     with socket.create_connection((ADDRESS, visitor.server.server_port)):
-        assert visitor.get("step-1").status == HTTPStatus.OK
+        assert visitor.get("step-1").status == OK
 
 
 def test_a_connection_that_breaks_says_nothing(visitor: Visitor, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_connection((ADDRESS, visitor.server.server_port)) as broken:
-        broken.sendall(
-            f"POST /{visitor.server.token}/x HTTP/1.0\r\nHost: 127.0.0.1:{visitor.server.server_port}\r\n".encode()
-        )
+        host = f"127.0.0.1:{visitor.server.server_port}"
+        broken.sendall(f"POST /{visitor.server.token}/x HTTP/1.0\r\nHost: {host}\r\n".encode())
         broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # a reset instead of an end
-    assert visitor.get("step-1").status == HTTPStatus.OK
+    assert visitor.get("step-1").status == OK
     assert capfd.readouterr() == ("", "")
 
 

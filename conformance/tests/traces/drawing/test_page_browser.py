@@ -130,10 +130,8 @@ def test_changed_variables_show_their_former_values(opened: Any) -> None:
 
 
 def test_keys_and_the_way_back(opened: Any) -> None:
-    for key, expected in (
-        *(("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowDown", 2), ("j", 3), ("k", 2), ("ArrowUp", 1)),
-        *(("End", LAST), ("ArrowRight", LAST), ("Home", 0)),
-    ):
+    keys = ("ArrowLeft", "ArrowRight", "ArrowDown", "j", "k", "ArrowUp", "End", "ArrowRight", "Home")
+    for key, expected in zip(keys, (0, 1, 2, 3, 2, 1, LAST, LAST, 0), strict=True):
         opened.keyboard.press(key)
         assert position(opened) == expected
         assert opened.evaluate("() => location.hash") in ("", f"#step={expected}")
@@ -291,7 +289,9 @@ IN_STEP = """() => {
     ("name", "width", "scheme"),
     [
         *(("read_twice", width, "light") for width in WIDTHS),
-        *(("transaction", 390, "dark"), ("another_model", 390, "light"), ("long_walk", 1280, "dark")),
+        ("transaction", 390, "dark"),
+        ("another_model", 390, "light"),
+        ("long_walk", 1280, "dark"),
     ],
 )
 def test_every_width(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
