@@ -470,26 +470,26 @@ class Continuations:
 
 
 def continuations(
-    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset()
+    instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
     """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
-    `known`."""
+    `stuck`."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
-        cells_here = waiting.popleft()
-        if cells_here in known:
+        here = waiting.popleft()
+        if here in stuck:
             continue
-        if run.is_within(instance, cells_here) and (
-            error_in(instance, prop, (cells_here,), (), 0) is not None or run.holds(instance, prop, cells_here)
+        if run.is_within(instance, here) and (
+            error_in(instance, prop, (here,), (), 0) is not None or run.holds(instance, prop, here)
         ):
             return Continuations(True, frozenset(reached))
-        for _, after in possible_steps(instance, cells_here):
+        for _, after in possible_steps(instance, here):
             if after not in reached:
                 if len(reached) == MOST_STATES:
                     return Continuations(None, frozenset(reached))
                 reached.add(after)
                 waiting.append(after)
-    return Continuations(False, frozenset(reached) | known)
+    return Continuations(False, frozenset(reached) | stuck)
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:

@@ -271,7 +271,7 @@ FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
 INITIAL_ACTION = "init"
 MOST_NAMES = 1 << 16
-"""The number of first values of a cell that may have names; each other value is a number, or ends with it."""
+"""How many values of a cell, from the least on, may have names; other values are numbers, or end with them."""
 MOST_TEXT = 4096
 """The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
 
@@ -729,7 +729,7 @@ def reproduction(
 
 
 def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
+    """Whether a command consists only of isrcheck's programs with these options, with nothing for a shell to expand."""
     try:
         words = shlex.split(command)
     except ValueError:
