@@ -439,10 +439,7 @@ class RecordedRun:
     def elect(self, name: str, *arguments: Any) -> None:
         """Ask the controller for an election; refused requests have no effect."""
         try:
-            if name == "elect":
-                self.cluster.elect(*arguments)
-            else:
-                self.cluster.notice_dead(*arguments)
+            (self.cluster.elect if name == "elect" else self.cluster.notice_dead)(*arguments)
         except ClusterError:
             return
         self.watch(Act(self.cluster.now, name, tuple(getattr(argument, "value", argument) for argument in arguments)))

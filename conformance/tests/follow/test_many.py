@@ -23,6 +23,7 @@ from conformance.tests.support.follow import (
 )
 from conformance.tests.support.observations import acked, header, write
 from conformance.tests.support.programs import HERE, words_of
+from isrcheck.commands.exit_codes import INTERRUPTED
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Verdict, follow_one
@@ -266,7 +267,7 @@ def test_ctrl_c_keeps_the_findings(timeless, logs):
         told = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == INTERRUPTED
     assert [line.split()[1] for line in told] == ["logs/1-bug.ndjson:4:", "logs/1.ndjson:", "logs/2.ndjson:"]
     assert without_times(out).splitlines()[-1] == "3 of 5 logs: 2 FOLLOWED, 1 REJECTED; TIME"
     assert "\nlogs/1-bug.ndjson:4: run 7.1 is rejected: " in out
