@@ -142,7 +142,7 @@ def test_records_that_a_line_tells_apart_are_not_folded(tmp_path: Path) -> None:
 
 
 MOST_STATES = 60_000
-"""Without folding, 28 records are followed one by one, which takes millions of states."""
+"""An upper bound for a search in which the batch is one record."""
 
 
 @pytest.mark.exhaustive

@@ -178,7 +178,7 @@ def test_the_right_generation_explains(name: str, protocol: str, length: int) ->
 
 
 FEW = 5_672
-"""Measured; without the bound there are more."""
+"""The number of states that the partition epochs leave."""
 
 
 def test_partition_epochs_bound_the_changes_before_them() -> None:
