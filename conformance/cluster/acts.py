@@ -23,6 +23,7 @@ from isrcheck.conformance.cluster.network.messages import (
     AlterIsrResponse,
     Isolation,
     LeaderAndIsr,
+    MetadataImage,
     ProduceRequest,
 )
 from isrcheck.conformance.cluster.network.network import Message
@@ -122,13 +123,23 @@ def reconcile(cluster: Cluster, follower: int) -> None:
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Deliver to each of these brokers the newest metadata that is in flight to it; drop older announcements."""
+    """Deliver to each of these brokers the newest metadata that is in flight to it, and drop what is older. With KRaft,
+    a broker reads the metadata log to its end, as one change.
+    """
     for broker in brokers:
-        told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
-        for each in told[:-1]:
-            cluster.drop(each.number)
-        for each in told[-1:]:
-            cluster.deliver(each.number)
+        announcements = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
+        for message in announcements[:-1]:
+            cluster.drop(message.number)
+        for message in announcements[-1:]:
+            cluster.deliver(message.number)
+
+
+def beat(cluster: Cluster, broker: int) -> None:
+    """A heartbeat of a broker reaches the controller, and the answer reaches the broker."""
+    cluster.fire(broker, TimerKind.HEARTBEAT)
+    heartbeat = cluster.messages()[-1].number
+    cluster.deliver(heartbeat)
+    cluster.deliver(next(each.number for each in cluster.messages() if each.in_reply_to == heartbeat))
 
 
 def restart(cluster: Cluster, broker: int) -> None:
@@ -197,7 +208,7 @@ def finish_alter_isr(cluster: Cluster, broker: int) -> None:
 
 
 def _is_metadata(message: Message) -> bool:
-    return isinstance(message.payload, LeaderAndIsr)
+    return isinstance(message.payload, LeaderAndIsr | MetadataImage)
 
 
 Told = tuple[str, tuple[object, ...]]

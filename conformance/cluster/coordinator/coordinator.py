@@ -33,19 +33,24 @@ from isrcheck.conformance.cluster.network.messages import Errors
 
 @dataclass(frozen=True)
 class CoordinatorView:
-    """An active coordinator: the leader epoch that it was loaded in; its state in memory; the writes in its open batch;
-    those that wait for the high watermark, each with the offset that it awaits; whether an event that unloads it waits;
-    whether it listens to the high watermark, and the last value that it has heard and not handled, or None.
-    """
+    """An active coordinator."""
 
     epoch: int
+    """The leader epoch that it was loaded in."""
     group: Group
+    """The state in memory."""
     batch: tuple[str, ...]
+    """The names of the writes in the open batch."""
     deferred: tuple[tuple[str, int], ...]
+    """The writes that wait for the high watermark, each with the offset that it awaits."""
     last_written_offset: int
+    """The end of the log, as far as it has written it."""
     unload_is_queued: bool
+    """Whether an event that unloads it waits."""
     is_listening: bool
+    """Whether it listens to the high watermark."""
     noted_high_watermark: int | None
+    """The last high watermark that it has heard and not handled; None if it has handled all."""
 
 
 class RecordKind(Enum):

@@ -34,8 +34,12 @@ def real(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        *("replication-offset-checkpoint", "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"),
-        *("t-0/leader-epoch-checkpoint", "t-0/00000000000000000003.snapshot", f"t-0/{SEGMENT}"),
+        "replication-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "t-0/leader-epoch-checkpoint",
+        "t-0/00000000000000000003.snapshot",
+        f"t-0/{SEGMENT}",
     ],
 )
 def test_a_file_cut_at_every_byte_is_told_in_one_line(capsys, real, name):

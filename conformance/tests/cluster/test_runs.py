@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.observe import ClusterView
 from isrcheck.conformance.cluster.scheduler import Chances, Scheduler
 
-DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/cluster/test_histories.py", "tests/cluster/test_bugs.py")
+DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/support/histories.py")
 OPEN_TO_DRIVERS = {
     "broker": {"TimerKind"},
     "controller": {"Election"},

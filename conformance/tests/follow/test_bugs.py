@@ -81,15 +81,15 @@ DIVERGENCE_NOT_SEEN 2.8 1 11
   leader_handles_fetch 0 from 2: it leads to remote_log_end_offset[0][2] = null, but 1 was observed
 TRUNCATES_TO_ANSWERED_OFFSET 2.8 20 491
   follower_truncates 2 from 1: it leads to log_record[2][2] = null, but 3 was observed
-FENCED_BROKER_ELIGIBLE 3.3 0 205
-  controller_handles_alter_partition of 0: it leads to controller_leader = 0, but 1 was observed
-PARTITION_EPOCH_NOT_COMPARED 3.7 2 220 | leader_hears_answer 0: models/kafka/actions/alter_partition.py: its guard
-INELIGIBLE_CHANGE_KEPT 3.3 0 206 | leader_hears_answer 0: it leads to proposed_isr[0][0] = false, but true was observed
-HIGH_WATERMARK_GATE_MISSING 3.7 0 80
-  broker_applies_metadata 1 of partition epoch 6: it leads to pending[5] = 1, but null was observed
-UNCLEAN_BROKER_KEEPS_ELIGIBILITY 4.1 6 17
-  broker_restarts 0 checkpoint 1: it leads to metadata_leader[3] = 1, but null was observed
-LAST_KNOWN_LEADER_TOO_EARLY 4.1 4 35
+FENCED_BROKER_ELIGIBLE 3.3 4 119
+  controller_handles_alter_partition of 0: it leads to controller_isr[2] = false, but true was observed
+PARTITION_EPOCH_NOT_COMPARED 3.7 5 29 | leader_hears_answer 1: models/kafka/actions/alter_partition.py: its guard
+INELIGIBLE_CHANGE_KEPT 3.3 4 213 | leader_hears_answer 0: it leads to proposed_isr[0][0] = false, but true was observed
+HIGH_WATERMARK_GATE_MISSING 3.7 2 25
+  broker_applies_metadata 2 of partition epoch 2: it leads to high_watermark[2] = 1, but 2 was observed
+UNCLEAN_BROKER_KEEPS_ELIGIBILITY 4.1 2 20
+  broker_restarts 2 checkpoint 0: it leads to metadata_leader[5] = 0, but null was observed
+LAST_KNOWN_LEADER_TOO_EARLY 4.1 15 34
   controller_unfences_broker 1: it leads to controller_leader = null, but 1 was observed
 """
 CAUGHT = {

@@ -45,7 +45,7 @@ OF_KRAFT = {
 """What happens in every run with a KRaft controller, and in no other."""
 
 
-@pytest.mark.parametrize("seed", sampled([0, 1], lambda seed: seed == 0, last=lambda seed: seed == 1))
+@pytest.mark.parametrize("seed", sampled([0, 6], lambda seed: seed == 0, last=lambda seed: seed == 6))
 @pytest.mark.parametrize(
     "protocol",
     sampled(
@@ -241,11 +241,11 @@ MISTAKEN_REQUEST_WAITS 2.1 5 5.2 231
 TRUNCATION_WITHOUT_LEADER 2.1 4 4.2 288
   follower_reconciles 0 with 1: models/kafka/actions/reconciliation.py: its guard `can_ask(s, follower, leader)` is
   false (s.leader[1] = none)
-INELIGIBLE_FOLLOWER 3.7 0 0.1 31
-  leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed
-HEARTBEAT_OUTLIVES_PROCESS 3.7 3 3.1 158
-  controller_unfences_broker 2: models/kafka/actions/kraft.py: its guard `s.is_up[broker]` is false
-  (s.is_up[2] = false)
+INELIGIBLE_FOLLOWER 3.7 0 0.1 21
+  leader_handles_fetch 0 from 2: it leads to proposed_isr[0][0] = true, but false was observed
+HEARTBEAT_OUTLIVES_PROCESS 3.7 2 2.1 13
+  controller_unfences_broker 0: models/kafka/actions/kraft.py: its guard `s.is_up[broker]` is false
+  (s.is_up[0] = false)
 LOG_START_NOT_CHECKPOINTED 2.1 0 0.1 16 | broker_crashes 0: it leads to log_record[0][0] = null, but 0 was observed
 """
 GIVEN = {

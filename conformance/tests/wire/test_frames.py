@@ -241,7 +241,7 @@ def test_bytes_that_are_no_batch_are_refused(data):
 def test_a_changed_byte_is_noticed_by_the_checksum():
     with running() as server, producer(server) as found:
         send(found, "a")
-        log = server.server._backend.cluster.observe_broker(0).log
+        log = server.server.backend.cluster.observe_broker(0).log
     data = bytes_of(log, sys.maxsize)
     assert (batch_of(data).records, batch_of(data).values, batch_of(data).stamp) == (1, ("a",), None)
     for at in range(21, len(data)):

@@ -5,7 +5,16 @@ import asyncio
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, READERS, refusal_of, trace_of, walk_of
+from conformance.tests.support.replay import (
+    DEFAULT,
+    EVERY_CLIENT,
+    EVERY_FAULT,
+    READERS,
+    refusal_of,
+    steps_in,
+    trace_of,
+    walk_of,
+)
 from isrcheck.checker.cli import main as check
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.cli import main as conform
@@ -216,9 +225,12 @@ TO_FOLLOWER = ["leader_handles_fetch 0 from 1", "follower_applies_response 1 fro
 COPIED = ["producer_appends at 0", *TO_FOLLOWER]
 FAIL_OVER = ["controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"]
 READ_IS_LOST = [
-    *(*COPIED, "leader_handles_fetch 0 from 1", "producer_appends at 0", "leader_shrinks_isr 0 by {1}"),
-    *("consumer_fetches 0 at 0", "consumer_fetches 0 at 0"),
-    *("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1"),
+    *COPIED,
+    *steps_in(
+        "leader_handles_fetch 0 from 1; producer_appends at 0; leader_shrinks_isr 0 by {1};"
+        " consumer_fetches 0 at 0; consumer_fetches 0 at 0; broker_crashes 0;"
+        " controller_elects_unclean 1; broker_becomes_leader 1 in epoch 1"
+    ),
 ]
 """The consumer has read a and b; the new leader has only a."""
 
@@ -231,50 +243,69 @@ ALL_READ = "Every record whose producer was told that it is delivered is read."
     ("protocol", "values", "steps", "expected"),
     [
         (  # the same steps as in kafka_retry_after_fail_over: the new leader recognises the request
-            *("2.1", IDEMPOTENT, [*COPIED, *FAIL_OVER, "producer_resends a at 1", "producer_appends at 1"]),
+            "2.1",
+            IDEMPOTENT,
+            [*COPIED, *FAIL_OVER, "producer_resends a at 1", "producer_appends at 1"],
             ["a b (end offset 2)", ALL_READ],
         ),
         (  # the coordinator writes the marker of transaction 1 afterwards; transaction 2 stays open
-            *("0.11", {**ALONE, "transactions": 3, "records": 3, "log_size": 4}),
+            "0.11",
+            {**ALONE, "transactions": 3, "records": 3, "log_size": 4},
             [
-                *(*IN_TRANSACTIONS, "coordinator_aborts 0", "leader_appends_marker of 0 at 0", "coordinator_commits 1"),
-                "producer_appends_in_transaction at 0 in 2",
+                *IN_TRANSACTIONS,
+                *steps_in(
+                    "coordinator_aborts 0; leader_appends_marker of 0 at 0; coordinator_commits 1;"
+                    " producer_appends_in_transaction at 0 in 2"
+                ),
             ],
             ["a b c (end offset 5)", ALL_READ, "with read_committed it reads: b"],
         ),
         (  # KIP-320: the position returns to the common prefix
-            *("2.4", READING, [*READ_IS_LOST, "consumer_follows_new_leader 0 of 1"]),
+            "2.4",
+            READING,
+            [*READ_IS_LOST, "consumer_follows_new_leader 0 of 1"],
             ["a (end offset 1)", B_IS_LOST, "consumer 0 has read: a b (position 1)"],
         ),
         (  # before that, the consumer is out of range
-            *("2.1", {**READING, "auto_offset_reset": 1}),
+            "2.1",
+            {**READING, "auto_offset_reset": 1},
             [*READ_IS_LOST, "consumer_is_out_of_range 0 at 1", "consumer_fetches 0 at 1"],
             ["a (end offset 1)", B_IS_LOST, "consumer 0 has read: a b a (position 1)"],
         ),
         (  # before an open transaction, and over an aborted record
-            *("2.4", {**ALONE, "transactions": 2, "log_size": 4, "consumers": 1, "isolation_level": 1}),
+            "2.4",
+            {**ALONE, "transactions": 2, "log_size": 4, "consumers": 1, "isolation_level": 1},
             [
-                *(IN_TRANSACTIONS[0], "coordinator_aborts 0", "leader_appends_marker of 0 at 0", IN_TRANSACTIONS[1]),
-                *("consumer_fetches 0 at 0", "consumer_fetches 0 at 0", "coordinator_commits 1"),
-                *("leader_appends_marker of 1 at 0", "consumer_fetches 0 at 0"),
+                IN_TRANSACTIONS[0],
+                "coordinator_aborts 0",
+                "leader_appends_marker of 0 at 0",
+                IN_TRANSACTIONS[1],
+                "consumer_fetches 0 at 0",
+                "consumer_fetches 0 at 0",
+                "coordinator_commits 1",
+                "leader_appends_marker of 1 at 0",
+                "consumer_fetches 0 at 0",
             ],
             [
-                *("a b (end offset 4)", ALL_READ, "with read_committed it reads: b"),
+                "a b (end offset 4)",
+                ALL_READ,
+                "with read_committed it reads: b",
                 "consumer 0 has read: b (position 3)",
             ],
         ),
         (  # KIP-392: its connection to the follower breaks, and the leader sends it there again
-            *("2.4", {**READING, "follower_fetching": 1}),
+            "2.4",
+            {**READING, "follower_fetching": 1},
             [
-                *(*COPIED, "leader_handles_fetch 0 from 1", "producer_appends at 0"),
-                *("leader_answers_parked_fetch 0 to 1", "follower_applies_response 1 from 0"),
-                *("consumer_is_sent_to_follower 0 by 0 to 1", "broker_bounces 1 checkpoint 1"),
-                *(
-                    "consumer_fetches 0 at 1",
-                    "consumer_returns_to_leader 0",
-                    "consumer_is_sent_to_follower 0 by 0 to 1",
+                *COPIED,
+                *steps_in(
+                    "leader_handles_fetch 0 from 1; producer_appends at 0; leader_answers_parked_fetch 0 to 1;"
+                    " follower_applies_response 1 from 0; consumer_is_sent_to_follower 0 by 0 to 1;"
+                    " broker_bounces 1 checkpoint 1; consumer_fetches 0 at 1; consumer_returns_to_leader 0;"
+                    " consumer_is_sent_to_follower 0 by 0 to 1"
                 ),
-                *(*FAIL_OVER, "consumer_follows_new_leader 0 of 1", "consumer_fetches 0 at 1"),
+                *FAIL_OVER,
+                *steps_in("consumer_follows_new_leader 0 of 1; consumer_fetches 0 at 1"),
             ],
             ["a b (end offset 2)", ALL_READ, "consumer 0 has read: a b (position 2)"],
         ),
@@ -333,16 +364,19 @@ def test_a_client_that_infers_an_acknowledgement_contradicts_the_trace():
     ("protocol", "values", "steps", "why"),
     [
         (
-            *("2.1", IDEMPOTENT, ["producer_appends at 0", "producer_appends at 0"]),
+            "2.1",
+            IDEMPOTENT,
+            ["producer_appends at 0", "producer_appends at 0"],
             "step 2 sends record b to broker 0, where record a of the same producer waits",
         ),
         (  # a leader does not know it: librdkafka's producer sends nothing more, Kafka's takes a new id
-            *("2.1", {**IDEMPOTENT, "unclean_elections": 1, "records": 3, "log_size": 3}),
-            [
-                *("producer_appends at 0", "leader_shrinks_isr 0 by {1}", "broker_crashes 0"),
-                *("controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1", "request_fails of b"),
-                *("producer_begins_new_epoch after the answer of 1 to b", "producer_appends at 1"),
-            ],
+            "2.1",
+            {**IDEMPOTENT, "unclean_elections": 1, "records": 3, "log_size": 3},
+            steps_in(
+                "producer_appends at 0; leader_shrinks_isr 0 by {1}; broker_crashes 0;"
+                " controller_elects_unclean 1; broker_becomes_leader 1 in epoch 1; request_fails of b;"
+                " producer_begins_new_epoch after the answer of 1 to b; producer_appends at 1"
+            ),
             "the client did something else at step 8: it does not send record c: .* Local: Fatal error",
         ),
     ],
