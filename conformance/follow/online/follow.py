@@ -513,7 +513,7 @@ class _Following:
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """The possibilities left out at this line, if a record of unknown fate was sent before the line."""
+        """Note that possibilities are left out here, if a record of unknown fate was sent before."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:

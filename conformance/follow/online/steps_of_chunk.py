@@ -131,7 +131,7 @@ class ChunkSearch(ObservationSearch):
         self._pass_and_add(states, monitors, nothing, nothing)
 
     def follow(self) -> None:
-        """Find the states before each line; `at` becomes the end of the chunk, or the first line that no state passes."""
+        """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
         try:
             self._note_best()
             for line in range(self.chunk.first, self.chunk.end):

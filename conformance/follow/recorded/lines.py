@@ -620,24 +620,11 @@ class Disk(Line):
     def claims(self, place: Place) -> Iterator[Claim]:
         """The broker has this log, these epochs, this cache of epochs, and has had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
-        offsets = range(place.log_size)
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
             return
-        padding = [NONE] * (place.log_size - len(self.log))
-        yield place.equal(
-            f"the log of {name} is {place.listed(self.log)}",
-            [("log_record", replica, offset) for offset in offsets],
-            [*map(place.names.record, self.log), *padding],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of its records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in offsets],
-                [*(epoch - first for epoch in self.batch_epochs), *padding],
-                place.spell_epochs,
-            )
+        says = f"the log of {name} is {place.listed(self.log)}"
+        yield from _claims_of_log(self, says, "its", range(place.log_size), place)
         if self.epoch_cache is not None:
             yield self._cache_claim(place, replica, {epoch - first: offset for epoch, offset in self.epoch_cache})
         if self.checkpoint is not None:
@@ -1016,24 +1003,22 @@ class Holds(Records):
         return f"broker {self.broker} has {_spelled(self.records)} at {_spelled(self.offsets)}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        replica, first = place.names.replica(self.broker), place.names.first_epoch
         says = f"broker {self.broker} has {place.listed(self.records)} at {place.listed(self.offsets)}"
         if any(offset >= place.log_size for offset in self.offsets):
             yield place.never(says, f"no log has more than {place.log_size} records")
             return
-        yield place.equal(
-            says,
-            [("log_record", replica, offset) for offset in self.offsets],
-            [place.names.record(value) for value in self.records],
-            place.spell_records,
-        )
-        if self.batch_epochs is not None:
-            yield place.equal(
-                f"the epochs of these records are {place.listed(self.batch_epochs)}",
-                [("log_epoch", replica, offset) for offset in self.offsets],
-                [epoch - first for epoch in self.batch_epochs],
-                place.spell_epochs,
-            )
+        yield from _claims_of_log(self, says, "these", self.offsets, place)
+
+
+def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
+    """The claims that the broker's log has the records of a line, then none, at these offsets; with their epochs."""
+    replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
+    records = [*map(place.names.record, line.held), *rest]
+    yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
+    if line.batch_epochs is not None:
+        says = f"the epochs of {whose} records are {place.listed(line.batch_epochs)}"
+        epochs = [*(epoch - place.names.first_epoch for epoch in line.batch_epochs), *rest]
+        yield place.equal(says, [("log_epoch", replica, offset) for offset in offsets], epochs, place.spell_epochs)
 
 
 # ------------------------------------------------------------------------------------- lines about leaders and requests

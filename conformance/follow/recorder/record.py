@@ -408,8 +408,7 @@ class RecordedRun:
         elif down:
             self.start_broker(broker)
         elif broker == view.controller.leader or (self.plan.asks_controller and self.random.random() < 0.5):
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.start_broker(broker)
         elif self.plan.asks_controller or self.random.random() < 0.3:
             for candidate in (broker, view.controller.leader):
@@ -428,8 +427,7 @@ class RecordedRun:
         elif is_down:
             self.cluster.end_session(broker)
         elif self.random.random() < 0.5:
-            self.cluster.crash(broker)
-            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.crash(broker)
             self.cluster.end_session(broker)
             if self.cluster.may_register(broker):
                 self.start_broker(broker)
@@ -443,6 +441,11 @@ class RecordedRun:
         except ClusterError:
             return
         self.watch(Act(self.cluster.now, name, tuple(getattr(argument, "value", argument) for argument in arguments)))
+
+    def crash(self, broker: int) -> None:
+        """Crash a broker that runs."""
+        self.cluster.crash(broker)
+        self.watch(Act(self.cluster.now, "crash", (broker,)))
 
     def start_broker(self, broker: int) -> None:
         """Start a broker that is down."""

@@ -58,6 +58,10 @@ def take_out(key: str) -> Callable[[Said], object]:
     return lambda said: said.pop(key)
 
 
+def shrinks(removed: object) -> Callable[[Said], object]:
+    return lambda said: said.update(action="leader_shrinks_isr", arguments={"leader": 0, "removed": removed})
+
+
 def taken(*numbers: int) -> str:
     """These lines of the good log."""
     lines = good().splitlines(keepends=True)
@@ -135,6 +139,8 @@ EVENTS = [
     (put("is_up[0]", 1, "state"), "3: is_up[0] is 1, but its values are true or false; correct the value"),
     (put("fetch[1][0]", "GONE", "state"), "3: fetch[1][0] is 'GONE', but its values are \"NONE\" or "),
     (put("fetch[1][0]", 1, "state"), "3: fetch[1][0] is 1, but its values are "),
+    (shrinks([1, 1]), "3: removed contains a number twice; give each number once"),
+    (shrinks(1), "3: removed is a whole number; it has to be a list of numbers"),
 ]
 
 
@@ -220,15 +226,6 @@ def test_a_long_run_is_read_line_by_line(tmp_path: Path) -> None:
     assert [next(lines).line for _ in range(26)] == list(range(1, 27))
     with pytest.raises(UsageError):
         next(lines)
-
-
-def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
-    told = {"action": "leader_shrinks_isr", "arguments": {"leader": 0, "removed": [1, 1]}, "broker": 0}
-    message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
-    assert message == "3: removed contains a number twice; give each number once"
-    told["arguments"] = {"leader": 0, "removed": 1}
-    message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
-    assert message == "3: removed is a whole number; it has to be a list of numbers"
 
 
 def test_every_action_has_an_acting_broker_or_is_of_controller_or_client() -> None:

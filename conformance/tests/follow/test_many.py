@@ -24,12 +24,9 @@ from conformance.tests.support.follow import (
 from conformance.tests.support.observations import acked, header, write
 from conformance.tests.support.programs import HERE, words_of
 from isrcheck.commands.exit_codes import INTERRUPTED
-from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Verdict, follow_one
 from isrcheck.conformance.replay.on_cluster import why_not_taken
-
-ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 
 
 @pytest.fixture
@@ -197,24 +194,6 @@ def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
     asked = FollowRequest("0.10", "0.10", {}, 30, 1 << 30, None, why_not_taken=lambda trace: "step 1 is too early")
     assert "; no path was found that keeps to time: step 1 is too early; VIOLATED" in follow_one(LOSS, asked).why
     assert "keeps to time" not in follow_one(LOSS, replace(asked, why_not_taken=why_not_taken)).why
-
-
-@pytest.mark.recorded
-def test_a_given_content_is_read_instead_of_the_file(every):
-    for path in sorted(every.iterdir()):
-        content, expected = path.read_bytes(), follow_one(path, ALL)
-        path.unlink()
-        assert follow_one(path, ALL, content) == expected
-
-
-@pytest.mark.exhaustive
-def test_a_verdict_survives_serialization(every):
-    for path in sorted(every.iterdir()):
-        found = follow_one(path, ALL)
-        record = on_spark.record_of(found)
-        assert {type(value) for value in record.values()} <= {str, list, bool, type(None)}
-        assert str(on_spark.verdict_of(record)) == str(found)
-        assert on_spark.verdict_of(record).exit_codes == found.exit_codes
 
 
 # ----------------------------------------------------------------------------------------------------------- the order

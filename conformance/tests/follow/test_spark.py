@@ -20,7 +20,6 @@ from conformance.tests.support.follow import (
 )
 from conformance.tests.support.programs import HERE, words_of
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
-from isrcheck.checker.spark import session as sessions
 from isrcheck.commands.exit_codes import DIVERGED, INTERRUPTED, VIOLATED
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
@@ -148,23 +147,22 @@ def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
 # -------------------------------------------------------------------------------------------------------------- faults
 
 
-def test_missing_packages_are_one_line(logs, capsys, monkeypatch):
-    monkeypatch.setattr(sessions, "NEEDED", ("pyspark_that_is_not_there",))
+def no_java(scratch):
+    raise UsageError("no Java; install one")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "err"),
+    [
+        ("importlib.util.find_spec", lambda name: None, "conform: Spark needs the package pyspark, which is not inst"),
+        ("isrcheck.checker.spark.session.java_home", no_java, "starting Spark ...\nconform: no Java; install one\n"),
+    ],
+)
+def test_what_is_missing_is_one_line(logs, capsys, monkeypatch, name, value, err):
+    monkeypatch.setattr(name, value)
     assert main(f"follow logs {SPARK}".split()) == 2
     said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("conform: Spark needs the package pyspark_that_is_not_there, which is not installed: ")
-    assert said.err.count("\n") == 1
-
-
-def test_a_missing_java_is_one_line(logs, capsys, monkeypatch):
-    def java_home(scratch):
-        raise UsageError("no Java; install one")
-
-    monkeypatch.setattr(sessions, "java_home", java_home)
-    assert main(f"follow logs {SPARK}".split()) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "starting Spark ...\nconform: no Java; install one\n")
+    assert (said.out, said.err[: len(err)], said.err.count("\n")) == ("", err, err.count("\n") or 1)
 
 
 def cut_short(folder, function):

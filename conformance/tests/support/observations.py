@@ -415,13 +415,15 @@ class SlowReading:
     def _sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
         """The observed checkpoints of the broker's current or last process when this number of lines is passed."""
         broker = self.recording.brokers[replica]
-        return [
-            line.checkpoint
-            for position, line in enumerate(self.recording.lines[:until])
-            if isinstance(line, Disk)
-            and (line.broker, self.process_of(position, broker)) == (broker, self.process_of(passed, broker))
-            and line.checkpoint is not None
-        ]
+        process = self.process_of(passed, broker)
+        shown = self.checkpoints(broker, 0, until)
+        return [value for position, value in shown if self.process_of(position, broker) == process]
+
+    def checkpoints(self, broker: int, first: int, end: int | None) -> Iterator[tuple[int, int]]:
+        """The observed checkpoints of a broker, with their positions."""
+        for position, line in enumerate(self.recording.lines[first:end], first):
+            if isinstance(line, Disk) and line.broker == broker and line.checkpoint is not None:
+                yield position, line.checkpoint
 
     def stands_still_since(self, passed: int, broker: int) -> int | None:
         """The line from which on the broker cannot write, because it is killed or frozen."""
@@ -433,11 +435,7 @@ class SlowReading:
         return since
 
     def seen_since(self, position: int, passed: int, broker: int) -> list[int]:
-        return [
-            line.checkpoint
-            for line in self.recording.lines[position:passed]
-            if isinstance(line, Disk) and line.broker == broker and line.checkpoint is not None
-        ]
+        return [value for _, value in self.checkpoints(broker, position, passed)]
 
     def checkpoint_at_start(self, moment: Moment, replica: int) -> int | None:
         broker, (seen, comes_back, _) = self.recording.brokers[replica], moment.guess
